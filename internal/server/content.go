@@ -19,20 +19,20 @@ import (
 	"parley/internal/wire"
 )
 
-// inline lists the types that a browser shows without running anything that stands in them.
-// Everything else, HTML, SVG and XML above all, is offered as a download.
+// inline lists the types that a browser shows without running any content. Everything else, above all
+// HTML, SVG and XML, is offered as a download.
 var inline = map[string]bool{
 	"application/pdf": true,
 	"text/plain":      true, "text/markdown": true, "text/csv": true,
 	"image/png": true, "image/jpeg": true, "image/gif": true, "image/webp": true,
 }
 
-// errNoDocument is the one answer for what is not there and for what may not be seen.
+// errNoDocument is the same for documents that do not exist and for those that the caller may not see.
 var errNoDocument = wire.Refuse(http.StatusNotFound, "not_found", "There is no such document.")
 
-// content serves the original of a document by its citation name. The URL's path is looked up as
-// a name, never opened as one, and the filter is that of search. Byte ranges and conditional
-// requests are those of http.ServeContent (RFC 9110 sections 13 and 14).
+// content serves the original of a document by its citation name. The URL's path is looked up as a name
+// and never opened as a file. The filter is that of search. Byte ranges and conditional requests work as
+// in http.ServeContent (RFC 9110 sections 13 and 14).
 func (s *Server) content(w http.ResponseWriter, r *wire.Request) error {
 	doc, err := s.document(r, strings.TrimPrefix(r.URL.Path, "/content/"))
 	if err != nil {
@@ -40,12 +40,12 @@ func (s *Server) content(w http.ResponseWriter, r *wire.Request) error {
 	}
 	blob, err := s.deps.Documents.OpenBlob(doc.SHA256)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, retrieval.ErrNotFound) {
-		return errNoDocument // replaced or deleted since it was looked up
+		return errNoDocument // replaced or deleted since the lookup
 	}
 	if err != nil {
 		return fmt.Errorf("open the original of %s: %w", doc.ID, err)
 	}
-	// Nothing was written to it, so closing it has nothing to report.
+	// Nothing was written to it, so closing it reports nothing.
 	defer func() { _ = blob.Close() }()
 	contentType, err := typeOf(doc.MediaType, blob)
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *Server) content(w http.ResponseWriter, r *wire.Request) error {
 	return nil
 }
 
-// document finds a document by name. Names that no document can have are not looked up.
+// document finds a document by name. It does not look up names that no document can have.
 func (s *Server) document(r *wire.Request, name string) (retrieval.Document, error) {
 	namespace, err := s.namespace(r)
 	if err != nil {
@@ -78,8 +78,8 @@ func (s *Server) document(r *wire.Request, name string) (retrieval.Document, err
 	return retrieval.Document{}, errNoDocument
 }
 
-// namespace returns the namespace that a URL names with ?namespace=, as the links of answers from
-// another namespace than the server's do.
+// namespace returns the namespace in ?namespace=, which links of answers have for other namespaces than
+// the server's.
 func (s *Server) namespace(r *wire.Request) (string, error) {
 	name := r.URL.Query().Get("namespace")
 	if name == "" || name == s.cfg.Namespace {
@@ -98,8 +98,8 @@ func (s *Server) namespace(r *wire.Request) (string, error) {
 	return name, nil
 }
 
-// withoutPage cuts "#page=3" off a citation. Browsers keep a fragment to themselves, but some
-// clients escape a citation as a whole. It returns "" when there is none.
+// withoutPage cuts "#page=3" from a citation, because some clients escape a whole citation, including
+// the fragment. It returns "" if there is none.
 func withoutPage(name string) string {
 	i := strings.LastIndex(name, "#page=")
 	if i < 0 {
@@ -111,7 +111,7 @@ func withoutPage(name string) string {
 	return name[:i]
 }
 
-// validName reports whether a document can have the name: a clean relative path in UTF-8.
+// validName reports whether a document can have the name, which must be a clean relative path in UTF-8.
 func validName(name string) bool {
 	const longest = 4096
 	return name != "." && len(name) <= longest && fs.ValidPath(name) && !strings.ContainsRune(name, 0)
@@ -122,18 +122,18 @@ func (s *Server) contentHeaders(h http.Header, doc retrieval.Document, contentTy
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Disposition", disposition(inline[media], path.Base(doc.Name)))
 	h.Set("ETag", `"`+doc.SHA256+`"`)
-	// A browser may keep it and must ask each time whether it may still show it.
+	// A browser may keep it, but must ask each time whether it may still show it.
 	h.Set("Cache-Control", "private, no-cache")
 	// Front ends on other origins show documents in frames and images.
 	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
 	h.Set("Content-Security-Policy", s.contentPolicy(media))
 }
 
-// contentPolicy forbids everything that a document could load or run, and frames on pages that
-// may not call the server. Chromium shows a PDF through a plugin in a page of its own making, to
-// which the policy applies: "sandbox" would keep it from showing anything
-// (https://issues.chromium.org/issues/41131921), and the page needs its inline style and its
-// object. A script in a PDF runs in the viewer, without this origin.
+// contentPolicy forbids a document to load or run anything, and pages that may not call the server to
+// frame it. Chromium shows a PDF through a plugin in a page of its own, to which the policy applies too:
+// "sandbox" would prevent it from showing anything (https://issues.chromium.org/issues/41131921), and
+// the page needs its inline style and its object. A script in a PDF runs in the viewer, without this
+// origin.
 func (s *Server) contentPolicy(media string) string {
 	policy := "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; " +
 		"base-uri 'none'; form-action 'none'; frame-ancestors " + s.trust.frameAncestors()
@@ -143,7 +143,7 @@ func (s *Server) contentPolicy(media string) string {
 	return policy + "; sandbox"
 }
 
-// disposition follows RFC 6266: an ASCII file name for old clients and the true one beside it.
+// disposition follows RFC 6266: an ASCII file name for old clients, and the real name.
 func disposition(show bool, name string) string {
 	kind := "attachment"
 	if show {
@@ -161,8 +161,8 @@ func disposition(show bool, name string) string {
 	return kind + `; filename="` + ascii + `"; filename*=UTF-8''` + encoded
 }
 
-// typeOf returns the content type of an original, with the charset where its beginning shows it:
-// otherwise browsers guess one. It leaves the blob at its start.
+// typeOf returns the content type of an original. If its beginning shows the charset, it is included,
+// since browsers would otherwise guess. It leaves the blob at its start.
 func typeOf(mediaType string, blob io.ReadSeeker) (string, error) {
 	media, _, _ := mime.ParseMediaType(mediaType)
 	if media == "" {
@@ -185,7 +185,7 @@ func typeOf(mediaType string, blob io.ReadSeeker) (string, error) {
 	return media, nil
 }
 
-// charsetOf recognises byte order marks and UTF-8; other encodings it leaves to the browser.
+// charsetOf recognises byte order marks and UTF-8. It leaves other encodings to the browser.
 func charsetOf(head []byte, cut bool) string {
 	switch {
 	case bytes.HasPrefix(head, []byte("\xff\xfe")):
@@ -202,7 +202,7 @@ func charsetOf(head []byte, cut bool) string {
 	return ""
 }
 
-// wholeRunes drops a character at the end that was cut in two.
+// wholeRunes drops an incomplete character at the end.
 func wholeRunes(b []byte) []byte {
 	for i := len(b) - 1; i >= max(0, len(b)-utf8.UTFMax); i-- {
 		if utf8.RuneStart(b[i]) {

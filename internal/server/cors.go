@@ -2,7 +2,7 @@ package server
 
 import "net/http"
 
-// What browsers may do from another origin; specs/README.md section 1.
+// The rules for requests from other origins.
 const (
 	corsMethods = "GET, POST, PUT, DELETE"
 	corsHeaders = "content-type, authorization, x-api-key, api-key, x-ms-useragent, x-chat-protocol, idempotency-key, last-event-id, x-on-disconnect, " +
@@ -10,15 +10,15 @@ const (
 	corsExposed = "X-Turn-Id, Retry-After, X-Request-Id, X-Uploads-Used, X-Uploads-Limit, ETag, Accept-Ranges, Content-Range, Content-Disposition"
 	corsMaxAge  = "600" // seconds for which a browser need not ask again
 
-	// What OpenAI's JavaScript client sends from a browser, beside those above.
+	// Headers that OpenAI's JavaScript client also sends from a browser.
 	openAIHeaders = "openai-organization, openai-project, x-stainless-arch, x-stainless-helper-method, " +
 		"x-stainless-lang, x-stainless-os, x-stainless-package-version, x-stainless-retry-count, " +
 		"x-stainless-runtime, x-stainless-runtime-version, x-stainless-timeout"
 )
 
-// cors sets the headers that let a page of a trusted origin read the response, whatever the
-// response will be, and reports whether the request comes from such a page. Credentials are
-// never allowed: the server knows no cookies, and a bearer token needs no permission.
+// cors sets the headers that allow a page of a trusted origin to read the response, whatever it will be,
+// and reports whether the request comes from such a page. Credentials are never allowed: the server uses
+// no cookies, and a bearer token needs no permission.
 func (t *trust) cors(h http.Header, r *http.Request) (trusted bool) {
 	h.Add("Vary", "Origin")
 	origin := r.Header.Get("Origin")
@@ -33,8 +33,8 @@ func (t *trust) cors(h http.Header, r *http.Request) (trusted bool) {
 	return true
 }
 
-// answerOptions answers a preflight (Fetch standard, section 4.8), and a plain OPTIONS with the
-// methods that the route has.
+// answerOptions responds to a preflight (Fetch standard, section 4.8), or to a plain OPTIONS with the
+// methods of the route.
 func answerOptions(w *exchange, r *http.Request, e *endpoint, trusted bool) {
 	h := w.Header()
 	h.Set("Allow", e.allow)

@@ -8,7 +8,7 @@ import (
 	"parley/internal/wire"
 )
 
-// What a request to a shared path was expected to be, for the sentences of refusals.
+// Descriptions of valid requests to a shared path, for error messages.
 const (
 	expectedBody = `a JSON object with a string "message" (Chat-with-RAG), ` +
 		`with "messages" or "input" (AI Chat Protocol 2024-05-29), ` +
@@ -23,9 +23,9 @@ const (
 	ragChat   = "ragchat"
 )
 
-// dispatch reads the body of a request to a path that several protocols share, and returns the route of the
-// one that it speaks: that of the header X-Chat-Protocol, or what the body looks like. Only one of them
-// has forms.
+// dispatch reads the body of a request to a path that several protocols share, and returns the route of
+// its protocol, which the header X-Chat-Protocol or the form of the body determines. Only one of the
+// protocols has HTML forms.
 func (s *Server) dispatch(w http.ResponseWriter, r *wire.Request, among []wire.Route) (*wire.Route, error) {
 	route := func(name string) *wire.Route {
 		i := slices.IndexFunc(among, func(rt wire.Route) bool { return rt.Speaks == name })
@@ -62,7 +62,7 @@ func (s *Server) dispatch(w http.ResponseWriter, r *wire.Request, among []wire.R
 	return rt, nil
 }
 
-// byBody returns the protocol that the body of a request speaks.
+// byBody returns the protocol of a request, according to its body.
 func byBody(r *wire.Request) (string, error) {
 	p, err := r.Probe()
 	switch {

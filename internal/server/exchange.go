@@ -12,17 +12,17 @@ import (
 	"parley/internal/wire"
 )
 
-// exchange is one request and what became of it.
+// exchange is one request with its response.
 type exchange struct {
 	*recorder
 	id    string        // X-Request-Id
-	route string        // the path as a pattern, for log and metrics
+	route string        // the path pattern, for log and metrics
 	quiet bool          // the route is a probe
-	req   *wire.Request // its Fail is the plain one until the router has spoken
+	req   *wire.Request // its Fail is PlainError until the route is known
 	start time.Time
 }
 
-// serveHTTP surrounds every request with what must happen however it ends.
+// serveHTTP does what must happen for every request, however it ends.
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	x := s.begin(w, r)
 	// These run in reverse order: the outcome of a panic is part of the log line.
@@ -49,7 +49,7 @@ func (s *Server) end(x *exchange, r *http.Request) {
 	x.end()
 	took, status := time.Since(x.start), x.outcome(r)
 	s.metrics.observeRequest(x.route, status, took)
-	// The path template stands for the path: paths and queries can hold names of documents.
+	// The log has the path pattern: paths and queries can contain names of documents.
 	attrs := []slog.Attr{
 		slog.String("request_id", x.id),
 		slog.String("method", methodLabel(r.Method)),
@@ -62,8 +62,8 @@ func (s *Server) end(x *exchange, r *http.Request) {
 	if turn != "" {
 		attrs = append(attrs, slog.String("turn_id", turn))
 	}
-	// A turn has its Info line from the runner, which knows more of it. What is left for this one
-	// at Info is what the server refused.
+	// The runner logs an Info line for each turn, with more details. Only refusals are logged here at
+	// Info.
 	level := slog.LevelDebug
 	if turn == "" && status >= http.StatusBadRequest && !x.quiet {
 		level = slog.LevelInfo
@@ -71,12 +71,11 @@ func (s *Server) end(x *exchange, r *http.Request) {
 	s.log.LogAttrs(r.Context(), level, "request served", attrs...)
 }
 
-// statusClientLeft replaces, in log and metrics, the status of an error after the client has left, as in nginx:
-// a client that leaves is not an error of the server.
+// statusClientLeft replaces, in log and metrics, the status of an error after the client has left, as in
+// nginx: that is not an error of the server.
 const statusClientLeft = 499
 
-// outcome returns the status as log and metrics tell it. A server that stops cancels requests
-// with a cause of its own.
+// outcome returns the status for log and metrics. A stopping server cancels requests with another cause.
 func (x *exchange) outcome(r *http.Request) int {
 	left := errors.Is(context.Cause(r.Context()), context.Canceled)
 	if left && x.status >= http.StatusInternalServerError {
@@ -85,8 +84,8 @@ func (x *exchange) outcome(r *http.Request) int {
 	return x.status
 }
 
-// recoverPanic turns a panic into the route's 500, or cuts the connection when the response has
-// begun, so that nobody takes half an answer for a whole one. The stack goes to the log only.
+// recoverPanic turns a panic into the route's 500. If the response has begun, it closes the connection,
+// so that nobody takes half an answer for a complete one. Only the log gets the stack.
 func (s *Server) recoverPanic(x *exchange, r *http.Request) {
 	v := recover()
 	if v == nil {
@@ -109,7 +108,7 @@ func (s *Server) recoverPanic(x *exchange, r *http.Request) {
 // errPanicked has no kind, so that clients get the fixed sentence of a 500.
 var errPanicked = errors.New("panicked")
 
-// methodLabel keeps made-up methods out of the log.
+// methodLabel returns the method, or "other" for unknown methods, for the log.
 func methodLabel(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,

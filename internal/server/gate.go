@@ -15,29 +15,29 @@ import (
 	"parley/internal/access"
 )
 
-// gate is a listener that never keeps a client waiting because others hold connections open. It knows
-// from net/http's ConnState which connections are at a request, and which wait for one.
+// gate is a listener that never makes a client wait because others hold connections open. It learns from
+// net/http's ConnState which connections handle a request, and which wait for one.
 //
-// When all places are taken, a new connection takes that of one that waits: of the address with the
-// most waiting connections it is the one that has waited longest. So a client that hoards
-// connections loses its own. Connections at a request are never closed for others. When all places are at
-// requests, a new connection is taken over the limit: it is answered once, a probe as usual and
-// anything else with 503. The same holds for requests of an address that has three quarters of the
-// places at requests, so that others keep a quarter. A reverse proxy, behind which all clients have
-// one address, thus has three quarters of the places.
+// When all places are taken, a new connection replaces a waiting one: the connection that has waited
+// longest, of the address with the most waiting connections. A client that hoards connections thus loses
+// its own. Connections that handle a request are never closed for others. When all places handle
+// requests, a new connection is accepted over the limit: it gets one response, a probe the usual one and
+// other requests a 503. The same applies to requests of an address whose requests take three quarters of
+// the places, so that others keep a quarter. A reverse proxy, behind which all clients have one address,
+// thus has three quarters of the places.
 type gate struct {
 	net.Listener
-	places int          // at once, without those over the limit
-	share  int          // of the places, that requests of one address may take
-	log    *slog.Logger // told now and then that places are scarce
+	places int          // maximum number of connections, without those over the limit
+	share  int          // places that requests of one address may take
+	log    *slog.Logger // gets a warning now and then while places are scarce
 
 	origins origins
 
 	mu        sync.Mutex
 	conns     map[net.Conn]*place
 	addresses map[string]*address
-	over      list.List // of *place over the limit, the oldest first
-	hungUp    bool      // hangUp was called; connections that come later are closed at once
+	over      list.List // of *place over the limit, oldest first
+	hungUp    bool      // hangUp was called; later connections are closed at once
 	warned    time.Time
 }
 
@@ -45,24 +45,24 @@ type gate struct {
 type place struct {
 	conn    net.Conn
 	from    *address
-	extra   bool          // over the limit
+	extra   bool          // accepted over the limit
 	silent  bool          // it has not sent a whole request header yet
-	waiting *list.Element // of from.waiting; nil at a request
+	waiting *list.Element // of from.waiting; nil during a request
 	element *list.Element // of gate.over; nil within the limit
 }
 
-// address is where connections come from.
+// address is the source of connections.
 type address struct {
 	key     string
-	total   int       // places, at a request or waiting; without those over the limit
-	active  int       // of them, at a request
-	waiting list.List // of *place, the one that has waited longest first
+	total   int       // places, during a request or waiting; without those over the limit
+	active  int       // of them, those during a request
+	waiting list.List // of *place, longest waiting first
 }
 
-// spare is how many connections are taken over the limit; of more the oldest is closed.
+// spare is the maximum number of connections over the limit; if there are more, the oldest is closed.
 const spare = 64
 
-// warnInterval is how often scarce places are logged at most.
+// warnInterval is the minimum time between two warnings about scarce places.
 const warnInterval = time.Minute
 
 func newGate(ln net.Listener, places int, log *slog.Logger) *gate {
@@ -70,7 +70,7 @@ func newGate(ln net.Listener, places int, log *slog.Logger) *gate {
 		conns: map[net.Conn]*place{}, addresses: map[string]*address{}}
 }
 
-// Accept returns the next connection at once, whatever others hold.
+// Accept returns the next connection without waiting for a free place.
 func (g *gate) Accept() (net.Conn, error) {
 	for {
 		conn, err := g.Listener.Accept()
@@ -79,7 +79,8 @@ func (g *gate) Accept() (net.Conn, error) {
 			g.enter(conn)
 			return conn, nil
 		}
-		// The system has no file for it. net/http would wait up to a second before it tries again.
+		// The system has no free file descriptor. net/http would wait up to a second before its next
+		// attempt.
 		if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) || !g.makeRoom() {
 			return nil, err
 		}
@@ -107,7 +108,7 @@ func (g *gate) enter(conn net.Conn) {
 	p.waiting = from.waiting.PushBack(p)
 }
 
-// addExtra takes a connection over the limit. The caller holds g.mu.
+// addExtra accepts a connection over the limit. The caller must hold g.mu.
 func (g *gate) addExtra(p *place) {
 	g.conns[p.conn] = p
 	p.extra, p.element = true, g.over.PushBack(p)
@@ -116,15 +117,15 @@ func (g *gate) addExtra(p *place) {
 	}
 }
 
-// makeRoom closes a connection that waits, and reports whether there was one.
+// makeRoom closes a waiting connection, and reports whether there was one.
 func (g *gate) makeRoom() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.evict()
 }
 
-// evict closes the connection that has waited longest of the address with the most that wait. The
-// caller holds g.mu.
+// evict closes the connection that has waited longest, of the address with the most waiting connections.
+// The caller must hold g.mu.
 func (g *gate) evict() bool {
 	if now := time.Now(); now.Sub(g.warned) > warnInterval {
 		g.warned = now
@@ -143,13 +144,13 @@ func (g *gate) evict() bool {
 	return true
 }
 
-// drop closes a connection and frees its place. The caller holds g.mu.
+// drop closes a connection and frees its place. The caller must hold g.mu.
 func (g *gate) drop(p *place) {
 	g.leave(p)
-	_ = p.conn.Close() // net/http, which reads from it, finds out
+	_ = p.conn.Close() // net/http notices it when reading
 }
 
-// leave frees the place of a connection, once. The caller holds g.mu.
+// leave frees the place of a connection, once. The caller must hold g.mu.
 func (g *gate) leave(p *place) {
 	if g.conns[p.conn] != p {
 		return
@@ -169,13 +170,13 @@ func (g *gate) leave(p *place) {
 	}
 }
 
-// track is http.Server.ConnState. StateActive comes when a whole request header has been read.
+// track implements http.Server.ConnState. StateActive means that a whole request header has been read.
 func (g *gate) track(conn net.Conn, state http.ConnState) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	p := g.conns[conn]
 	if p == nil {
-		return // dropped
+		return // it was dropped
 	}
 	switch state {
 	case http.StateNew:
@@ -199,7 +200,7 @@ func (g *gate) track(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// hangUp closes the connections that have not sent a whole request header, and those that come later.
+// hangUp closes connections that have not sent a whole request header, and all later connections.
 func (g *gate) hangUp() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -211,10 +212,10 @@ func (g *gate) hangUp() {
 	}
 }
 
-// placeKey is the key of a connection's *place in the contexts of its requests.
+// placeKey is the context key of a connection's *place.
 type placeKey struct{}
 
-// context is http.Server.ConnContext.
+// context implements http.Server.ConnContext.
 func (g *gate) context(ctx context.Context, conn net.Conn) context.Context {
 	ctx = access.WithOrigin(ctx, g.origins.of(conn.RemoteAddr()))
 	g.mu.Lock()
@@ -225,12 +226,12 @@ func (g *gate) context(ctx context.Context, conn net.Conn) context.Context {
 
 type admission struct {
 	*gate
-	*place // nil for a connection that was dropped already
+	*place // nil if the connection was dropped already
 	whole  *wholeConn
 }
 
-// crowded reports whether a request may not be answered because places are scarce; probes are
-// answered all the same. The connection has no place then, and is good for this request only.
+// crowded reports whether a request must be refused because places are scarce; probes are answered
+// nevertheless. The connection then has no place, and serves only this request.
 func crowded(ctx context.Context) bool {
 	a, ok := ctx.Value(placeKey{}).(admission)
 	if !ok || a.place == nil {
@@ -245,7 +246,7 @@ func crowded(ctx context.Context) bool {
 	return a.extra
 }
 
-// keyOf returns what tells one client from another: the address, or the network in which an IPv6 client
+// keyOf returns the key that identifies a client: its address, or for IPv6 the network in which a client
 // can choose its addresses.
 func keyOf(remote net.Addr) string {
 	tcp, ok := remote.(*net.TCPAddr)

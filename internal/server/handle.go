@@ -6,15 +6,14 @@ import (
 	"time"
 )
 
-// strayBodyTimeout is how long a body may take that no handler has asked for yet. Handlers that
-// read one go by wire.ReadBody, which sets its own pace; net/http reads the others to their end
-// before it answers.
+// strayBodyTimeout is the time limit for a body that no handler has begun to read. Handlers use
+// wire.ReadBody, which sets its own limits; net/http reads other bodies to their end before it responds.
 const strayBodyTimeout = 5 * time.Second
 
-// handle takes a request through the guards to its endpoint.
+// handle passes a request through the guards to its endpoint.
 func (s *Server) handle(x *exchange, r *http.Request) {
 	if r.ContentLength != 0 {
-		// A writer without deadlines, as in tests, is left without.
+		// A writer without deadlines, as in tests, has none.
 		_ = x.rc.SetReadDeadline(time.Now().Add(strayBodyTimeout))
 	}
 	full := crowded(r.Context())
@@ -44,7 +43,7 @@ func (s *Server) handle(x *exchange, r *http.Request) {
 	}
 }
 
-// unknown answers for a path that is none, in the shape of the protocol that it may belong to.
+// unknown responds to an unknown path, in the form of the protocol to which the path may belong.
 func (s *Server) unknown(x *exchange) {
 	for _, p := range s.protocols {
 		if p.Unknown != nil && strings.HasPrefix(x.req.URL.Path, p.Root) {
@@ -54,11 +53,11 @@ func (s *Server) unknown(x *exchange) {
 	x.refuse(errUnknownPath)
 }
 
-// oddFraming reports whether others on the way may see the end of a request elsewhere than net/http
-// does, so that what follows on the connection must not be taken for a request (RFC 9112 sections 6.1
-// and 6.3). net/http drops a Content-Length beside Transfer-Encoding, and Transfer-Encoding in
-// HTTP/1.0, without telling; so every request with the one, and every request of the other, is the last
-// of its connection.
+// oddFraming reports whether other software on the way may see the end of the request elsewhere than
+// net/http, so that later bytes on the connection must not be read as a request (RFC 9112 sections 6.1
+// and 6.3). net/http silently drops a Content-Length beside Transfer-Encoding, and Transfer-Encoding in
+// HTTP/1.0. So every request with Transfer-Encoding, and every HTTP/1.0 request, is the last of its
+// connection.
 func oddFraming(r *http.Request) bool {
 	return len(r.TransferEncoding) > 0 || !r.ProtoAtLeast(1, 1)
 }

@@ -22,12 +22,12 @@ type readiness struct {
 	Ingestion Ingestion `json:"ingestion"`
 }
 
-// healthz says that the process is alive, and nothing else.
+// healthz reports that the process is alive.
 func (s *Server) healthz(w http.ResponseWriter, _ *wire.Request) error {
 	return wire.Reply(w, http.StatusOK, health{Status: "ok"})
 }
 
-// readyz says whether questions can be answered now: ingestion may go on beside that.
+// readyz reports whether questions can be answered now, which may be true during ingestion.
 func (s *Server) readyz(w http.ResponseWriter, r *wire.Request) error {
 	body := readiness{Status: stateReady, Ingestion: s.deps.Status.Ingestion()}
 	status := http.StatusOK

@@ -15,8 +15,8 @@ import (
 	"parley/internal/wire"
 )
 
-// Metrics are the figures of /metrics, in a registry of their own. Labels take few values:
-// route templates, statuses, stages, never what a client chose.
+// Metrics holds the metrics of /metrics in its own registry. Labels have few values, such as route
+// patterns, statuses and stages, and never contain input of clients.
 type Metrics struct {
 	registry *prometheus.Registry
 	page     http.Handler
@@ -35,7 +35,7 @@ type Metrics struct {
 	evicted     *prometheus.CounterVec
 }
 
-// NewMetrics returns metrics that count from zero. They belong to one Server.
+// NewMetrics returns metrics that start at zero, for one Server.
 func NewMetrics() *Metrics {
 	// From a search in memory to the longest answer of a slow model.
 	seconds := []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120}
@@ -84,7 +84,7 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-// describe adds what only the server knows.
+// describe adds the metrics that need the server.
 func (m *Metrics) describe(version string, status Status) {
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "parley_build_info", Help: "Always 1; the labels tell the build.",
@@ -99,10 +99,10 @@ func (m *Metrics) observeRequest(route string, status int, took time.Duration) {
 	m.durations.WithLabelValues(route).Observe(took.Seconds())
 }
 
-// Evicted counts what was deleted to make room.
+// Evicted counts deletions that made room.
 func (m *Metrics) Evicted(kind string, n int) { m.evicted.WithLabelValues(kind).Add(float64(n)) }
 
-// Observe returns what counts one turn.
+// Observe returns an observer that counts one turn.
 func (m *Metrics) Observe() turn.Observer { return &observer{Metrics: m, start: time.Now()} }
 
 // observer counts one turn.
@@ -113,7 +113,7 @@ type observer struct {
 	spoken bool
 }
 
-// Event counts what a turn does.
+// Event counts an event of the turn.
 func (o *observer) Event(e chat.Event) {
 	if !o.begun {
 		o.begun = true
@@ -133,7 +133,7 @@ func (o *observer) Event(e chat.Event) {
 	}
 }
 
-// End counts how the turn ended.
+// End counts the status of the turn.
 func (o *observer) End(status chat.Status) {
 	if o.begun {
 		o.activeTurns.Dec()
@@ -141,7 +141,7 @@ func (o *observer) End(status chat.Status) {
 	o.turns.WithLabelValues(string(status)).Inc()
 }
 
-// Saved counts the tokens of a turn, which are known of one that was cut off only when it is saved.
+// Saved counts the tokens of a turn. For a turn that was cut off, they are known only when it is saved.
 func (m *Metrics) Saved(r turn.Record) {
 	m.tokens.WithLabelValues("input").Add(float64(max(r.Usage.Input, 0)))
 	m.tokens.WithLabelValues("output").Add(float64(max(r.Usage.Output, 0)))
@@ -164,7 +164,7 @@ func (s *Server) metricsPage(w http.ResponseWriter, r *wire.Request) error {
 	return nil
 }
 
-// ingestionCollector reads the state of ingestion at the moment of a scrape.
+// ingestionCollector reads the state of ingestion at each scrape.
 type ingestionCollector struct{ status Status }
 
 var (
@@ -174,7 +174,7 @@ var (
 	corpusSize = prometheus.NewDesc("parley_corpus", "What the corpus holds.", []string{"unit"}, nil)
 )
 
-// Describe sends the descriptions of what Collect sends.
+// Describe sends the descriptions of Collect's metrics.
 func (c ingestionCollector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- ingestRunning
 	ch <- ingestFiles

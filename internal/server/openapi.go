@@ -7,12 +7,12 @@ import (
 	"parley/internal/wire"
 )
 
-// ownOpenAPI describes the server's own routes; see wire.OpenAPI for what is left out.
+// ownOpenAPI describes the server's own routes; see wire.OpenAPI for what it omits.
 //
 //go:embed openapi.json
 var ownOpenAPI []byte
 
-// openAPI answers GET /openapi.json with the sum of the protocols' parts.
+// openAPI handles GET /openapi.json with the sum of the protocols' parts.
 func (s *Server) openAPI(w http.ResponseWriter, _ *wire.Request) error {
 	doc, err := s.description()
 	if err != nil {

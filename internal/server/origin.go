@@ -15,11 +15,11 @@ type origins struct{ key []byte }
 
 func newOrigins() origins {
 	key := make([]byte, sha256.Size)
-	_, _ = rand.Read(key) // which never fails
+	_, _ = rand.Read(key) // rand.Read never fails
 	return origins{key}
 }
 
-// of returns the origin of an address.
+// of returns the origin of an address, or "" for a loopback address.
 func (o origins) of(remote net.Addr) string {
 	if tcp, ok := remote.(*net.TCPAddr); !ok || tcp.IP.IsLoopback() {
 		return ""

@@ -9,11 +9,11 @@ import (
 	"parley/internal/wire"
 )
 
-// noRange refuses a range outside of a document.
+// errNoRange refuses a range outside of a document.
 var errNoRange = wire.Refuse(http.StatusRequestedRangeNotSatisfiable, "range_not_satisfiable",
 	"The document has no such range; the header Content-Range gives its size.")
 
-// serveRanges answers with a blob, or the requested ranges of it. Unlike http.ServeContent, it ignores
+// serveRanges responds with a blob, or the requested ranges of it. Unlike http.ServeContent, it ignores
 // units other than bytes (RFC 9110 section 14.2).
 func serveRanges(w http.ResponseWriter, r *http.Request, blob io.ReadSeeker) {
 	if asked := r.Header.Get("Range"); asked != "" && !strings.HasPrefix(asked, "bytes=") {
@@ -23,7 +23,7 @@ func serveRanges(w http.ResponseWriter, r *http.Request, blob io.ReadSeeker) {
 	http.ServeContent(&rangeWriter{ResponseWriter: w}, r, "", time.Time{}, blob)
 }
 
-// rangeWriter makes http.ServeContent refuse ranges with an error body of ours.
+// rangeWriter gives http.ServeContent's refusals of ranges our error body.
 type rangeWriter struct {
 	http.ResponseWriter
 	refused bool

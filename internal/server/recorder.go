@@ -8,17 +8,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// rearmAfter is how old a write deadline may grow before the next write renews it, where the
-// timeout leaves room for that.
+// rearmAfter is the age at which a write renews the write deadline, if the timeout is long enough for
+// that.
 const rearmAfter = time.Second
 
 // recorder records the status and size of a response, sets a deadline for every write and counts
-// streams. A response is a stream from its first Flush on.
+// streams. A response counts as a stream from its first Flush on.
 type recorder struct {
 	http.ResponseWriter
 	rc      *http.ResponseController
 	conn    *wholeConn    // nil in tests without a connection
-	timeout time.Duration // for the client to take one write
+	timeout time.Duration // for the client to accept one write
 	armed   time.Time     // when the write deadline was last set
 	streams prometheus.Gauge
 
@@ -36,7 +36,7 @@ func newRecorder(w http.ResponseWriter, timeout time.Duration, streams prometheu
 // Unwrap lets http.ResponseController reach the connection.
 func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// SetWriteDeadline lets a handler set its own deadline, but none later than the server's.
+// SetWriteDeadline sets a handler's own deadline, or the server's if that is earlier.
 func (w *recorder) SetWriteDeadline(t time.Time) error {
 	if limit := time.Now().Add(w.timeout); t.After(limit) {
 		t = limit
@@ -46,7 +46,7 @@ func (w *recorder) SetWriteDeadline(t time.Time) error {
 
 func (w *recorder) started() bool { return w.status != 0 }
 
-// WriteHeader sends the header. Informational responses (1xx) do not count as the answer.
+// WriteHeader sends the header. Informational responses (1xx) are not recorded.
 func (w *recorder) WriteHeader(status int) {
 	if !w.started() && status >= 200 {
 		w.status = status
@@ -68,7 +68,7 @@ func (w *recorder) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// FlushError sends what is buffered; http.ResponseController.Flush calls it.
+// FlushError sends buffered data; http.ResponseController.Flush calls it.
 func (w *recorder) FlushError() error {
 	w.rearm()
 	if !w.started() {
@@ -85,8 +85,8 @@ func (w *recorder) FlushError() error {
 	return err
 }
 
-// rearm moves the write deadline ahead, at most once a second or so. net/http clears it between
-// requests. A writer without deadlines, as in tests, is left without.
+// rearm extends the write deadline, at most about once a second. net/http clears it between requests. A
+// writer without deadlines, as in tests, has none.
 func (w *recorder) rearm() {
 	now := time.Now()
 	if now.Sub(w.armed) < min(rearmAfter, w.timeout/4) {
@@ -102,7 +102,7 @@ func (w *recorder) end() {
 		w.streams.Dec()
 	}
 	if w.conn != nil {
-		_ = w.conn.release() // net/http finds out with what it writes last
+		_ = w.conn.release() // net/http notices an error at its last write
 	}
 	if !w.started() {
 		w.status = http.StatusOK

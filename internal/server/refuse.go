@@ -8,7 +8,7 @@ import (
 	"parley/internal/wire"
 )
 
-// The refusals that have no kind in package chat, because no pipeline can cause them.
+// Refusals without a kind in package chat, because no pipeline can cause them.
 var (
 	errUnknownPath = wire.Refuse(http.StatusNotFound, "not_found",
 		"There is nothing at this path. GET /openapi.json lists what there is.")
@@ -26,13 +26,13 @@ var (
 	}}
 )
 
-// refuse answers with an error and does not log it.
+// refuse responds with an error and does not log it.
 func (x *exchange) refuse(err error) { x.req.Fail(x, x.req, err) }
 
-// failed logs the error that ended a request, and answers with it unless the response has begun.
+// failed logs the error that ended a request, and responds with it unless the response has begun.
 func (s *Server) failed(x *exchange, err error) {
 	err = wire.CauseOf(x.req.Context(), err)
-	if r, ok := errors.AsType[*wire.RefusalError](err); !ok || r.Status >= http.StatusInternalServerError { // other refusals are told by the status alone
+	if r, ok := errors.AsType[*wire.RefusalError](err); !ok || r.Status >= http.StatusInternalServerError { // for other refusals the status says enough
 		s.log.Log(x.req.Context(), wire.LevelOf(x.req.Context(), err), "request ended with an error",
 			"request_id", x.id, "route", x.route, "turn_id", x.Header().Get("X-Turn-Id"), "error", err)
 	}

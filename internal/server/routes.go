@@ -11,11 +11,11 @@ import (
 	"parley/internal/wire"
 )
 
-// endpoint is one path, or one family of paths, and what it does for each method.
+// endpoint handles all methods of one path pattern.
 type endpoint struct {
 	server  *Server
 	path    string                  // pattern of http.ServeMux without a method; also the label in logs and metrics
-	methods map[string][]wire.Route // several where protocols share the path
+	methods map[string][]wire.Route // by method; several if protocols share the path
 	allow   string                  // the methods, for the header Allow
 	fail    wire.Fail
 	quiet   bool
@@ -69,7 +69,7 @@ func (s *Server) add(rt wire.Route) {
 	}
 }
 
-// Routes returns all mounted routes, the server's own included.
+// Routes returns all mounted routes, including the server's own.
 func (s *Server) Routes() []wire.Route {
 	var all []wire.Route
 	for _, p := range s.protocols {
@@ -79,8 +79,8 @@ func (s *Server) Routes() []wire.Route {
 }
 
 // find returns the endpoint of a request and the handler that serves it. That is the mux, which sets the
-// path's values, except where the path ends with a URL, which the mux would clean. The endpoint is also nil
-// where the mux would redirect to a cleaner path, since a redirect loses a POST.
+// path's values, unless the path ends with a URL, which the mux would clean. The endpoint is nil for an
+// unknown path and for one that the mux would redirect to a cleaner path, since a redirect loses a POST.
 func (s *Server) find(r *http.Request) (*endpoint, http.Handler) {
 	for _, e := range s.verbatim {
 		if prefix, _, _ := strings.Cut(e.path, "{"); strings.HasPrefix(r.URL.Path, prefix) {
@@ -92,7 +92,7 @@ func (s *Server) find(r *http.Request) (*endpoint, http.Handler) {
 	return e, s.mux
 }
 
-// ServeHTTP answers a request that has passed the guards of Server.handle.
+// ServeHTTP responds to a request that has passed the guards of Server.handle.
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := w.(*exchange) //nolint:forcetypeassert // Server.handle is the only caller
 	x.req.Request = r
@@ -119,8 +119,8 @@ func (s *Server) answer(w http.ResponseWriter, r *wire.Request, among []wire.Rou
 	return rt.Handle(w, r)
 }
 
-// read admits the caller, reads the body and returns the route that answers. On a path that several
-// protocols share, the body comes first, because it decides in whose shape a caller is refused.
+// read admits the caller, reads the body and returns the route. On a path that several protocols share,
+// it reads the body first, because the protocol determines the form of a refusal.
 func (s *Server) read(w http.ResponseWriter, r *wire.Request, among []wire.Route) (*wire.Route, error) {
 	rt := &among[0]
 	if rt.Speaks != "" {

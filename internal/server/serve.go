@@ -12,35 +12,35 @@ import (
 	"parley/internal/chat"
 )
 
-// The limits of a connection. There is no write timeout for the whole response, because it would
-// cut streams: each write has its own (see recorder).
+// The limits of a connection. There is no timeout for a whole response, because it would cut streams
+// off: each write has its own (see recorder).
 const (
 	headerTimeout  = 5 * time.Second
 	idleTimeout    = 120 * time.Second
 	maxHeaderBytes = 64 << 10
 )
 
-// At the end of draining, streams get finalTime to write their last line. A connection that has
-// not sent a request by silentTime after the stop is closed: browsers open some in advance.
+// At the end of draining, streams get finalTime to write their last line. A connection that has not sent
+// a request silentTime after the stop is closed: browsers open some in advance.
 const (
 	finalTime  = 2 * time.Second
 	silentTime = 250 * time.Millisecond
 )
 
-// errStopping is the cause with which the contexts of requests end after the drain window. Adapters
-// write its text to clients as the last line of a stream.
+// errStopping is the cause that cancels the contexts of requests after the drain window. Adapters write
+// its text to clients as the last line of a stream.
 var errStopping = &chat.Error{
 	Kind: chat.Unavailable,
 	Msg:  "The server is stopping. Please ask again in a moment.",
 }
 
-// Serve answers connections from ln until ctx is done, and then stops in order: /readyz says no,
-// new connections are refused, turns in progress have Config.Drain to end, those that do not are
-// cancelled with a cause that they tell their clients. It closes ln, returns when the last
-// response has ended, and returns nil after a stop that ctx asked for. It can be called once.
+// Serve serves connections from ln until ctx is done, and then stops in order: /readyz reports it, new
+// connections are refused, and turns in progress have Config.Drain to end, after which they are
+// cancelled with a cause for their clients. It closes ln, and returns when the last response has ended,
+// with nil after a stop by ctx. It can be called once.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	s.loopback.Store(isLoopback(ln.Addr()))
-	// The end of ctx must not cut turns at once.
+	// The end of ctx must not cut off turns at once.
 	base, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
 	gate := newGate(ln, s.cfg.MaxConnections, s.log)
@@ -95,8 +95,8 @@ func (s *Server) drain(srv *http.Server, gate *gate, cancel context.CancelCauseF
 	_ = srv.Close()
 }
 
-// drainTurns waits for the turns of connections that net/http has handed over and for those that go on without
-// their clients, and cancels them when ctx ends.
+// drainTurns waits for the turns of connections that net/http has handed over, and for turns that
+// continue without clients. It cancels them when ctx ends.
 func (s *Server) drainTurns(ctx context.Context) {
 	for _, p := range s.protocols {
 		if p.Wait != nil {

@@ -1,14 +1,12 @@
-// Package server is Parley's HTTP side: it routes requests to the protocol adapters, decides on
-// POST /chat which protocol a body speaks, and does for every route what belongs to none of
-// them: request ids, the access log, metrics, limits, CORS, the checks that keep other web
-// sites out, health, and an orderly end.
+// Package server is Parley's HTTP side. It routes requests to the protocol adapters, determines the
+// protocol of a body on POST /chat, and does what every route needs: request ids, the access log,
+// metrics, limits, CORS, protection against other web sites, health, and an orderly stop.
 //
 // Protocols mount themselves: each brings its routes (wire.Protocol). Every request passes the same
 // guards (Server.handle): Host, path, preflight, origin, method. Then the server does what the route
-// asks for (Server.answer): it reads the body, once, finds out who asks, and runs the handler. An
-// error that the handler returns is logged and answered in the shape of the route; so is every refusal.
-// A body that nobody reads has a deadline. How many turns may run at one time is decided by the
-// runner (turn.Options.MaxTurns).
+// requires (Server.answer): it identifies the caller, reads the body once, and runs the handler. It logs
+// an error that the handler returns, and responds with it in the route's form, as with every refusal. A
+// body that no handler reads has a deadline. The runner limits concurrent turns (turn.Options.MaxTurns).
 //
 //	srv := server.New(server.Config{Namespace: "default"}, server.Deps{Protocols: []wire.Protocol{azure.Protocol(), …}})
 //	err := srv.Serve(ctx, listener) // returns when ctx is done and the streams have ended
@@ -31,16 +29,15 @@ import (
 	"parley/internal/wire"
 )
 
-// Config is what the server needs to know. A zero field means the default, which the field's
-// comment names.
+// Config configures a Server. A zero field means the default that its comment names.
 type Config struct {
-	Namespace      string        // whose documents /content/ serves; default "default"
-	PublicURL      string        // where clients reach the server; its host and origin are trusted
-	Origins        []string      // browsers' origins that may call, "*" for all; default: loopback, any port
+	Namespace      string        // the namespace whose documents /content/ serves; default "default"
+	PublicURL      string        // the URL of the server for clients; its host and origin are trusted
+	Origins        []string      // origins of web pages that may call the server, "*" for all; default: loopback, any port
 	Version        string        // shown in /metrics and on /; default "devel"
 	MaxBody        int64         // bytes of a request body; default 1 MiB
-	MaxConnections int           // open connections, of which the idle ones make room for more; default 4096
-	WriteTimeout   time.Duration // for a client to take what one write sends; default 30 s
+	MaxConnections int           // maximum number of open connections; idle ones make room for new ones; default 4096
+	WriteTimeout   time.Duration // for a client to accept one write; default 30 s
 	Drain          time.Duration // for streams to end by themselves; default 30 s, negative: none
 }
 
@@ -62,48 +59,49 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
-// Documents finds originals by their citation names. No file-system path is ever made from a
-// URL: a name is looked up, and what is found names its blob by hash.
+// Documents finds originals by their citation names. No file path is ever made from a URL: a name is
+// looked up, and the document found has the hash of its blob.
 type Documents interface {
-	// Document returns the document of that name that the filter lets through, or an error for
-	// which errors.Is(err, retrieval.ErrNotFound).
+	// Document returns the document of that name that passes the filter, or an error that wraps
+	// retrieval.ErrNotFound.
 	Document(ctx context.Context, f retrieval.Filter, name string) (retrieval.Document, error)
-	// OpenBlob opens the original with that hash. The caller closes it.
+	// OpenBlob opens the original with that hash. The caller must close it.
 	OpenBlob(sha256 string) (io.ReadSeekCloser, error)
 }
 
-// Status says how the rest of the program is doing. Both methods must be quick: probes wait.
+// Status reports the state of the rest of the program. Both methods must be quick, because probes wait
+// for them.
 type Status interface {
-	// Ready returns nil when a question can be answered, otherwise why not, for logs.
+	// Ready returns nil if a question can be answered, and otherwise the reason, for logs.
 	Ready(ctx context.Context) error
 	// Ingestion returns the state of ingestion.
 	Ingestion() Ingestion
 }
 
-// Ingestion is the state of ingestion, as /readyz and /metrics show it.
+// Ingestion is the state of ingestion in /readyz and /metrics.
 type Ingestion struct {
 	Running   bool `json:"running"`
 	Files     int  `json:"files"`     // found so far in this run
-	Done      int  `json:"done"`      // of Files, looked at
+	Done      int  `json:"done"`      // of Files, processed
 	Indexed   int  `json:"indexed"`   // of Done, written to the index
-	Unchanged int  `json:"unchanged"` // of Done, as they were
+	Unchanged int  `json:"unchanged"` // of Done, not changed
 	Skipped   int  `json:"skipped"`   // of Done, not documents
-	Failed    int  `json:"failed"`    // of Done, could not be read
+	Failed    int  `json:"failed"`    // of Done, not readable
 	Documents int  `json:"documents"` // in the corpus now
 	Pages     int  `json:"pages"`     // in the corpus now
 	Chunks    int  `json:"chunks"`    // in the corpus now
 	Partly    int  `json:"partly"`    // of Documents, those of which a part could not be read
 
-	Embedding  bool `json:"embedding"`  // vectors are being made
-	Unembedded int  `json:"unembedded"` // chunks that wait for theirs, as far as is known; 0 without an embedder
+	Embedding  bool `json:"embedding"`  // vectors are being computed
+	Unembedded int  `json:"unembedded"` // number of chunks waiting for vectors, as far as known; 0 without an embedder
 }
 
-// Keys makes requests with the same Idempotency-Key one; turn.Keys does.
+// Keys makes one turn of requests with the same Idempotency-Key. turn.Keys implements it.
 type Keys interface {
 	Claim(ctx context.Context, k turn.Key, body []byte) (*turn.Claim, error)
 }
 
-// Deps is what the server works with. Protocols, Documents and Status are required.
+// Deps are the components that the server uses. Protocols, Documents and Status are required.
 type Deps struct {
 	Protocols []wire.Protocol
 	Documents Documents
@@ -113,37 +111,37 @@ type Deps struct {
 	// place where callers get their identity. Nil: everybody is anonymous and may do everything.
 	Admit func(*http.Request, wire.Right) (access.Principal, error)
 
-	// Namespaces returns the namespaces whose documents a caller may ask for by ?namespace=, beside
-	// Config.Namespace. Nil means that there are no others.
+	// Namespaces returns the namespaces, in addition to Config.Namespace, whose documents a caller may
+	// request with ?namespace=. Optional.
 	Namespaces func(context.Context, access.Principal) ([]string, error)
 
-	Keys  Keys                                   // nil: no request may carry a key
-	Drain func(ctx context.Context, cause error) // ends the turns that go on without clients, by ctx's end; nil: there are none
+	Keys  Keys                                   // nil refuses requests with a key
+	Drain func(ctx context.Context, cause error) // ends the turns that continue without clients, at the latest when ctx ends; optional
 
 	Log     *slog.Logger // nil discards
-	Metrics *Metrics     // nil makes one of its own; see NewMetrics
+	Metrics *Metrics     // nil means new ones; see NewMetrics
 }
 
-// Server serves Parley over HTTP. It is made by New and safe for concurrent use.
+// Server serves Parley over HTTP. Use New to make one. It is safe for concurrent use.
 type Server struct {
 	cfg       Config
 	deps      Deps
 	log       *slog.Logger
 	metrics   *Metrics
-	protocols []wire.Protocol // the server's own included
+	protocols []wire.Protocol // including the server's own
 	mux       *http.ServeMux
 	endpoints map[string]*endpoint // by path
 	verbatim  []*endpoint
 	trust     trust
 	site      *webui.Site
 
-	description func() ([]byte, error) // of all routes, made when it is first asked for
+	description func() ([]byte, error) // of all routes, made on first use
 
 	draining atomic.Bool
-	loopback atomic.Bool // bound to a loopback address only, so that other Hosts are attacks
+	loopback atomic.Bool // bound to a loopback address only, so that requests for other hosts are attacks
 }
 
-// New returns a server. It panics when routes collide or lack what they need, which a test would have shown.
+// New returns a server. It panics if routes collide or are incomplete, which any test shows.
 func New(cfg Config, deps Deps) *Server {
 	cfg = cfg.withDefaults()
 	s := &Server{cfg: cfg, deps: deps, log: deps.Log, metrics: deps.Metrics, endpoints: map[string]*endpoint{}}
@@ -164,6 +162,6 @@ func New(cfg Config, deps Deps) *Server {
 	return s
 }
 
-// Handler returns the handler of all routes. Serve adds what needs the listener: deadlines for
-// headers, the limit on connections (gate), the check of Host on loopback addresses, and draining.
+// Handler returns the handler of all routes. Serve adds what needs the listener: deadlines for headers,
+// the limit on connections (gate), the check of Host on loopback addresses, and draining.
 func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serveHTTP) }

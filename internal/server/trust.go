@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// trust says which web pages may call the server, and for which hosts it answers. Browsers
-// enforce the first for what a page may read; for what a request would change the server must,
-// since a page can send a POST blindly. The second stops DNS rebinding: a page whose own name
-// turns to 127.0.0.1 has the right origin but cannot hide the name from the header Host.
+// trust determines which web pages may call the server, and for which hosts it responds. Browsers
+// enforce the first for what a page may read. The server must enforce it for changes, since a page can
+// send a POST without reading the response. The second prevents DNS rebinding: a page whose own name
+// resolves to 127.0.0.1 has the right origin but cannot hide the name from the header Host.
 type trust struct {
-	origins    map[string]bool // configured, as browsers write them
+	origins    map[string]bool // configured, in the spelling of browsers
 	everyone   bool            // "*"
 	loopback   bool            // the default: origins on this machine, any port
-	publicHost string          // host of Config.PublicURL without the port, lower case; "" when unset
+	publicHost string          // host of Config.PublicURL without the port, lower case; "" if unset
 	sameOrigin *http.CrossOriginProtection
 }
 
@@ -38,7 +38,7 @@ func newTrust(origins []string, publicURL string) trust {
 	return t
 }
 
-// withoutDefaultPort returns the host as browsers write it in Origin (RFC 6454 section 6.1).
+// withoutDefaultPort returns the host in the spelling of the header Origin (RFC 6454 section 6.1).
 func withoutDefaultPort(u *url.URL) string {
 	port := u.Port()
 	if port == "" || u.Scheme == "http" && port == "80" || u.Scheme == "https" && port == "443" {
@@ -47,7 +47,7 @@ func withoutDefaultPort(u *url.URL) string {
 	return u.Host
 }
 
-// origin reports whether pages of that origin may call.
+// origin reports whether pages of an origin may call the server.
 func (t *trust) origin(origin string) bool {
 	if t.everyone || t.origins[strings.ToLower(origin)] {
 		return true
@@ -63,10 +63,9 @@ func (t *trust) origin(origin string) bool {
 	return isLoopbackName(u.Hostname())
 }
 
-// host reports whether a request for that Host may be answered. Where the server listens on
-// loopback only, other names than those of this machine and of the public URL are a sign of DNS
-// rebinding. On other addresses the server cannot know its names. A request without Host
-// (HTTP/1.0) does not come from a browser.
+// host reports whether to respond to a request for a host. If the server listens on loopback only, names
+// other than those of this machine and of the public URL are a sign of DNS rebinding. On other addresses
+// the server cannot know its names. A request without Host (HTTP/1.0) does not come from a browser.
 func (t *trust) host(host string, loopback bool) bool {
 	if !loopback || host == "" {
 		return true
@@ -83,8 +82,8 @@ func hostname(host string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 }
 
-// isLoopbackName accepts localhost and the names below it (RFC 6761 section 6.3), and loopback
-// addresses.
+// isLoopbackName reports whether a name is localhost or below it (RFC 6761 section 6.3), or a loopback
+// address.
 func isLoopbackName(name string) bool {
 	name = strings.TrimSuffix(strings.ToLower(name), ".")
 	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
@@ -94,8 +93,8 @@ func isLoopbackName(name string) bool {
 	return err == nil && addr.Unmap().IsLoopback()
 }
 
-// frameAncestors returns the trusted origins as a CSP source list (CSP3 section 6.4.2), which
-// has no notation for IPv6 addresses.
+// frameAncestors returns the trusted origins as a CSP source list (CSP3 section 6.4.2), which has no
+// notation for IPv6 addresses.
 func (t *trust) frameAncestors() string {
 	if t.everyone {
 		return "*"

@@ -9,7 +9,7 @@ import (
 	"parley/internal/wire"
 )
 
-// What clients send with requests for turns, whatever the protocol.
+// Headers of requests for turns in all protocols.
 const (
 	keyHeader        = "Idempotency-Key" // of a request that may be retried
 	disconnectHeader = "X-On-Disconnect" // what happens to the turn when the client leaves
@@ -18,8 +18,8 @@ const (
 var errKeyReused = wire.Refuse(http.StatusUnprocessableEntity, "idempotency_key_reused",
 	"This Idempotency-Key was used with another request. Please use a new one.")
 
-// turn runs the handler of a request for a turn as its headers say. Requests that carry the same
-// Idempotency-Key are one turn: of several at one time one runs, and all get its answer (see turn.Keys).
+// turn runs the handler of a request for a turn as the headers say. Requests with the same
+// Idempotency-Key are one turn: one of them runs, and all get its answer (see turn.Keys).
 func (s *Server) turn(w http.ResponseWriter, r *wire.Request, rt *wire.Route) error {
 	var steering turn.Steering
 	switch values := r.Header.Values(disconnectHeader); {
@@ -43,7 +43,7 @@ func (s *Server) turn(w http.ResponseWriter, r *wire.Request, rt *wire.Route) er
 	return rt.Handle(w, r)
 }
 
-// claim waits until the key of a request is free.
+// claim waits until the key of a request is free, and claims it.
 func (s *Server) claim(r *wire.Request, values []string) (*turn.Claim, error) {
 	if s.deps.Keys == nil || len(values) > 1 {
 		return nil, wire.Invalidf("%s cannot be used here, or is there twice", keyHeader)

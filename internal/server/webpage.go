@@ -24,7 +24,7 @@ func (s *Server) own() wire.Protocol {
 	}}
 }
 
-// index answers GET /: browsers get the page, other clients a short text.
+// index handles GET /: browsers get the page, other clients a short text.
 func (s *Server) index(w http.ResponseWriter, r *wire.Request) error {
 	w.Header().Add("Vary", "Accept")
 	if wantsHTML(r.Header.Get("Accept")) && s.site.Index(w, r.Request) {
@@ -33,7 +33,7 @@ func (s *Server) index(w http.ResponseWriter, r *wire.Request) error {
 	return s.indexText(w, r)
 }
 
-// wantsHTML reports whether a client asks for HTML by name, as browsers do and programs do not.
+// wantsHTML reports whether a client names HTML in Accept, as browsers do and programs do not.
 func wantsHTML(accept string) bool {
 	for one := range strings.SplitSeq(accept, ",") {
 		media, parameters, _ := strings.Cut(one, ";")
@@ -44,7 +44,7 @@ func wantsHTML(accept string) bool {
 	return false
 }
 
-// asset answers with a file of the page.
+// asset serves a file of the page.
 func (s *Server) asset(w http.ResponseWriter, r *wire.Request) error {
 	if !s.site.Asset(w, r.Request, strings.TrimPrefix(r.URL.Path, "/assets/")) {
 		return errUnknownPath
@@ -52,10 +52,10 @@ func (s *Server) asset(w http.ResponseWriter, r *wire.Request) error {
 	return nil
 }
 
-// indexText explains what this server is.
+// indexText writes a description of this server.
 func (s *Server) indexText(w http.ResponseWriter, r *wire.Request) error {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	// Writing fails only if the client has left.
+	// Writing fails only if the client is gone.
 	_, _ = fmt.Fprintf(w, indexPage, s.cfg.Version, wire.BaseURL(r.Request, s.cfg.PublicURL, false))
 	return nil
 }

@@ -5,16 +5,16 @@ import (
 	"net"
 )
 
-// wholeConn writes what a handler sends between two flushes at once, where net/http would write the first 4 KiB, the
-// rest and the end of the chunk one after the other: some clients take each read for a whole event. Only the goroutine
-// of the handler calls hold and release.
+// wholeConn merges the writes of a handler between two flushes, which net/http would split into the
+// first 4 KiB, the rest and the end of the chunk: some clients take each read for a whole event. Only
+// the goroutine of the handler calls hold and release.
 type wholeConn struct {
 	net.Conn
 	holds bool
 	held  []byte
 }
 
-// mostHeld is the most bytes held back; a buffer of up to keepHeld bytes is reused.
+// mostHeld is the maximum number of bytes held back; a buffer of up to keepHeld bytes is reused.
 const (
 	mostHeld = 64 << 10
 	keepHeld = 4 << 10

@@ -14,12 +14,11 @@ import (
 	"parley/internal/wire"
 )
 
-// citationShown is a citation as the page shows it. Offsets are UTF-16 code units of the page's text
-// as it is now.
+// citationShown is a citation in responses. Offsets are UTF-16 code units of the page's current text.
 type citationShown struct {
 	N          int         `json:"n"`
 	Label      string      `json:"label"`
-	DocumentID string      `json:"document_id"` // "" when the document is gone
+	DocumentID string      `json:"document_id"` // "" if the document is gone
 	Name       string      `json:"name"`
 	Title      string      `json:"title"`
 	URL        string      `json:"url"`
@@ -45,16 +44,17 @@ type citedSpan struct {
 	Stale      bool   `json:"stale"`
 }
 
-// snapshot is a citation as the turn kept it, merged over the messages that hold its label.
+// snapshot is a citation in the state that the turn has kept, merged over the messages that contain its
+// label.
 type snapshot struct {
 	chat.Citation
-	doubted bool // in some place
+	doubted bool // in at least one place
 }
 
 // snapshots returns the citations of all messages, each label once.
 func (v *view) snapshots() []snapshot {
 	var all []snapshot
-	seen := map[string]int{} // how often a label stood in the messages so far
+	seen := map[string]int{} // number of occurrences of a label in the messages so far
 	add := func(text string, citations []chat.Citation, doubts []chat.Doubt) {
 		for _, c := range citations {
 			i := slices.IndexFunc(all, func(s snapshot) bool { return s.Label == c.Label })
@@ -87,7 +87,7 @@ func (v *view) snapshots() []snapshot {
 	return all
 }
 
-// citations returns the citations of a turn, with where their words are now.
+// citations returns the citations of a turn, with the current positions of their words.
 func (h *Handler) citations(ctx context.Context, who access.Principal, v *view) ([]citationShown, error) {
 	out := []citationShown{}
 	sources := sourceCache{catalog: h.cfg.Catalog, filter: retrieval.Filter{Principal: who, Namespace: v.scope.Namespace}}
@@ -118,8 +118,8 @@ func (h *Handler) citations(ctx context.Context, who access.Principal, v *view) 
 	return out, nil
 }
 
-// spanNow returns where the words of a span are on the page as it is now: where they were, or where
-// else they stand.
+// spanNow returns the position of a span's words in the current text of the page: the old position if
+// they are there, or else another one.
 func spanNow(s chat.CitedSpan, page *retrieval.Page) citedSpan {
 	out := citedSpan{Occurrence: s.Occurrence, Quote: s.Quote, Supported: !s.Doubted}
 	if s.Quote == "" {
@@ -143,7 +143,8 @@ func spanNow(s chat.CitedSpan, page *retrieval.Page) citedSpan {
 	return out
 }
 
-// passageOf returns the passage that a citation points to, or what the citation keeps of it.
+// passageOf returns the text of the passage that a citation points to, or else the snippet in the
+// citation.
 func (v *view) passageOf(c chat.Citation) string {
 	holds := func(p retrieval.Passage) bool {
 		return p.Document.Name == c.Name && slices.ContainsFunc(p.Chunk.Spans, func(s retrieval.Span) bool { return s.Page == c.Page })
@@ -170,9 +171,9 @@ type foundPage struct {
 	page     *retrieval.Page
 }
 
-// find returns the document that a citation points to, as far as the caller may see it now, and its
-// page. Both are zero where there is none: a document that was deleted and read again has another id
-// and the same name.
+// find returns the document that a citation points to, if the caller may see it now, and its page. Both
+// are zero otherwise. It also looks up the name, since a document that was deleted and read again has
+// another id.
 func (c *sourceCache) find(ctx context.Context, cited chat.Citation) (retrieval.Document, *retrieval.Page, error) {
 	if f, ok := c.pages[cited.Label]; ok {
 		return f.document, f.page, nil

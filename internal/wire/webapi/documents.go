@@ -17,10 +17,10 @@ import (
 const (
 	maxListed     = 200
 	defaultListed = 50
-	maxAsked      = 4096 // bytes of a name or of what is looked for
+	maxAsked      = 4096 // bytes of a name or of a search text
 )
 
-// document is a document as the page shows it.
+// document is a document in responses.
 type document struct {
 	ID         string      `json:"id"`
 	Namespace  string      `json:"namespace"`
@@ -37,7 +37,7 @@ type document struct {
 	IndexedAt  string      `json:"indexed_at"`
 	ContentURL string      `json:"content_url"`
 	Uploaded   bool        `json:"uploaded"`
-	Notes      string      `json:"notes"` // what could not be read of it
+	Notes      string      `json:"notes"` // parts that could not be read
 }
 
 func (h *Handler) shown(d retrieval.Document, embedded int, uploaded bool) document {
@@ -49,8 +49,8 @@ func (h *Handler) shown(d retrieval.Document, embedded int, uploaded bool) docum
 	}
 }
 
-// webURL returns an address that a page may link to, "" for any other: documents choose theirs, and
-// "javascript:" would run in the page.
+// webURL returns an address if a page may link to it, and otherwise "": documents set their own
+// addresses, and "javascript:" would run in the page.
 func webURL(s string) string {
 	scheme, _, ok := strings.Cut(s, ":")
 	if scheme = strings.ToLower(scheme); !ok || scheme != "http" && scheme != "https" {
@@ -61,7 +61,7 @@ func webURL(s string) string {
 
 func instant(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// documents answers GET /api/documents.
+// documents handles GET /api/documents.
 func (h *Handler) documents(w http.ResponseWriter, r *wire.Request) error {
 	f, err := h.filter(r)
 	if err != nil {
@@ -98,8 +98,8 @@ func (h *Handler) documents(w http.ResponseWriter, r *wire.Request) error {
 	return sendTagged(w, r, out)
 }
 
-// complete returns documents with the numbers of their chunks that have a vector, and whether the
-// caller has uploaded them.
+// complete converts documents for a response. It adds the number of their chunks with a vector, and
+// whether the caller has uploaded them.
 func (h *Handler) complete(r *wire.Request, f retrieval.Filter, found []retrieval.Document) ([]document, error) {
 	revisions := make([]int64, len(found))
 	for i, d := range found {
@@ -120,7 +120,7 @@ func (h *Handler) complete(r *wire.Request, f retrieval.Filter, found []retrieva
 	return out, nil
 }
 
-// oneDocument answers GET /api/documents/{id}.
+// oneDocument handles GET /api/documents/{id}.
 func (h *Handler) oneDocument(w http.ResponseWriter, r *wire.Request) error {
 	d, f, err := h.document(r)
 	if err != nil {
@@ -133,7 +133,7 @@ func (h *Handler) oneDocument(w http.ResponseWriter, r *wire.Request) error {
 	return sendTagged(w, r, out[0])
 }
 
-// chunk is a chunk as the page shows it.
+// chunk is a chunk in responses.
 type chunk struct {
 	Ordinal  int      `json:"ordinal"`
 	Text     string   `json:"text"`
@@ -149,7 +149,7 @@ type span struct {
 	End   int `json:"end"`
 }
 
-// chunks answers GET /api/documents/{id}/chunks.
+// chunks handles GET /api/documents/{id}/chunks.
 func (h *Handler) chunks(w http.ResponseWriter, r *wire.Request) error {
 	d, _, err := h.document(r)
 	if err != nil {
@@ -197,7 +197,7 @@ func (h *Handler) chunks(w http.ResponseWriter, r *wire.Request) error {
 	return sendTagged(w, r, out)
 }
 
-// pageTexts returns the texts of a document's pages by number, as far as chunks need them.
+// pageTexts returns the texts of the pages that chunks are on, by number.
 func (h *Handler) pageTexts(r *wire.Request, d retrieval.Document, chunks []retrieval.Chunk) (map[int]offsets, error) {
 	texts := map[int]offsets{}
 	for _, c := range chunks {
@@ -232,7 +232,7 @@ func listOf[T any](all []T) []T {
 	return all
 }
 
-// delete answers DELETE /api/documents/{id}.
+// delete handles DELETE /api/documents/{id}.
 func (h *Handler) delete(w http.ResponseWriter, r *wire.Request) error {
 	d, f, err := h.document(r)
 	if err != nil {
@@ -257,7 +257,7 @@ func (h *Handler) delete(w http.ResponseWriter, r *wire.Request) error {
 	}{d.ID, d.Name, returns, message})
 }
 
-// mayChange refuses a caller who sees a document and may not change it.
+// mayChange returns an error for a caller who sees a document but may not change it.
 func mayChange(who access.Principal, d retrieval.Document) error {
 	if who.MayChange(d.Owner) {
 		return nil
@@ -265,7 +265,7 @@ func mayChange(who access.Principal, d retrieval.Document) error {
 	return errNotYours
 }
 
-// reindex answers POST /api/documents/{id}/reindex.
+// reindex handles POST /api/documents/{id}/reindex.
 func (h *Handler) reindex(w http.ResponseWriter, r *wire.Request) error {
 	d, f, err := h.document(r)
 	if err != nil {
@@ -286,7 +286,7 @@ func (h *Handler) reindex(w http.ResponseWriter, r *wire.Request) error {
 	}{job})
 }
 
-// namespaceShown is a namespace as the page shows it.
+// namespaceShown is a namespace in responses.
 type namespaceShown struct {
 	Name      string `json:"name"`
 	Documents int    `json:"documents"`
@@ -294,7 +294,8 @@ type namespaceShown struct {
 	Default   bool   `json:"default"`
 }
 
-// namespaces answers GET /api/namespaces: the server's own first, and those that the caller may ask.
+// namespaces handles GET /api/namespaces: the server's own first, followed by others that the caller may
+// use.
 func (h *Handler) namespaces(w http.ResponseWriter, r *wire.Request) error {
 	who := r.Who
 	names, err := h.cfg.Namespaces(r.Context(), who)
@@ -313,8 +314,8 @@ func (h *Handler) namespaces(w http.ResponseWriter, r *wire.Request) error {
 	return sendTagged(w, r, out)
 }
 
-// count returns how many documents a caller sees in a namespace, and how many chunks it has. The
-// chunks of others are not told of where there are any.
+// count returns the number of documents that a caller sees in a namespace, and the number of its chunks.
+// The latter is 0 if the namespace has documents that the caller does not see.
 func (h *Handler) count(r *wire.Request, f retrieval.Filter) (documents, chunks int, err error) {
 	_, documents, err = h.cfg.Catalog.FindDocuments(r.Context(), f, "", "", 0)
 	if err != nil {

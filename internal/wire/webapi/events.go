@@ -17,8 +17,8 @@ import (
 
 const keepAliveInterval = 12 * time.Second
 
-// log returns what a turn has said to its owner, in a namespace that they may ask. To everybody else there
-// is no such turn.
+// log returns the log of a turn to its owner, if they may use its namespace. For everybody else the turn
+// does not exist.
 func (h *Handler) log(ctx context.Context, who access.Principal, id string) (*turn.Log, error) {
 	l, err := h.cfg.Turns.Log(ctx, who.Subject, id)
 	if errors.Is(err, turn.ErrNotFound) {
@@ -34,8 +34,8 @@ func (h *Handler) log(ctx context.Context, who access.Principal, id string) (*tu
 	return l, err
 }
 
-// stop answers DELETE /api/turns/{id}. A turn that has ended already is no error: the client
-// gets what it asks for, and could not have known.
+// stop handles DELETE /api/turns/{id}. It is no error if the turn has ended already, because the client
+// could not know.
 func (h *Handler) stop(w http.ResponseWriter, r *wire.Request) error {
 	l, err := h.log(r.Context(), r.Who, r.PathValue("id"))
 	if err != nil {
@@ -46,9 +46,9 @@ func (h *Handler) stop(w http.ResponseWriter, r *wire.Request) error {
 	return nil
 }
 
-// events answers GET /api/turns/{id}/events with the events of a turn behind the one that the
-// client has seen last, as server-sent events, until the turn has ended. When nothing is left the
-// status is 204, on which browsers stop to reconnect (HTML standard, section 9.2.2).
+// events handles GET /api/turns/{id}/events. It sends the events of a turn after the last one that the
+// client has seen as server-sent events, until the turn has ended. If nothing is left the status is 204,
+// which stops browsers from reconnecting (HTML standard, section 9.2.2).
 func (h *Handler) events(w http.ResponseWriter, r *wire.Request) error {
 	after, err := lastEvent(r)
 	if err != nil {
@@ -66,7 +66,7 @@ func (h *Handler) events(w http.ResponseWriter, r *wire.Request) error {
 }
 
 func lastEvent(r *wire.Request) (int, error) {
-	const header, query = "Last-Event-ID", "last_event_id" // for clients that cannot set a header
+	const header, query = "Last-Event-ID", "last_event_id" // query is for clients that cannot set a header
 	seen, name := r.Header.Get(header), header
 	if seen == "" {
 		seen, name = r.URL.Query().Get(query), query
@@ -81,8 +81,8 @@ func lastEvent(r *wire.Request) (int, error) {
 	return int(n), nil
 }
 
-// follow sends what is behind a position. Its error is that of sending, or that the client's own
-// request has ended before the turn: the stream then just ends, so that the client comes back.
+// follow sends the events after a position. An error means that sending failed, or that the client's
+// request ended before the turn: then the stream just ends, so that the client reconnects.
 func follow(r *wire.Request, l *turn.Log, after int, stream *wire.Stream) error {
 	for n, err := range l.Follow(r.Context(), after, keepAliveInterval) {
 		switch {
@@ -111,8 +111,8 @@ func sendEvent(stream *wire.Stream, n chat.Numbered) error {
 	return stream.SendNumbered(n.Seq, append(stream.Line(), raw...))
 }
 
-// sendFailure sends the last event of a turn that ended with an error: the type "error" in the
-// encoding of events, with what the turn's own client was told.
+// sendFailure sends the last event of a turn that ended with an error. It has the type "error" in the
+// encoding of events, with the same failure as in the response of the turn.
 func sendFailure(stream *wire.Stream, n chat.Numbered, ended error) error {
 	f := wire.FailureOf(ended)
 	dst := wire.AppendString(append(stream.Line(), `{"v":1,"turn":`...), n.Turn)

@@ -19,7 +19,7 @@ import (
 
 const pdfType = "application/pdf"
 
-// pageShown is a page as the page shows it. Offsets are UTF-16 code units of Text.
+// pageShown is a page in responses. Offsets are UTF-16 code units of Text.
 type pageShown struct {
 	DocumentID string      `json:"document_id"`
 	Number     int         `json:"number"`
@@ -40,10 +40,10 @@ type block struct {
 	End   int    `json:"end"`
 }
 
-// maxPage bounds the numbers of pages.
+// maxPage limits page numbers.
 const maxPage = 1 << 24
 
-// onePage answers GET /api/documents/{id}/pages/{n}.
+// onePage handles GET /api/documents/{id}/pages/{n}.
 func (h *Handler) onePage(w http.ResponseWriter, r *wire.Request) error {
 	d, _, err := h.document(r)
 	if err != nil {
@@ -59,13 +59,13 @@ func (h *Handler) onePage(w http.ResponseWriter, r *wire.Request) error {
 	}
 	out.Label = labelOf(out.Kind, p.Number)
 	if out.Kind == format.Image {
-		// A picture that cannot be had is no reason to withhold the text.
+		// The text is useful even without a picture.
 		if m, err := h.cfg.Pictures.Measure(r.Context(), d, p, nil); err == nil {
 			out.Width, out.Height = m.Width, m.Height
 			out.ImageURL = h.link(fmt.Sprintf("/api/documents/%s/pages/%d/image", url.PathEscape(d.ID), p.Number), d.Namespace,
 				url.Values{"v": {version(d)}})
 		} else if p.Text == "" {
-			return err // a page that has neither
+			return err // neither text nor picture
 		} else if r.Context().Err() != nil {
 			return r.Context().Err()
 		}
@@ -78,10 +78,10 @@ func (h *Handler) onePage(w http.ResponseWriter, r *wire.Request) error {
 	return sendTagged(w, r, out)
 }
 
-// version names the version of a document's original in the addresses of its pictures.
+// version identifies the version of a document's original in the addresses of its pictures.
 func version(d retrieval.Document) string { return d.SHA256[:min(len(d.SHA256), 16)] }
 
-// page returns the page that the path names. Pages of a PDF that have no text are there too.
+// page returns the page that the path names. Pages of a PDF without text exist too.
 func (h *Handler) page(r *wire.Request, d retrieval.Document) (retrieval.Page, int, error) {
 	n, err := strconv.Atoi(r.PathValue("n"))
 	if err != nil || n < 0 || n > maxPage {
@@ -111,7 +111,7 @@ func labelOf(k format.View, number int) string {
 	return "Page " + strconv.Itoa(number)
 }
 
-// headings returns the headings that the chunks of a page stand under, with their levels.
+// headings returns the headings above the chunks of a page, with their levels.
 func (h *Handler) headings(ctx context.Context, d retrieval.Document, page int) (map[string]int, error) {
 	chunks, err := h.cfg.Catalog.RevisionChunks(ctx, d.Revision)
 	if err != nil {
@@ -129,10 +129,11 @@ func (h *Handler) headings(ctx context.Context, d retrieval.Document, page int) 
 	return levels, nil
 }
 
-// blocksOf cuts a page's text into what extraction has made paragraphs, tables, lists and headings.
+// blocksOf splits a page's text into the paragraphs, tables, lists and headings that the extraction
+// made.
 func blocksOf(text string, headings map[string]int) []block {
 	out := []block{}
-	unit, at := 0, 0 // where the text is read up to, in code units and bytes
+	unit, at := 0, 0 // position up to which the text has been read, in code units and bytes
 	units := func(to int) int {
 		unit += offsets{text[at:to]}.units(to - at)
 		at = to
@@ -160,15 +161,15 @@ func blocksOf(text string, headings map[string]int) []block {
 	return out
 }
 
-// The widths of pictures, in pixels.
+// The widths of pictures in pixels.
 const (
 	minWidth     = 64
 	maxWidth     = 3000
 	defaultWidth = 1000
-	widthStep    = 100 // fewer sizes are drawn, and kept
+	widthStep    = 100 // rounding reduces the number of sizes that are rendered and cached
 )
 
-// image answers GET /api/documents/{id}/pages/{n}/image.
+// image handles GET /api/documents/{id}/pages/{n}/image.
 func (h *Handler) image(w http.ResponseWriter, r *wire.Request) error {
 	d, _, err := h.document(r)
 	if err != nil {
@@ -203,12 +204,12 @@ func (h *Handler) image(w http.ResponseWriter, r *wire.Request) error {
 	header.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	header.Set("Cross-Origin-Resource-Policy", "same-origin")
 	w.WriteHeader(http.StatusOK)
-	// Only a client that is gone makes writing fail.
+	// Writing fails only if the client is gone.
 	_, _ = w.Write(picture.Data)
 	return nil
 }
 
-// cacheOf lets a browser keep a picture for good where its address names the version of the original.
+// cacheOf lets a browser keep a picture for good if its address contains the version of the original.
 func cacheOf(r *wire.Request, d retrieval.Document) string {
 	if r.URL.Query().Get("v") == version(d) {
 		return "private, max-age=31536000, immutable"
@@ -216,10 +217,10 @@ func cacheOf(r *wire.Request, d retrieval.Document) string {
 	return "private, no-cache"
 }
 
-// maxRanges bounds the ranges of one request.
+// maxRanges limits the ranges of one request.
 const maxRanges = 50
 
-// boxes answers GET /api/documents/{id}/pages/{n}/boxes.
+// boxes handles GET /api/documents/{id}/pages/{n}/boxes.
 func (h *Handler) boxes(w http.ResponseWriter, r *wire.Request) error {
 	d, _, err := h.document(r)
 	if err != nil {
@@ -246,7 +247,7 @@ func (h *Handler) boxes(w http.ResponseWriter, r *wire.Request) error {
 	return sendTagged(w, r, out)
 }
 
-// rangesOf reads pairs of start and end, in UTF-16 code units of a text.
+// rangesOf reads pairs of start and end in UTF-16 code units of a text, and converts them to bytes.
 func rangesOf(r *wire.Request, text string) ([]pageview.Range, error) {
 	starts, ends := r.URL.Query()["start"], r.URL.Query()["end"]
 	if len(starts) != len(ends) || len(starts) > maxRanges {

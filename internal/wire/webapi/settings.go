@@ -8,11 +8,11 @@ import (
 	"parley/internal/wire"
 )
 
-// Settings is what the page must know at its start, except what depends on the caller.
+// Settings is what the page needs to know when it starts, except what depends on the caller.
 type Settings struct {
 	Version      string              `json:"version"`
-	Model        string              `json:"model"`   // that answers, as provider:model
-	Builtin      bool                `json:"builtin"` // it is one that needs nothing
+	Model        string              `json:"model"`   // the answering model, as provider:model
+	Builtin      bool                `json:"builtin"` // it is a built-in model
 	Models       map[string][]string `json:"models"`
 	Defaults     map[string]string   `json:"defaults"`
 	Capabilities Capabilities        `json:"capabilities"`
@@ -22,7 +22,7 @@ type Settings struct {
 	Problems     []Problem           `json:"problems"`
 }
 
-// Capabilities says what the server can really do.
+// Capabilities says what the server supports.
 type Capabilities struct {
 	Vectors    bool `json:"vectors"`
 	Rerank     bool `json:"rerank"`
@@ -36,20 +36,20 @@ type Capabilities struct {
 	MultiAgent bool `json:"multi_agent"`
 }
 
-// Limits says how much requests may hold, in bytes; 0 where nothing of the kind is taken.
+// Limits are the limits of requests in bytes; 0 if the server does not accept the kind of request.
 type Limits struct {
 	Body     int64 `json:"body"`
 	Upload   int64 `json:"upload"`
 	Question int   `json:"question"`
 }
 
-// Described is what requests may set, by protocol.
+// Described has the options of requests, by protocol.
 type Described struct {
 	Azure   []wire.Setting `json:"azure"`
 	RAGChat []wire.Setting `json:"ragchat"`
 }
 
-// Ingestion is how far the documents are read.
+// Ingestion is the progress of reading the documents.
 type Ingestion struct {
 	Running    bool `json:"running"`
 	Files      int  `json:"files"`
@@ -72,14 +72,14 @@ const (
 	Failing Severity = "error"
 )
 
-// Problem is something that people should know before they ask.
+// Problem is something that users should know before they ask.
 type Problem struct {
 	Code     string   `json:"code"`
 	Severity Severity `json:"severity"`
 	Message  string   `json:"message"`
 }
 
-// shownSettings is GET /api/ui/config.
+// shownSettings is the response of GET /api/ui/config.
 type shownSettings struct {
 	Namespace string `json:"namespace"`
 	Settings
@@ -87,7 +87,7 @@ type shownSettings struct {
 	Chunks    int `json:"chunks"`
 }
 
-// config answers GET /api/ui/config.
+// config handles GET /api/ui/config.
 func (h *Handler) config(w http.ResponseWriter, r *wire.Request) error {
 	out := shownSettings{Namespace: h.cfg.Namespace, Settings: h.cfg.Settings(r.Context())}
 	var err error
@@ -99,7 +99,7 @@ func (h *Handler) config(w http.ResponseWriter, r *wire.Request) error {
 	return sendTagged(w, r, out)
 }
 
-// corpusState says that there is nothing to ask yet, or not all.
+// corpusState reports that documents are missing or still being read.
 func corpusState(s shownSettings) []Problem {
 	if i := s.Ingestion; i.Running {
 		message := "The documents are being read"

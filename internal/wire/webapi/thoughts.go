@@ -10,7 +10,7 @@ import (
 	"parley/internal/wire"
 )
 
-// thoughts is what a turn thought on the way to its answer.
+// thoughts shows how a turn came to its answer.
 type thoughts struct {
 	Query     queryShown     `json:"query"`
 	Retrieval retrievalShown `json:"retrieval"`
@@ -68,7 +68,7 @@ type passageShown struct {
 	Vector      *float64 `json:"vector"`
 	Rerank      *float64 `json:"rerank"`
 	Rank        int      `json:"rank"`
-	RankBefore  int      `json:"rank_before"` // 0: a tool has found it
+	RankBefore  int      `json:"rank_before"` // 0 if a tool found the passage
 	ScoreBefore *float64 `json:"score_before"`
 	Sent        bool     `json:"sent"`
 }
@@ -134,7 +134,7 @@ func (v *view) thoughts() *thoughts {
 	return out
 }
 
-// passages returns the passages of a turn in their last order.
+// passages returns the passages of a turn in their final order.
 func (h *Handler) passages(v *view) []passageShown {
 	out := []passageShown{}
 	before := map[retrieval.ChunkKey]int{}

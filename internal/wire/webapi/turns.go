@@ -18,7 +18,7 @@ import (
 	"parley/internal/wire"
 )
 
-// turnShown is a turn as the page shows it.
+// turnShown is a turn in responses.
 type turnShown struct {
 	ID             string          `json:"id"`
 	ConversationID string          `json:"conversation_id"`
@@ -92,7 +92,7 @@ type totals struct {
 	Cost   *wire.USD `json:"cost"`
 }
 
-// milliseconds is a duration as JSON has it: a number with at most three decimals.
+// milliseconds is a duration, in JSON a number of milliseconds with at most three decimals.
 type milliseconds time.Duration
 
 // MarshalJSON writes the duration in milliseconds.
@@ -100,13 +100,13 @@ func (m milliseconds) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, float64(time.Duration(m).Microseconds())/1000, 'f', -1, 64), nil
 }
 
-// statusRunning is the status of a turn, or of a stage, that has not ended.
+// The status of a turn or a stage that is running, and of a stage that has finished.
 const (
 	statusRunning  = "running"
 	statusFinished = "finished"
 )
 
-// turn answers GET /api/turns/{id}.
+// turn handles GET /api/turns/{id}.
 func (h *Handler) turn(w http.ResponseWriter, r *wire.Request) error {
 	who := r.Who
 	v, err := h.view(r.Context(), who, r.PathValue("id"))
@@ -129,8 +129,8 @@ func (h *Handler) turn(w http.ResponseWriter, r *wire.Request) error {
 	return sendTagged(w, r, out)
 }
 
-// view is what is known of a turn: what it has said, for as long as that is kept, and what was saved
-// once it had ended. At least one of them is there.
+// view is what is known about a turn: its log, as long as that is kept, and its record, once it has
+// ended. It has at least one of them.
 type view struct {
 	id      string
 	scope   turn.Scope
@@ -138,11 +138,12 @@ type view struct {
 	said    *turn.Snapshot
 	folded  chat.Turn
 	first   *chat.PassagesRetrieved // before reranking
-	running []chat.StageStarted     // that have not finished
+	running []chat.StageStarted     // unfinished stages
 	calls   map[string]llm.ToolCall // of tools, by id
 }
 
-// view finds a turn of the caller's, in a namespace that they may ask. To everybody else there is none.
+// view finds a turn of the caller in a namespace that they may use. For everybody else the turn does not
+// exist.
 func (h *Handler) view(ctx context.Context, who access.Principal, id string) (*view, error) {
 	const longest = 64
 	if id == "" || len(id) > longest {
@@ -169,8 +170,8 @@ func (h *Handler) view(ctx context.Context, who access.Principal, id string) (*v
 	return v, nil
 }
 
-// endMessages ends the messages that the end of the turn has interrupted. No event says so; the saved turn does,
-// and has their citations.
+// endMessages completes the messages that the end of the turn has interrupted. No event reports that,
+// but the saved turn has their status and citations.
 func (v *view) endMessages() {
 	if v.record == nil {
 		return
@@ -185,8 +186,8 @@ func (v *view) endMessages() {
 	}
 }
 
-// findRecord looks for the saved turn, in the namespaces that the caller may ask where that is not
-// known yet.
+// findRecord looks for the saved turn in its namespace or, if that is unknown, in all namespaces that
+// the caller may use.
 func (h *Handler) findRecord(ctx context.Context, who access.Principal, v *view) error {
 	namespaces := []string{v.scope.Namespace}
 	if v.said == nil {
@@ -211,7 +212,7 @@ func (h *Handler) findRecord(ctx context.Context, who access.Principal, v *view)
 	return nil
 }
 
-// fold reads what the turn has said.
+// fold processes the events of the turn.
 func (v *view) fold() {
 	for _, e := range v.said.Events {
 		v.folded.Add(e)
@@ -236,7 +237,7 @@ func (v *view) fold() {
 	}
 }
 
-// shown returns the turn as far as it needs nothing else.
+// shown returns the response without the parts that need other sources.
 func (v *view) shown() *turnShown {
 	out := &turnShown{
 		ID: v.id, Namespace: v.scope.Namespace, Status: statusRunning, StartedAt: instant(turn.Began(v.id)),
@@ -251,7 +252,7 @@ func (v *view) shown() *turnShown {
 	return out
 }
 
-// addSaid adds what the turn has said.
+// addSaid adds the content of the log.
 func (v *view) addSaid(out *turnShown) {
 	if v.said == nil {
 		return
@@ -285,7 +286,7 @@ func failureOf(err error) *failure {
 	return &failure{f.Code, f.Text}
 }
 
-// addRecord adds what was saved of the turn, which counts where both know.
+// addRecord adds the content of the saved turn, which takes precedence over the log.
 func (v *view) addRecord(out *turnShown) {
 	rec := v.record
 	if rec == nil {
@@ -303,7 +304,7 @@ func (v *view) addRecord(out *turnShown) {
 		out.Error = failureOf(&chat.Error{Kind: rec.ErrorKind})
 	}
 	if v.said != nil {
-		return // the same, and more
+		return // the log has the same and more
 	}
 	for _, a := range rec.Answers {
 		out.Messages = append(out.Messages, messageShown{a.ID, a.Agent, string(a.Status), a.Text()})
@@ -325,8 +326,7 @@ func usageOf(u llm.Usage) usage {
 	return usage{Input: u.Input, Output: u.Output, Cached: u.Cached, Reasoning: u.Reasoning, Estimated: u.Estimated}
 }
 
-// bill adds what the ledger knows: the calls of models with their costs, and the totals of the
-// conversation.
+// bill adds data of the ledger: the model calls with their costs, and the totals of the conversation.
 func (h *Handler) bill(ctx context.Context, who access.Principal, v *view, out *turnShown) error {
 	entries, err := h.cfg.Records.Entries(ctx, v.id)
 	if err != nil {
@@ -363,12 +363,12 @@ func (h *Handler) bill(ctx context.Context, who access.Principal, v *view, out *
 			s.Cost = new(wire.USD) // without a model it costs nothing
 		case shared[s.Stage] == 1:
 			s.Cost = cost
-		} // of agents that share a stage the ledger does not know whose call it was
+		} // if agents share a stage, the ledger does not know which of them made a call
 	}
 	return h.billConversation(ctx, who, v, entries, out)
 }
 
-// plus adds the cost of a call to those of its stage; nil stands for an unknown one.
+// plus returns the cost of a stage with the cost of another call added; nil means unknown.
 func plus(sums map[chat.Stage]*wire.USD, stage chat.Stage, cost *wire.USD) *wire.USD {
 	before, ok := sums[stage]
 	if !ok {

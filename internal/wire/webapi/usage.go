@@ -16,18 +16,18 @@ import (
 	"parley/internal/wire"
 )
 
-// A report covers usagePeriod up to its end unless the request says from when, so that it costs the same however old the
-// ledger is.
+// usagePeriod is the default length of a report up to its end, so that the cost of a report does not
+// grow with the age of the ledger.
 const usagePeriod = 30 * 24 * time.Hour
 
-// The limits of a page of a report, in rows.
+// The limits of a page of a report in rows.
 const (
 	usageRows    = 10_000
 	maxUsageRows = 100_000
 )
 
-// usage answers GET /api/usage?by=user,day&from=2026-11-01&to=2026-12-01&format=csv: what model
-// calls have taken. A caller sees their own, an administrator everybody's.
+// usage handles GET /api/usage?by=user,day&from=2026-11-01&to=2026-12-01&format=csv, a report of the
+// usage of models. Callers see their own usage, administrators that of everybody.
 func (h *Handler) usage(w http.ResponseWriter, r *wire.Request) error {
 	q, err := usageQuery(r, time.Now())
 	if err != nil {
@@ -55,7 +55,7 @@ func (h *Handler) usage(w http.ResponseWriter, r *wire.Request) error {
 	return report.WriteCSV(w)
 }
 
-// usageQuery reads which page of which report a request wants.
+// usageQuery reads which page of which report is requested.
 func usageQuery(r *wire.Request, now time.Time) (q ledger.UsageQuery, err error) {
 	values := r.URL.Query()
 	if q, err = ParseUsageQuery(values.Get("by"), values.Get("from"), values.Get("to")); err != nil {
@@ -92,7 +92,8 @@ func wantsCSV(r *wire.Request) (bool, error) {
 	return false, wire.Invalidf("format must be json or csv")
 }
 
-// usagePage returns a page of a report. The total of a report that has several pages is asked for by itself.
+// usagePage returns a page of a report. If the report has several pages, it makes a separate query for
+// the total.
 func (h *Handler) usagePage(ctx context.Context, q ledger.UsageQuery) (p UsageReport, err error) {
 	p.Query = q
 	q.Limit++
@@ -114,9 +115,9 @@ func (h *Handler) usagePage(ctx context.Context, q ledger.UsageQuery) (p UsageRe
 	return p, err
 }
 
-// ParseUsageQuery reads what a report is grouped by, separated by commas, and its time: days or
-// times (2026-11-01, 2026-11-01T10:00:00Z), where "" means without an end. A day in to counts to
-// its end. The error is a sentence for whoever asked.
+// ParseUsageQuery reads the dimensions of a report, separated by commas, and its time range. from and to
+// are days or times (2026-11-01, 2026-11-01T10:00:00Z); "" means unlimited, and a day in to is included.
+// The error is a sentence for the user.
 func ParseUsageQuery(by, from, to string) (q ledger.UsageQuery, err error) {
 	for name := range strings.SplitSeq(by, ",") {
 		if name = strings.TrimSpace(name); name == "" {
@@ -151,13 +152,13 @@ func parseTime(name, s string) (t time.Time, day bool, err error) {
 	return t, false, fmt.Errorf("%s must be a day such as 2026-11-01 or a time such as 2026-11-01T10:00:00Z", name)
 }
 
-// UsageReport is a report of usage. Its JSON and CSV are what programs read: columns stay.
+// UsageReport is a report of usage. Programs read its JSON and CSV, so columns must not change.
 type UsageReport struct {
 	Query ledger.UsageQuery
 	Rows  []ledger.UsageRow
-	Next  int // the offset of the next page; 0 after the last one
+	Next  int // the offset of the next page; 0 on the last page
 
-	whole *ledger.UsageRow // the sum of all pages where there are several
+	whole *ledger.UsageRow // the sum of all pages, if there are several
 }
 
 // column is a column of a report.
@@ -204,8 +205,8 @@ func (p UsageReport) columns() []column {
 	return append(all, sumColumns...)
 }
 
-// total returns the sum of all rows, of all pages. On a single page, turns that stand in several rows count in each of
-// them, so that only a report without groups says how many there were.
+// total returns the sum of all rows on all pages. On a single page, a turn in several rows counts in
+// each of them, so that only a report without groups has the exact number of turns.
 func (p UsageReport) total() ledger.UsageRow {
 	if p.whole != nil {
 		return *p.whole
@@ -225,8 +226,8 @@ func (p UsageReport) total() ledger.UsageRow {
 	return t
 }
 
-// MarshalJSON writes {"by", "from", "to", "rows", "next", "total"}; a row is an object with the columns of
-// the CSV.
+// MarshalJSON writes {"by", "from", "to", "rows", "next", "total"}; a row is an object with the columns
+// of the CSV.
 func (p UsageReport) MarshalJSON() ([]byte, error) {
 	by := []string{}
 	for _, d := range p.Query.By {
@@ -276,7 +277,7 @@ func appendRow(dst []byte, columns []column, u *ledger.UsageRow) (_ []byte, err 
 	return append(dst, '}'), nil
 }
 
-// WriteCSV writes a line of names and a line for each row.
+// WriteCSV writes a line of column names and a line for each row.
 func (p UsageReport) WriteCSV(w io.Writer) error {
 	columns := p.columns()
 	out := csv.NewWriter(w)
@@ -299,8 +300,8 @@ func (p UsageReport) WriteCSV(w io.Writer) error {
 	return out.Error()
 }
 
-// cell writes a value for a spreadsheet. Names come from clients: one that a spreadsheet would
-// take for a formula gets a quote before it.
+// cell formats a value for a spreadsheet. Names come from clients: a name that a spreadsheet would take
+// for a formula gets a quote before it.
 func cell(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -316,8 +317,8 @@ func cell(v any) string {
 	return fmt.Sprint(v)
 }
 
-// Table returns the report for people: the names of the columns and the cells of each row, the
-// last of which is the total when there are several rows.
+// Table returns the report for people: the column names, and the cells of each row. If there are several
+// rows, the last one is the total.
 func (p UsageReport) Table() (names []string, rows [][]string) {
 	shown := slices.DeleteFunc(p.columns(), func(c column) bool {
 		return c.name == "cost_micros" || c.name == "cached_tokens" || c.name == "reasoning_tokens"

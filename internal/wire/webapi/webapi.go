@@ -1,10 +1,10 @@
-// Package webapi answers what Parley's own web page asks beside chatting: documents with their pages,
-// pictures and chunks, turns with their citations and thoughts, namespaces, and what can be set. Its
-// contract for front-end builders is docs/ui-api.md.
+// Package webapi serves the requests of Parley's own web page except chat: documents with their pages,
+// pictures and chunks, turns with their citations and thoughts, namespaces, and settings. docs/ui-api.md
+// is its contract for builders of front ends.
 //
-// Every route asks with the rights of its caller, which are those of /content: what a caller may not
-// see is not found, like what does not exist. Titles, names and texts come from documents and leave
-// as JSON strings only, never as markup.
+// Every route uses the rights of its caller, which are those of /content: what a caller may not see is
+// not found, like what does not exist. Titles, names and texts come from documents and are only returned
+// as JSON strings, never as markup.
 //
 //	h := webapi.New(webapi.Config{Catalog: store, Pictures: pictures, Turns: turns, …})
 //	server.New(cfg, server.Deps{Protocols: []wire.Protocol{h.Protocol()}, …})
@@ -31,31 +31,31 @@ import (
 	"parley/internal/wire"
 )
 
-// Catalog is what people look through. A method that finds nothing for a single key returns an error for
-// which errors.Is(err, retrieval.ErrNotFound). Implementations pass storetest.Corpus.
+// Catalog looks up documents. A method that finds nothing for a single key returns an error that wraps
+// retrieval.ErrNotFound. Implementations pass storetest.Corpus.
 type Catalog interface {
-	// Document returns the current revision of a document that the filter lets through.
+	// Document returns the current revision of a document that passes the filter.
 	Document(ctx context.Context, f retrieval.Filter, name string) (retrieval.Document, error)
-	// DocumentByID is Document by its id.
+	// DocumentByID is like Document, with an id.
 	DocumentByID(ctx context.Context, f retrieval.Filter, id string) (retrieval.Document, error)
-	// FindDocuments returns up to limit documents with names after the given one whose names or
-	// titles hold a text, sorted by name, and how many there are with whatever name. Letters of
-	// ASCII are found in either case.
+	// FindDocuments returns up to limit documents with names after the given one whose names or titles
+	// contain a text, sorted by name, and the number of all such documents, with any name. The case of
+	// ASCII letters does not matter.
 	FindDocuments(ctx context.Context, f retrieval.Filter, text, after string, limit int) ([]retrieval.Document, int, error)
-	// EmbeddedChunks counts the chunks of revisions that have a vector in the newest generation.
-	// Revisions without any are left out.
+	// EmbeddedChunks counts the chunks of revisions with a vector in the newest generation. It omits
+	// revisions without any.
 	EmbeddedChunks(ctx context.Context, revisions []int64) (map[int64]int, error)
 	// RevisionChunks returns all chunks of one revision in order.
 	RevisionChunks(ctx context.Context, revision int64) ([]retrieval.Chunk, error)
-	// Page returns the page with a number of a revision, and the highest number of its pages.
+	// Page returns a page of a revision by its number, and the highest page number.
 	Page(ctx context.Context, revision int64, number int) (retrieval.Page, int, error)
 	// Pages returns the pages of one revision in order.
 	Pages(ctx context.Context, revision int64) ([]retrieval.Page, error)
-	// Stats counts what a namespace holds.
+	// Stats counts the contents of a namespace.
 	Stats(ctx context.Context, namespace string) (retrieval.Stats, error)
 }
 
-// Pictures draws pages, as pageview.Viewer does.
+// Pictures renders pages. pageview.Viewer implements it.
 type Pictures interface {
 	Picture(ctx context.Context, d retrieval.Document, page, width int) (pageview.Picture, error)
 	Measure(ctx context.Context, d retrieval.Document, page retrieval.Page, ranges []pageview.Range) (pageview.Measure, error)
@@ -63,40 +63,39 @@ type Pictures interface {
 
 // Turns finds turns.
 type Turns interface {
-	// Log returns what a turn of the owner has said, or an error for which errors.Is(err,
-	// turn.ErrNotFound); turn.Runner does.
+	// Log returns the log of a turn of the owner, or an error that wraps turn.ErrNotFound. turn.Runner
+	// implements it.
 	Log(ctx context.Context, owner, id string) (*turn.Log, error)
 }
 
-// Records finds turns that were saved; turn.Store and ledger.Store do.
+// Records finds saved turns and their ledger entries. turn.Store and ledger.Store implement it.
 type Records interface {
 	Turn(ctx context.Context, scope turn.Scope, id string) (turn.Record, error)
 	Entries(ctx context.Context, turnID string) ([]ledger.Entry, error)
 	Totals(ctx context.Context, k ledger.AccountKey) (ledger.Totals, error)
 }
 
-// Config is what the handler works with. Reindex and Uploaded may be nil, all else is required.
+// Config configures a Handler. Reindex and Uploaded are optional; everything else is required.
 type Config struct {
-	Namespaces func(context.Context, access.Principal) ([]string, error) // that a caller may ask beside Namespace
+	Namespaces func(context.Context, access.Principal) ([]string, error) // that a caller may use in addition to Namespace
 	Namespace  string
 	Catalog    Catalog
 	Pictures   Pictures
 	Turns      Turns
 	Records    Records
-	Settings   func(context.Context) Settings // what the program is set up to do
+	Settings   func(context.Context) Settings // the settings for the page
 	Usage      func(context.Context, ledger.UsageQuery) ([]ledger.UsageRow, error)
 
-	// Delete deletes a document, and reports whether it comes back when the file changes that it was
-	// read from.
+	// Delete deletes a document. It reports whether the document comes back when its file changes.
 	Delete func(context.Context, retrieval.Document) (returns bool, err error)
-	// Reindex reads a document anew and returns the job that does. Nil: there is no such route.
+	// Reindex reads a document again and returns the id of the job. Without it there is no such route.
+	// Optional.
 	Reindex func(context.Context, access.Principal, retrieval.Document) (job string, err error)
-	// Uploaded returns the ids of the documents of a namespace that an owner has uploaded. Nil: nobody
-	// can.
+	// Uploaded returns the ids of the documents of a namespace that an owner has uploaded. Optional.
 	Uploaded func(ctx context.Context, namespace, owner string) (map[string]bool, error)
 }
 
-// Handler answers the routes. It is made by New and safe for concurrent use.
+// Handler handles the routes. It is safe for concurrent use.
 type Handler struct{ cfg Config }
 
 // New returns a handler.
@@ -146,7 +145,7 @@ func invalid(format string, args ...any) error {
 	return &chat.Error{Kind: chat.Invalid, Msg: fmt.Sprintf(format, args...)}
 }
 
-// filter returns what the caller may see of the namespace that they ask for.
+// filter returns the filter for what the caller may see in the requested namespace.
 func (h *Handler) filter(r *wire.Request) (retrieval.Filter, error) {
 	f := retrieval.Filter{Principal: r.Who, Namespace: r.URL.Query().Get("namespace")}
 	if f.Namespace == "" {
@@ -159,7 +158,7 @@ func (h *Handler) filter(r *wire.Request) (retrieval.Filter, error) {
 	return f, err
 }
 
-// mayAsk reports whether a caller may ask a namespace.
+// mayAsk reports whether a caller may use a namespace.
 func (h *Handler) mayAsk(ctx context.Context, who access.Principal, namespace string) (bool, error) {
 	if namespace == h.cfg.Namespace {
 		return true, nil
@@ -171,7 +170,7 @@ func (h *Handler) mayAsk(ctx context.Context, who access.Principal, namespace st
 	return slices.Contains(names, namespace), nil
 }
 
-// document returns the document that the path names by its id.
+// document returns the document with the id in the path.
 func (h *Handler) document(r *wire.Request) (retrieval.Document, retrieval.Filter, error) {
 	f, err := h.filter(r)
 	if err != nil {
@@ -187,8 +186,7 @@ func (h *Handler) document(r *wire.Request) (retrieval.Document, retrieval.Filte
 	return d, f, nil
 }
 
-// number reads a parameter of the query: a whole number, least where it is absent and there is no
-// other default.
+// number reads a whole number from the query, or returns otherwise if it is absent.
 func number(r *wire.Request, name string, least, most, otherwise int) (int, error) {
 	s := r.URL.Query().Get(name)
 	if s == "" {
@@ -201,7 +199,7 @@ func number(r *wire.Request, name string, least, most, otherwise int) (int, erro
 	return n, nil
 }
 
-// text reads a parameter of the query that is text.
+// text reads a text from the query.
 func text(r *wire.Request, name string, longest int) (string, error) {
 	s := r.URL.Query().Get(name)
 	if len(s) > longest {
@@ -210,14 +208,14 @@ func text(r *wire.Request, name string, longest int) (string, error) {
 	return s, nil
 }
 
-// sendTagged answers with v as JSON, or that the client has it already.
+// sendTagged responds with v as JSON, or with the status that the client has it already.
 func sendTagged(w http.ResponseWriter, r *wire.Request, v any) error {
 	raw, err := wire.AppendJSON(nil, v)
 	if err != nil {
 		return err
 	}
 	sum := sha256.Sum256(raw)
-	// A browser may keep it and must ask each time whether it may still show it.
+	// A browser may keep it, but must ask each time whether it may still show it.
 	w.Header().Set("Cache-Control", "private, no-cache")
 	if fresh(w, r, hex.EncodeToString(sum[:12])) {
 		return nil
@@ -225,8 +223,8 @@ func sendTagged(w http.ResponseWriter, r *wire.Request, v any) error {
 	return wire.WriteJSON(w, http.StatusOK, raw)
 }
 
-// fresh sets a tag and reports whether the client has what it stands for, which it has been told
-// then (RFC 9110 section 13.1.2).
+// fresh sets an ETag, and reports whether the client has that version already, in which case it has
+// responded so (RFC 9110 section 13.1.2).
 func fresh(w http.ResponseWriter, r *wire.Request, tag string) bool {
 	tag = `"` + tag + `"`
 	w.Header().Set("ETag", tag)
@@ -241,7 +239,7 @@ func fresh(w http.ResponseWriter, r *wire.Request, tag string) bool {
 	return false
 }
 
-// link returns a path of this server with the namespace where it is needed, before the fragment.
+// link adds the namespace to a path of this server if necessary, before the fragment.
 func (h *Handler) link(path, namespace string, query url.Values) string {
 	if namespace != h.cfg.Namespace {
 		if query == nil {
