@@ -100,6 +100,8 @@ var allowed = map[string][]string{
 	"wire/filesapi":   {"wire", "wire/openai", "wire/ingestapi", "library", "shelf", "chat", "documents", "documents/job", "documents/upload", "retrieval"},
 	"wire/webapi":     {"wire", "turn", "ledger", "transcript", "chat", "chat/cite", "retrieval", "llm", "pageview"},
 	"wire/responses":  {"wire", "wire/openai", "wire/filesapi", "library", "turn", "transcript", "chat", "retrieval", "llm"},
+	"wire/agui":       {"wire", "wire/openai", "turn", "chat", "llm"},
+	"wire/aisdk":      {"wire", "wire/openai", "turn", "chat", "llm"},
 	"wire/ragchat":    {"wire", "turn", "ledger", "chat", "chat/cite", "retrieval", "llm", "eval"},
 	"chat/cite":       {"chat/prompt", "retrieval", "llm", "text"},
 	"chat/prompt":     {"text"},

@@ -78,6 +78,8 @@ func TestServe_RefusalsOfEveryProtocolSayThatThereAreNoDocuments(t *testing.T) {
 		{"/api/multi-agent-chat", `{` + question + `}`},
 		{"/v1/chat/completions", `{"model":"parley",` + question + `}`},
 		{"/v1/responses", `{"model":"parley","input":"What is the deductible?"}`},
+		{"/ag-ui", `{` + question + `}`},
+		{"/api/chat", `{"trigger":"submit-message","messages":[{"role":"user","parts":[{"type":"text","text":"What is the deductible?"}]}]}`},
 	} {
 		status, body, err := call(http.MethodPost, "http://"+s.addr+c.path, c.body)
 		if err != nil || status != http.StatusOK || !strings.Contains(body, "I don't know. There are no documents yet. ") {

@@ -92,6 +92,8 @@ func TestServe_TellsWhyTheProviderRefuses(t *testing.T) {
 		{"openai", "/v1/chat/completions", `{"model":"parley","stream":true,` + messages[1:] + `}`, true},
 		{"openai", "/v1/responses", `{"model":"parley","input":"How many days of leave?"}`, true},
 		{"openai", "/v1/responses", `{"model":"parley","input":"How many days of leave?","stream":true}`, true},
+		{"ai-sdk", "/api/chat", `{"trigger":"submit-message","messages":[{"role":"user","parts":[{"type":"text","text":"How many days of leave?"}]}]}`, false},
+		{"ag-ui", "/ag-ui", messages + `}`, true},
 		{"ragchat", "/chat", `{"message":"How many days of leave?"}`, true},
 		{"mcp", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask","arguments":{"question":"How many days of leave?"}}}`, false},
 	}
@@ -112,7 +114,7 @@ func TestServe_TellsWhyTheProviderRefuses(t *testing.T) {
 			if !own {
 				want = r.told[""]
 			}
-			streamed := strings.Contains(c.path, "stream") || strings.Contains(c.body, "stream")
+			streamed := strings.Contains(c.path, "stream") || strings.Contains(c.body, "stream") || c.name == "ai-sdk" || c.name == "ag-ui"
 			if status != want && (!streamed || status != http.StatusOK) {
 				t.Errorf("%s at %s: status %d, want %d: %s", name, c.path, status, want, body)
 			}

@@ -37,7 +37,7 @@ type matrix struct {
 var idOf = []struct{ path, kind string }{
 	{"/chat_history/sessions/{id}", "azure chat"},
 	{"/chat-history/{id}", "chat"}, {"/chat/{session_id}", "session"},
-	{"/v1/responses/{id}", "response"}, {"/v1/conversations/{id}", "conversation"},
+	{"/api/chat/{id}/stream", "stream"}, {"/v1/responses/{id}", "response"}, {"/v1/conversations/{id}", "conversation"},
 	{"/v1/files/{", "file"}, {"/v1/vector_stores/{", "store"},
 	{"/api/documents/{id}", "document"}, {"/api/turns/{id}", "turn"}, {"/api/jobs/{id}", "job"}, {"/api/keys/{id}", "key"},
 	{"/content/{path...}", "name"}, {"/delete/{url...}", "name"},
@@ -118,6 +118,7 @@ func (m *matrix) own() {
 	m.ids["file"] = file.ID
 	m.ids["model"], m.ids["asset"], m.ids["completion"] = "parley", "nothing", "chatcmpl-1"
 	m.ids["provider"] = "corp"
+	m.ids["stream"] = "chat-1"
 }
 
 func formOf(t *testing.T, name string) (body, contentType string) {
@@ -262,7 +263,8 @@ func TestRights_EveryRouteRefusesWhoMayNotCallIt(t *testing.T) {
 
 func TestRights_WhatBelongsToOthersIsLikeWhatIsNotThere(t *testing.T) {
 	m := newMatrix(t)
-	notOwned := []string{"key", "model", "asset", "completion", "provider"}
+	// Of streams, TestResume_RepeatsAllChunksOfTheAnswerThatIsBeingWritten asks for those of others.
+	notOwned := []string{"key", "model", "asset", "completion", "provider", "stream"}
 	objects := 0
 	for _, rt := range m.routes {
 		method, _, _ := strings.Cut(rt.Pattern, " ")

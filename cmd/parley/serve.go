@@ -21,6 +21,8 @@ import (
 	"parley/internal/store"
 	"parley/internal/turn"
 	"parley/internal/wire"
+	"parley/internal/wire/agui"
+	"parley/internal/wire/aisdk"
 	"parley/internal/wire/azurechat"
 	"parley/internal/wire/chatui"
 	"parley/internal/wire/filesapi"
@@ -270,6 +272,23 @@ func (s *serving) protocols() []wire.Protocol {
 			Minimal:    s.cfg.ChatUIFormat == "minimal",
 			NoPartials: !s.cfg.ChatUIStreamPartials,
 			Agents:     s.cfg.agentNames(),
+		}).Protocol(),
+		aisdk.New(aisdk.Config{ // behind chatui, with which it shares a path
+			Runner:     s.runner,
+			Turns:      s.runner,
+			Namespaces: s.namespaces,
+			Defaults:   s.engine.Defaults(),
+			Namespace:  s.cfg.Namespace,
+			PublicURL:  s.cfg.PublicURL,
+			Vision:     s.sees(),
+		}).Protocol(),
+		agui.New(agui.Config{
+			Runner:     s.runner,
+			Namespaces: s.namespaces,
+			Defaults:   s.engine.Defaults(),
+			Namespace:  s.cfg.Namespace,
+			PublicURL:  s.cfg.PublicURL,
+			Vision:     s.sees(),
 		}).Protocol(),
 		s.ragChat().Protocol(),
 		s.mcp(s.program, s.runner).Protocol(),

@@ -52,7 +52,10 @@ func (s *Server) add(rt wire.Route) {
 			s.verbatim = append(s.verbatim, e)
 		}
 	}
-	if rt.Speaks != "" {
+	switch {
+	case rt.Claims != nil && len(e.methods[method]) == 0:
+		panic(fmt.Sprintf("server: nothing answers the requests to %q that are not claimed", rt.Pattern))
+	case rt.Claims == nil && rt.Speaks != "":
 		e.fail = wire.PlainError // until the protocol is known
 	}
 	for _, other := range e.methods[method] {
@@ -134,7 +137,16 @@ func (s *Server) read(w http.ResponseWriter, r *wire.Request, among []wire.Route
 	if err := s.admit(w, r, rt.Right); err != nil {
 		return nil, err
 	}
-	return rt, rt.ReadBody(w, r, s.cfg.MaxBody)
+	if err := rt.ReadBody(w, r, s.cfg.MaxBody); err != nil {
+		return nil, err
+	}
+	for i := range among {
+		if among[i].Claims != nil && among[i].Claims(r) {
+			rt = &among[i]
+		}
+	}
+	r.Fail = rt.Fail
+	return rt, nil
 }
 
 // admit identifies the caller, and refuses one without the required right.

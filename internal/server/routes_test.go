@@ -35,6 +35,10 @@ func TestRoutes_AreTheTableOfTheSpecification(t *testing.T) {
 	wantGet = append(wantGet, "/api/documents", document, document+"/chunks", document+"/pages/1", document+"/pages/1/image",
 		document+"/pages/1/boxes", "/api/namespaces", "/api/turns/"+stored, "/api/ui/config", "/assets/handbook.txt")
 	wantDelete = append(wantDelete, document)
+	const stream = "/api/chat/" + stored + "/stream"
+	wantPost = append(wantPost, slashed("/p/ai-sdk/api/chat", "/ag-ui")...)
+	wantGet = append(wantGet, slashed(stream, "/p/ai-sdk"+stream)...)
+	wantDelete = append(wantDelete, slashed(stream, "/p/ai-sdk"+stream)...)
 	slices.Sort(wantPost)
 	if got := own(pathsOf(s, http.MethodPost)); !slices.Equal(got, wantPost) {
 		t.Errorf("POST paths are %v, want %v", got, wantPost)

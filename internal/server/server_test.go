@@ -249,7 +249,7 @@ func newServer(t testing.TB, o options) *Server {
 		}
 	}
 	s := New(o.cfg, Deps{
-		Protocols: append([]wire.Protocol{azure, chatUIOf(runner), openAIOf(runner), responsesOf(runner), ragChatOf(runner, log), intakeOf(t),
+		Protocols: append([]wire.Protocol{azure, chatUIOf(runner), aiSDKOf(runner, o.turns), agUIOf(runner), openAIOf(runner), responsesOf(runner), ragChatOf(runner, log), intakeOf(t),
 			webOf(o)}, o.more...),
 		Admit: func(_ *http.Request, right wire.Right) (access.Principal, error) {
 			if o.closed && right == wire.Change {
@@ -337,7 +337,7 @@ func errorOf(t testing.TB, body []byte) string {
 // postPaths are the paths that take a turn of the AI Chat Protocol, as a client writes them.
 func postPaths(s *Server) []string {
 	return slices.DeleteFunc(pathsOf(s, http.MethodPost), func(path string) bool {
-		return strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/speech") || isRAGChat(path) || isChatUI(path) || isIntake(path) || strings.HasPrefix(path, "/api/documents/") || strings.HasPrefix(path, "/chat_history")
+		return strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/p/ai-sdk/") || strings.HasPrefix(path, "/ag-ui") || strings.HasPrefix(path, "/speech") || isRAGChat(path) || isChatUI(path) || isIntake(path) || strings.HasPrefix(path, "/api/documents/") || strings.HasPrefix(path, "/chat_history")
 	})
 }
 

@@ -217,6 +217,13 @@ func (l *Log) Over(after int) bool {
 	return l.ended && (after > l.at || after == l.at && l.err == nil)
 }
 
+// Ended reports whether the turn has ended.
+func (l *Log) Ended() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ended
+}
+
 // Follow yields the events after a position until the turn has ended. A slow reader gets fewer, longer
 // deltas. If idle is not 0, a nil event means that nothing happened for that long. An error is the last
 // item: either the turn's error with its number, or that of ctx without one.

@@ -184,6 +184,28 @@ type Named struct {
 	Option
 }
 
+// PageOptions are the options under the names that JavaScript pages give them.
+var PageOptions = []Named{
+	{"temperature", Temperature}, {"topP", TopP}, {"maxOutputTokens", MaxOutputTokens}, {"reasoningEffort", Effort},
+	{"top", Top}, {"retrievalMode", Mode}, {"rerank", Rerank}, {"includeCategory", IncludeCategory},
+	{"excludeCategory", ExcludeCategory}, {"followUps", FollowUps}, {"useTools", UseTools},
+}
+
+// SetOptions takes the options that an object has members for. null means the default. The error names the
+// member.
+func SetOptions(to *chat.Options, from Object, named []Named) error {
+	for key, v := range from.Members() {
+		i := slices.IndexFunc(named, func(n Named) bool { return n.Name == key })
+		if i < 0 || v.IsNull() {
+			continue
+		}
+		if want := named[i].Set(to, v); want != "" {
+			return Invalidf("%q must be %s", key, want)
+		}
+	}
+	return nil
+}
+
 // Settings describes the options that forms show, with their default values.
 func Settings(named []Named, defaults chat.Options) []Setting {
 	var all []Setting

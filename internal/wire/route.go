@@ -41,6 +41,10 @@ type Route struct {
 	Quiet    bool   // a probe: logged at Debug, and answered even when connections are scarce
 	Fail     Fail   // writes errors for clients of this route
 
+	// Claims reports whether a request is this route's, on a path that another route serves, which is mounted
+	// first and answers the requests that are not claimed. Optional.
+	Claims func(*Request) bool
+
 	// Handle responds to the request. The server logs an error that it returns, and responds with it by
 	// Request.Fail unless something was sent already.
 	Handle func(w http.ResponseWriter, r *Request) error

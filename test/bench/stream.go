@@ -39,10 +39,10 @@ type endpoint struct{ version, path, mode, body, mark string }
 var (
 	// Tokens as fast as possible: measures the work for each.
 	fast = load{name: "400 tokens as fast as they come", stub: "chunks=400,tps=0", clients: 4, answers: 200, rounds: 7,
-		also: []endpoint{responses}}
+		also: []endpoint{responses, aiSDK, agUI}}
 	// Tokens at the pace of a model: measures waking up for each.
 	paced = load{name: "64 streams of 150 tokens at 50 a second", stub: "chunks=150,tps=50", clients: 64, answers: 192, rounds: 3,
-		also: []endpoint{responses}}
+		also: []endpoint{responses, aiSDK, agUI}}
 	// One client, so that a request waits for its own work only.
 	alone = load{name: "one client", stub: "chunks=10,tps=0", clients: 1, answers: 300, rounds: 7}
 )
@@ -56,6 +56,14 @@ var endpoints = []endpoint{
 // responses is the Responses API, in whose last events the whole text stands again.
 var responses = endpoint{version: "Responses", path: "/v1/responses", mode: "sse", mark: `"delta":".?tok\d`,
 	body: `{"model":"parley","input":"Which file formats can Parley read?","stream":true}`}
+
+// aiSDK is the AI SDK's UI message stream.
+var aiSDK = endpoint{version: "AI SDK", path: "/api/chat", mode: "sse", mark: `"delta":".?tok\d`,
+	body: `{"trigger":"submit-message","messages":[{"role":"user","parts":[{"type":"text","text":"Which file formats can Parley read?"}]}]}`}
+
+// agUI is AG-UI.
+var agUI = endpoint{version: "AG-UI", path: "/ag-ui", mode: "sse", mark: `"delta":".?tok\d`,
+	body: `{"messages":[{"role":"user","content":"Which file formats can Parley read?"}]}`}
 
 // stream compares the cost of streaming an upstream's answer with the floor: the minimum that a Go
 // server needs to translate it. Both use the same upstream, in alternating rounds.

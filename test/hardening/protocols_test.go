@@ -62,6 +62,10 @@ var protocols = []protocol{
 	{name: "Responses", path: "/v1/responses", body: `{"model":"parley","input":"What is covered?"}`, text: at("output", "content", "text"), failed: typed},
 	{name: "Responses stream", path: "/v1/responses", body: `{"model":"parley","input":"What is covered?","stream":true}`, stream: sse, done: "[DONE]",
 		after: `"type":"response.failed"`, text: at("delta"), failed: typed},
+	{name: "AI SDK", path: "/api/chat", body: `{"trigger":"submit-message","messages":[{"role":"user","parts":[{"type":"text","text":"What is covered?"}]}]}`,
+		stream: sse, done: "[DONE]", text: at("delta"), failed: erring},
+	{name: "AG-UI", path: "/ag-ui", body: `{"messages":[{"role":"user","content":"What is covered?"}]}`,
+		stream: sse, done: "RUN_FINISHED", text: at("delta"), failed: erring},
 }
 
 // at returns the string at a path of members; in a list it takes the first element.
@@ -106,6 +110,13 @@ func messaged(o map[string]any) bool {
 func typed(o map[string]any) bool {
 	e, ok := o["error"].(map[string]any)
 	return ok && e["message"] != "" && e["type"] != ""
+}
+
+// erring also takes the error of a request that was refused.
+func erring(o map[string]any) bool {
+	text, _ := o["errorText"].(string)
+	message, _ := o["message"].(string)
+	return text+message != "" || sentence(o)
 }
 
 // outcome is the result of a request.
@@ -176,7 +187,7 @@ func (p *protocol) read(out *outcome, kind string, body []byte) error {
 		if out.failed {
 			return fmt.Errorf("a line follows the error: %.200s", event)
 		}
-		if object["error"] != nil {
+		if object["error"] != nil || object["type"] == "error" || object["type"] == "RUN_ERROR" {
 			if out.failed = p.failed(object); !out.failed {
 				return fmt.Errorf("an error of another shape: %.200s", event)
 			}

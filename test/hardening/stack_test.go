@@ -30,6 +30,8 @@ import (
 	"parley/internal/tokens"
 	"parley/internal/turn"
 	"parley/internal/wire"
+	"parley/internal/wire/agui"
+	"parley/internal/wire/aisdk"
 	"parley/internal/wire/azurechat"
 	"parley/internal/wire/chatui"
 	wireopenai "parley/internal/wire/openai"
@@ -132,6 +134,8 @@ func (s *stack) serve(t testing.TB, o options, engine *chat.Engine, runner *turn
 		wireopenai.New(wireopenai.Config{Runner: runner, Defaults: defaults}).Protocol(),
 		responses.New(responses.Config{Runner: runner, Store: s.db.Transcripts(), Defaults: defaults}).Protocol(),
 		chatui.New(chatui.Config{Runner: runner, Store: s.db.Transcripts(), Defaults: defaults}).Protocol(),
+		aisdk.New(aisdk.Config{Runner: runner, Turns: runner, Defaults: defaults}).Protocol(),
+		agui.New(agui.Config{Runner: runner, Defaults: defaults}).Protocol(),
 		ragchat.New(ragchat.Config{
 			Runner: runner, Log: runner.Log, Sessions: s.db.State(), Ledger: s.db.State(), Search: s.Search, Engine: defaults, Logger: log,
 			NewBill: func() ragchat.Bill { return runner.NewBill(engine.Finder()) },

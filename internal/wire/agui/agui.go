@@ -1,0 +1,70 @@
+// Package agui speaks AG-UI, the Agent-User Interaction Protocol, version 1.0: a run is one turn, its stages
+// are steps, and its citations are state. README.md beside this file describes the protocol as implemented.
+package agui
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+
+	"parley/internal/access"
+	"parley/internal/chat"
+	"parley/internal/ident"
+	"parley/internal/wire"
+	"parley/internal/wire/openai"
+)
+
+// Config is what a Handler needs. Runner is required.
+type Config struct {
+	Runner chat.Runner
+
+	// Namespaces returns the namespaces that a caller may ask, beside Namespace, which is always one. Nil
+	// means that there are no others.
+	Namespaces func(context.Context, access.Principal) ([]string, error)
+
+	Defaults    chat.Options // of every turn
+	Namespace   string       // that is searched; "" means "default"
+	PublicURL   string       // where clients reach the server; "" means as each request says
+	Vision      bool         // the model can see: images are accepted
+	MaxMessages int          // of a request; 0 means 1,000
+
+	NewID func() string // makes ids; nil means ident.New
+}
+
+const defaultMaxMessages = 1000
+
+// Handler answers the requests of the protocol. It is safe for concurrent use.
+type Handler struct {
+	cfg     Config
+	catalog openai.Catalog
+}
+
+// New returns a Handler with the defaults of cfg filled in.
+func New(cfg Config) *Handler {
+	cfg.Namespace = cmp.Or(cfg.Namespace, "default")
+	cfg.MaxMessages = cmp.Or(cfg.MaxMessages, defaultMaxMessages)
+	if cfg.NewID == nil {
+		cfg.NewID = ident.New
+	}
+	cfg.Defaults.FollowUps = false // unless a request asks for them
+	return &Handler{cfg: cfg, catalog: openai.Catalog{Namespaces: cfg.Namespaces, Own: cfg.Namespace}}
+}
+
+// Protocol returns the routes of the protocol.
+func (h *Handler) Protocol() wire.Protocol {
+	run := wire.Route{Right: wire.Ask, Fail: wire.PlainError, Turn: true, Body: wire.JSON}
+	return wire.Protocol{
+		OpenAPI: openAPI, Routes: wire.Slashed(run.At("POST /ag-ui", h.run)), Options: wire.PageOptions, Schema: "AGUIOptions",
+	}
+}
+
+// run answers with the events of one run.
+func (h *Handler) run(w http.ResponseWriter, r *wire.Request) error {
+	x, err := h.decode(r)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("X-Turn-Id", x.req.TurnID)
+	s := &session{h: h, x: x, stream: wire.SSE(w)}
+	return s.run(r.Context())
+}

@@ -1,0 +1,141 @@
+// Package aisdk speaks the UI message stream protocol of Vercel's AI SDK, version 5 and later, so that a
+// page made with useChat or assistant-ui gets cited answers from POST /api/chat.
+//
+// A turn goes one way only: the body becomes a chat.Request, and the Runner's events become chunks, one
+// server-sent event each. A client that comes back reads the chunks again from the turn's log.
+// README.md beside this file describes the protocol as implemented.
+package aisdk
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+
+	"parley/internal/access"
+	"parley/internal/chat"
+	"parley/internal/ident"
+	"parley/internal/lru"
+	"parley/internal/turn"
+	"parley/internal/wire"
+	"parley/internal/wire/openai"
+)
+
+// Turns finds the log of a turn; *turn.Runner does. The error is turn.ErrNotFound for a turn that the
+// owner does not have.
+type Turns interface {
+	Log(ctx context.Context, owner, id string) (*turn.Log, error)
+}
+
+// Config is what a Handler needs. Runner and Turns are required.
+type Config struct {
+	Runner chat.Runner
+	Turns  Turns
+
+	// Namespaces returns the namespaces that a caller may ask, beside Namespace, which is always one. Nil
+	// means that there are no others.
+	Namespaces func(context.Context, access.Principal) ([]string, error)
+
+	Defaults    chat.Options // of every turn
+	Namespace   string       // of the model "parley"; "" means "default"
+	PublicURL   string       // where clients reach the server; "" means as each request says
+	Vision      bool         // the model can see: images are accepted
+	MaxMessages int          // of a request; 0 means 1,000
+
+	NewID func() string // makes ids; nil means ident.New
+}
+
+const (
+	defaultMaxMessages = 1000
+	maxChatID          = 256    // bytes
+	maxChats           = 10_000 // whose last turns are remembered, for clients that come back
+)
+
+// Handler answers the requests of the protocol. It is safe for concurrent use.
+type Handler struct {
+	cfg     Config
+	catalog openai.Catalog
+	chats   *lru.Cache[chatKey, answering]
+}
+
+// chatKey is a chat of a caller, as the client names it.
+type chatKey struct{ owner, id string }
+
+// answering is the last turn of a chat, and the id of the message that it writes.
+type answering struct{ turn, message string }
+
+// New returns a Handler with the defaults of cfg filled in.
+func New(cfg Config) *Handler {
+	cfg.Namespace = cmp.Or(cfg.Namespace, "default")
+	cfg.MaxMessages = cmp.Or(cfg.MaxMessages, defaultMaxMessages)
+	if cfg.NewID == nil {
+		cfg.NewID = ident.New
+	}
+	cfg.Defaults.FollowUps = false // unless a request asks for them
+	return &Handler{
+		cfg: cfg, catalog: openai.Catalog{Namespaces: cfg.Namespaces, Own: cfg.Namespace},
+		chats: lru.New[chatKey, answering](maxChats, nil),
+	}
+}
+
+// Speaks is the name of the protocol in the header X-Chat-Protocol.
+const Speaks = "ai-sdk"
+
+// Protocol returns the routes of the protocol. It shares POST /api/chat with the Chat UI API, which must be
+// mounted before it.
+func (h *Handler) Protocol() wire.Protocol {
+	const api, own = "/api/chat", "/p/ai-sdk/api/chat"
+	turn := wire.Route{Right: wire.Ask, Fail: wire.PlainError, Turn: true, Body: wire.JSON, Handle: h.chat}
+	shared, fixed := turn, turn
+	shared.Pattern, shared.Speaks, shared.Claims = "POST "+api, Speaks, claims
+	fixed.Pattern = "POST " + own
+	follow := wire.Route{Right: wire.Ask, Fail: wire.PlainError, Events: true}
+	stop := wire.Route{Right: wire.Ask, Fail: wire.PlainError}
+	slashed := wire.Slashed(fixed,
+		follow.At("GET "+api+"/{id}/stream", h.resume), stop.At("DELETE "+api+"/{id}/stream", h.stop),
+		follow.At("GET "+own+"/{id}/stream", h.resume), stop.At("DELETE "+own+"/{id}/stream", h.stop))
+	return wire.Protocol{OpenAPI: openAPI, Routes: append(slashed, shared), Options: wire.PageOptions, Schema: "UIChatRequest"}
+}
+
+// claims reports whether a request to a path that several protocols share speaks this one: it says so, or its
+// body has a trigger, which every request of the AI SDK has, or messages of parts only. Messages that have a
+// content too are of version 4, which cannot read these streams.
+func claims(r *wire.Request) bool {
+	if r.Header.Get(wire.ProtocolHeader) == Speaks {
+		return true
+	}
+	object, err := r.Object()
+	if err != nil {
+		return false
+	}
+	var b body
+	object.Read(&b)
+	if _, ok := b.Trigger.Text(); ok {
+		return true
+	}
+	elements, _ := b.Messages.Elements()
+	for v := range elements {
+		var m uiMessage
+		_ = v.Read(&m)
+		if _, ok := m.Parts.Elements(); !ok || m.Content != nil {
+			return false
+		}
+		return true
+	}
+	return false
+}
+
+// chat answers with one message.
+func (h *Handler) chat(w http.ResponseWriter, r *wire.Request) error {
+	x, err := h.decode(r)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("X-Turn-Id", x.req.TurnID)
+	if x.chat != "" {
+		h.chats.Put(chatKey{r.Who.Subject, x.chat}, answering{x.req.TurnID, x.message})
+	}
+	s := h.session(w, x.message, x.base, x.req.Namespace)
+	return s.run(r.Context(), func(yield func(chat.Event, error) bool) {
+		h.cfg.Runner.Run(r.Context(), &x.req)(yield)
+	})
+}

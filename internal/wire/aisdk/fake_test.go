@@ -1,0 +1,57 @@
+package aisdk
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"parley/internal/access"
+	"parley/internal/chat"
+	"parley/internal/turn"
+	"parley/internal/wire/wiretest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// handlerOf returns a Handler with ids that repeat, and with the namespaces default and hr.
+func handlerOf(runner chat.Runner, change func(*Config)) *Handler {
+	cfg := Config{
+		Runner: runner,
+		Turns:  noTurns{},
+		Namespaces: func(context.Context, access.Principal) ([]string, error) {
+			return []string{"default", "hr"}, nil
+		},
+		Defaults: chat.Options{Top: 3, Mode: "hybrid", Temperature: 0.3, MaxOutputTokens: 1024, FollowUps: true},
+		NewID:    wiretest.IDs(),
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	return New(cfg)
+}
+
+// noTurns knows no turn.
+type noTurns struct{}
+
+func (noTurns) Log(context.Context, string, string) (*turn.Log, error) { return nil, turn.ErrNotFound }
+
+// serve stands in for internal/server.
+func serve(h *Handler) http.Handler {
+	return wiretest.Mount(h.Protocol(), slog.New(slog.DiscardHandler))
+}
+
+// send makes a request and returns what came.
+func send(h *Handler, method, target, body string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	serve(h).ServeHTTP(w, r)
+	return w
+}

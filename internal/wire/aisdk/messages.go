@@ -1,0 +1,240 @@
+package aisdk
+
+import (
+	"fmt"
+	"strings"
+
+	"parley/internal/chat"
+	"parley/internal/llm"
+	"parley/internal/wire"
+	"parley/internal/wire/openai"
+)
+
+// uiMessage is a message as pages keep it. Content is that of older versions and of hand-written clients.
+type uiMessage struct {
+	ID      wire.Value `json:"id"`
+	Role    wire.Value `json:"role"`
+	Parts   wire.Value `json:"parts"`
+	Content wire.Value `json:"content"`
+}
+
+// uiPart is the union of the parts that matter. What this server adds to its own messages, such as sources,
+// comes back and is ignored, as are parts of types that it does not know.
+type uiPart struct {
+	Type      wire.Value `json:"type"`
+	Text      wire.Value `json:"text"`
+	URL       wire.Value `json:"url"`
+	MediaType wire.Value `json:"mediaType"`
+
+	ToolName   wire.Value `json:"toolName"`
+	ToolCallID wire.Value `json:"toolCallId"`
+	State      wire.Value `json:"state"`
+	Input      wire.Value `json:"input"`
+	Output     wire.Value `json:"output"`
+	ErrorText  wire.Value `json:"errorText"`
+	OurOwn     wire.Value `json:"providerExecuted"`
+	Provider   wire.Value `json:"callProviderMetadata"`
+}
+
+// place is an element of a list; its name is put together only for an error, since a list can be long.
+type place struct {
+	list string
+	i    int
+}
+
+func (p place) String() string { return fmt.Sprintf("%s[%d]", p.list, p.i) }
+
+// messageOf reads a message. One of an assistant that has called tools becomes several: what it said and
+// called, the results, and what it said then.
+func (h *Handler) messageOf(v wire.Value, at place) (list []chat.Message, id string, err error) {
+	var m uiMessage
+	if !v.Read(&m) {
+		return nil, "", wire.Invalidf(`"%v" must be an object`, at)
+	}
+	id, _ = m.ID.Text()
+	name, _ := m.Role.Text()
+	role := llm.Role(name)
+	if role != llm.User && role != llm.Assistant && role != llm.System {
+		return nil, "", wire.Invalidf(`"%v.role" must be "user", "assistant" or "system"`, at)
+	}
+	if said, ok := m.Content.Text(); ok && m.Parts == nil {
+		return []chat.Message{chat.TextMessage(role, said)}, id, nil
+	}
+	parts, ok := m.Parts.Elements()
+	if !ok {
+		return nil, "", wire.Invalidf(`"%v.parts" must be a list of parts`, at)
+	}
+	b := messageBuilder{h: h, role: role}
+	i := 0
+	for v := range parts {
+		if err := b.add(v, place{at.String() + ".parts", i}); err != nil {
+			return nil, "", err
+		}
+		i++
+	}
+	b.flush()
+	return b.list, id, nil
+}
+
+// messageBuilder makes messages of the parts of one.
+type messageBuilder struct {
+	h       *Handler
+	role    llm.Role
+	list    []chat.Message
+	open    chat.Message
+	results []chat.Message
+}
+
+func (b *messageBuilder) add(v wire.Value, at place) error {
+	var p uiPart
+	if !v.Read(&p) {
+		return wire.Invalidf(`"%v" must be an object`, at)
+	}
+	kind, ok := p.Type.Text()
+	if !ok {
+		return wire.Invalidf(`"%v.type" must be a string`, at)
+	}
+	tool, isTool := strings.CutPrefix(kind, "tool-")
+	switch {
+	case kind == "text":
+		said, ok := p.Text.Text()
+		if !ok {
+			return wire.Invalidf(`"%v.text" must be a string`, at)
+		}
+		if len(b.results) > 0 {
+			b.flush()
+		}
+		b.say(said)
+	case kind == "file" && b.role == llm.User:
+		return b.image(&p, at)
+	case kind == "step-start":
+		b.flush()
+	case b.role == llm.Assistant && kind == "dynamic-tool":
+		name, ok := p.ToolName.Text()
+		if !ok {
+			return wire.Invalidf(`"%v.toolName" must be a string`, at)
+		}
+		return b.call(name, &p, at)
+	case b.role == llm.Assistant && isTool:
+		return b.call(tool, &p, at)
+	}
+	return nil
+}
+
+// say adds a text. Each begins a line, since the question is read as one text.
+func (b *messageBuilder) say(said string) {
+	if b.open.Text() != "" {
+		said = "\n" + said
+	}
+	b.open.Parts = append(b.open.Parts, llm.Part{Text: said})
+}
+
+func (b *messageBuilder) image(p *uiPart, at place) error {
+	url, ok := p.URL.Text()
+	if !ok {
+		return wire.Invalidf(`"%v.url" must be a string`, at)
+	}
+	if media, _ := p.MediaType.Text(); !strings.HasPrefix(media, "image/") {
+		return wire.Invalidf(`"%v" is a file of the type %q; this server reads images here, and documents where they are uploaded`, at, media)
+	}
+	b.open.Parts = append(b.open.Parts, llm.Part{Image: url})
+	return openai.CheckImage(url, b.h.cfg.Vision, at.String(), at.String()+".url")
+}
+
+// call adds a call of one of the client's tools with its result. Calls that the server has run itself are
+// history, and so is one without a result: the client has gone on without it.
+func (b *messageBuilder) call(name string, p *uiPart, at place) error {
+	id, ok := p.ToolCallID.Text()
+	if !ok || id == "" || name == "" {
+		return wire.Invalidf(`"%v" must be the call of a tool, with its name and "toolCallId"`, at)
+	}
+	if own, _ := p.OurOwn.Bool(); own {
+		return nil
+	}
+	result := chat.Message{Role: llm.ToolRole, ToolCallID: id}
+	switch state, _ := p.State.Text(); state {
+	case "output-available":
+		result.Parts = []llm.Part{{Text: textOf(p.Output)}}
+	case "output-error":
+		result.Parts = []llm.Part{{Text: "Error: " + textOf(p.ErrorText)}}
+	case "output-denied":
+		result.Parts = []llm.Part{{Text: "The user did not allow this call."}}
+	default:
+		return nil
+	}
+	arguments := "{}"
+	if _, ok := p.Input.Object(); ok {
+		arguments = string(p.Input.Compact())
+	}
+	b.open.ToolCalls = append(b.open.ToolCalls, llm.ToolCall{ID: id, Name: name, Arguments: arguments, Signature: openai.SignatureOf(p.Provider)})
+	b.results = append(b.results, result)
+	return nil
+}
+
+// textOf returns a result as the model reads it: a string as it is, anything else as JSON.
+func textOf(v wire.Value) string {
+	if s, ok := v.Text(); ok {
+		return s
+	}
+	if v == nil {
+		return ""
+	}
+	return string(v.Compact())
+}
+
+// flush ends the message that is open.
+func (b *messageBuilder) flush() {
+	if b.open.Parts == nil && b.open.ToolCalls == nil {
+		return
+	}
+	b.open.Role = b.role
+	b.list = append(append(b.list, b.open), b.results...)
+	b.open, b.results = chat.Message{}, nil
+}
+
+// maxTools is how many tools a request may bring.
+const maxTools = 128
+
+// toolsOf reads the tools that the page runs, as assistant-ui sends them: {name: {description, parameters}}.
+func toolsOf(v wire.Value) ([]llm.Tool, error) {
+	if v == nil || v.IsNull() {
+		return nil, nil
+	}
+	object, ok := v.Object()
+	if !ok {
+		return nil, wire.Invalidf(`"tools" must be an object of tools by their names`)
+	}
+	var tools []llm.Tool
+	for name, v := range object.Members() {
+		var w struct {
+			Description wire.Value `json:"description"`
+			Parameters  wire.Value `json:"parameters"`
+		}
+		if !v.Read(&w) || len(tools) == maxTools {
+			return nil, wire.Invalidf(`"tools" must hold objects, %d at most`, maxTools)
+		}
+		tool := llm.Tool{Name: name}
+		var err error
+		if tool.Description, err = text(w.Description, "tools."+name+".description"); err != nil {
+			return nil, err
+		}
+		if w.Parameters != nil && !w.Parameters.IsNull() {
+			if _, ok := w.Parameters.Object(); !ok {
+				return nil, wire.Invalidf(`"tools.%s.parameters" must be an object`, name)
+			}
+			tool.Parameters = w.Parameters.Compact()
+		}
+		tools = append(tools, tool)
+	}
+	return tools, nil
+}
+
+func toolChoiceOf(v wire.Value) (string, error) {
+	switch choice, err := text(v, "toolChoice"); choice {
+	case "", "auto":
+		return "", err
+	case llm.ToolsNone, llm.ToolsRequired:
+		return choice, nil
+	}
+	return "", wire.Invalidf(`"toolChoice" must be "auto", "none" or "required"`)
+}
