@@ -24,7 +24,7 @@ const (
 // allowsAnonymous reports whether callers may ask without signing in.
 func (c *Config) allowsAnonymous(listening net.Addr) bool {
 	if c.AuthAnonymous == settingAuto {
-		return c.AuthOIDC == "" && isLoopback(listening)
+		return c.AuthOIDC == "" && c.AuthProxies == "" && isLoopback(listening)
 	}
 	return c.AuthAnonymous == settingOn
 }
@@ -86,7 +86,12 @@ func (p *program) newEntrance(ctx context.Context, in *instance, listening net.A
 	}
 	e.sessions = session.NewBook(in.db.Sessions(), recalls, time.Duration(p.config.AuthSession), time.Now)
 	cfg.Sessions = e.sessions
-	if !e.anonymous && cfg.Tokens == nil {
+	proxies, err := p.config.AuthProxies.list(p.lookupEnv)
+	if err != nil {
+		return nil, usagef("auth.proxies: %w", err)
+	}
+	cfg.Proxies = proxies
+	if !e.anonymous && cfg.Tokens == nil && len(proxies) == 0 {
 		some, err := e.keys.Any(ctx)
 		if err != nil {
 			return nil, err

@@ -34,8 +34,9 @@ type Config struct {
 	LogLevel    string   `name:"log-level" env:"PARLEY_LOG_LEVEL" yaml:"log_level" default:"info" help:"Lowest level that is logged: debug, info, warn or error."`
 	Drain       duration `name:"drain" env:"PARLEY_DRAIN" yaml:"drain" default:"30s" help:"How long running answers may go on after the server was asked to stop."`
 
-	AuthAnonymous string   `section:"Let people and programs sign in" name:"auth-anonymous" env:"PARLEY_AUTH_ANONYMOUS" yaml:"auth.anonymous" default:"auto" help:"Whether callers may ask without signing in: true, false or auto. auto means only if the server listens on a loopback address and no identity provider is configured."`
-	AuthOIDC      issuers  `name:"auth-oidc" env:"PARLEY_AUTH_OIDC" yaml:"auth.oidc" mapping:"" placeholder:"MAPPING" help:"OpenID Connect providers whose tokens sign people in, by a name of your choice. Each has issuer (a URL), audience (for tokens of programs) or client_id (to sign in on the web page) and, if needed, title, client_secret_env, scopes, clients, subject, email, groups, prefix, require, editors and administrators. {corp: {issuer: https://login.example.com, client_id: parley}}. docs/signin.md explains them."`
+	AuthAnonymous string   `section:"Let people and programs sign in" name:"auth-anonymous" env:"PARLEY_AUTH_ANONYMOUS" yaml:"auth.anonymous" default:"auto" help:"Whether callers may ask without signing in: true, false or auto. auto means only if the server listens on a loopback address, and neither an identity provider nor auth.proxies is configured."`
+	AuthOIDC      issuers  `name:"auth-oidc" env:"PARLEY_AUTH_OIDC" yaml:"auth.oidc" mapping:"" placeholder:"MAPPING" help:"OpenID Connect providers whose tokens sign people in, by a name of your choice. Each has issuer (a URL), audience (for tokens of programs) or client_id (to sign in on the web page) and, if needed, title, client_secret_env, scopes, spa_client_id, spa_scopes, clients, subject, email, groups, prefix, require, editors and administrators. {corp: {issuer: https://login.example.com, client_id: parley}}. docs/signin.md explains them."`
+	AuthProxies   proxies  `name:"auth-proxies" env:"PARLEY_AUTH_PROXIES" yaml:"auth.proxies" mapping:"" placeholder:"MAPPING" help:"Front ends that sign people in and say in headers who they are, by name. Each has from (addresses or networks), secret_env (the variable with the secret that it sends as its key), user (a header) and, if needed, email, groups (headers), prefix, editors and administrators. docs/signin.md has those of Open WebUI and LibreChat."`
 	AuthSession   duration `name:"auth-session" env:"PARLEY_AUTH_SESSION" yaml:"auth.session" default:"12h" help:"How long somebody who signs in on the web page stays signed in; at least 1m."`
 
 	Model                 string    `section:"Choose the model that answers" name:"model" env:"PARLEY_MODEL" yaml:"model" default:"builtin:extractive" help:"Model that answers, as provider:model. Providers are builtin, openai, azure-openai, anthropic, gemini, ollama, and those of the setting providers."`
@@ -138,6 +139,7 @@ func (c *Config) validate() *settingError {
 		{"auth-anonymous", unless(slices.Contains([]string{settingAuto, settingOn, settingOff}, c.AuthAnonymous),
 			"%q is not one of auto, true and false", c.AuthAnonymous)},
 		{"auth-oidc", c.AuthOIDC.check()},
+		{"auth-proxies", c.AuthProxies.check()},
 		{"auth-session", unless(c.AuthSession >= duration(time.Minute) && c.AuthSession <= duration(365*24*time.Hour), "must be between 1m and 365d")},
 		{"data", unless(c.Data != "", "is empty; name the folder to store in")},
 		{"providers", c.Providers.check()},

@@ -3,11 +3,14 @@ package main
 import (
 	"fmt"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
 
 	"parley/internal/auth/oidc"
+	"parley/internal/wire/azurechat"
 )
 
 // issuer is an OpenID Connect provider of the configuration; see oidc.Provider.
@@ -16,6 +19,8 @@ type issuer struct {
 	ClientID        string `yaml:"client_id" json:"client_id,omitempty"`
 	ClientSecretEnv string `yaml:"client_secret_env" json:"client_secret_env,omitempty"` // the environment variable with the secret
 	Scopes          texts  `yaml:"scopes" json:"scopes,omitempty"`
+	SPAClientID     string `yaml:"spa_client_id" json:"spa_client_id,omitempty"` // of front ends that sign people in by themselves
+	SPAScopes       texts  `yaml:"spa_scopes" json:"spa_scopes,omitempty"`
 
 	Issuer         string            `yaml:"issuer" json:"issuer"`
 	Audience       texts             `yaml:"audience" json:"audience,omitempty"`
@@ -47,7 +52,7 @@ type issuers structured
 // UnmarshalText reads a YAML mapping.
 func (s *issuers) UnmarshalText(text []byte) error {
 	list, err := readStructured[map[string]issuer](text, "expected names of providers, each with issuer, audience or client_id and, if needed, "+
-		"title, client_secret_env, scopes, clients, subject, email, groups, prefix, require, editors and administrators")
+		"title, client_secret_env, scopes, spa_client_id, spa_scopes, clients, subject, email, groups, prefix, require, editors and administrators")
 	*s = issuers(list)
 	return err
 }
@@ -73,6 +78,9 @@ func (s issuers) verifier(lookup func(string) (string, bool)) (*oidc.Verifier, e
 		if i.ClientID == "" && i.ClientSecretEnv != "" {
 			return nil, fmt.Errorf("%s: client_secret_env is for signing in on the web page, which needs a client_id", name)
 		}
+		if i.SPAClientID != "" && len(i.Audience) == 0 {
+			return nil, fmt.Errorf("%s: front ends with spa_client_id bring tokens, which need an audience", name)
+		}
 		all = append(all, oidc.Provider{
 			Name: name, Title: i.Title, ClientID: i.ClientID, ClientSecret: secret, Scopes: i.Scopes,
 			Issuer: i.Issuer, Audience: i.Audience, Clients: i.Clients, Subject: i.Subject, Email: i.Email, Groups: i.Groups,
@@ -80,4 +88,44 @@ func (s issuers) verifier(lookup func(string) (string, bool)) (*oidc.Verifier, e
 		})
 	}
 	return oidc.New(all, http.DefaultTransport, time.Now)
+}
+
+// signIn returns how the Azure front ends sign people in by themselves, at the first provider that lets them; nil if
+// none does.
+func (s issuers) signIn(required bool) *azurechat.SignIn {
+	list := content[map[string]issuer](s)
+	for _, name := range sortedNames(list) {
+		i := list[name]
+		if i.SPAClientID == "" {
+			continue
+		}
+		authority, entra := authorityOf(i.Issuer)
+		scopes := []string(i.SPAScopes)
+		switch {
+		case scopes != nil:
+		case entra:
+			scopes = []string{i.Audience[0] + "/access_as_user"}
+		default:
+			scopes = []string{"openid", "profile", "email"}
+		}
+		return &azurechat.SignIn{ClientID: i.SPAClientID, Authority: authority, Plain: !entra, Scopes: scopes, Required: required}
+	}
+	return nil
+}
+
+// authorityOf returns what MSAL.js calls an issuer, and whether it is Entra ID, whose issuers have other addresses than
+// its sign-in.
+func authorityOf(address string) (authority string, entra bool) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address, false
+	}
+	tenant, _, _ := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
+	switch host := u.Hostname(); {
+	case host == "sts.windows.net":
+		return "https://login.microsoftonline.com/" + tenant, true
+	case strings.HasPrefix(host, "login.microsoftonline."), strings.HasSuffix(host, ".ciamlogin.com"):
+		return "https://" + u.Host + "/" + tenant, true
+	}
+	return address, false
 }

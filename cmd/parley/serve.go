@@ -238,6 +238,7 @@ func (s *serving) protocols() []wire.Protocol {
 			Model:     s.cfg.Model,
 			Vision:    s.sees(),
 			History:   true,
+			SignIn:    s.cfg.AuthOIDC.signIn(!s.entry.anonymous),
 			Capabilities: azurechat.Capabilities{
 				Vectors: s.cfg.Embedding != "", Rerank: s.cfg.reranks(),
 				Effort: s.models.Capabilities(s.cfg.Model).Effort, Uploads: s.uploads,

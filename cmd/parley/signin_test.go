@@ -17,6 +17,7 @@ import (
 
 	"parley/internal/auth/session"
 	"parley/internal/store"
+	"parley/internal/wire/azurechat"
 )
 
 // startProvider runs a script of test/sdk that is an identity provider until the test ends, and decodes what it prints.
@@ -143,6 +144,50 @@ func TestSessions_AreListedAndEnded(t *testing.T) {
 	} {
 		if text, code := do(append([]string{"sessions"}, c.args...)...); code != c.code || !strings.Contains(text, c.want) {
 			t.Errorf("%v: %d %s", c.args, code, text)
+		}
+	}
+}
+
+func TestIssuers_SayHowFrontEndsSignPeopleIn(t *testing.T) {
+	for setting, want := range map[string]*azurechat.SignIn{
+		`{a: {issuer: https://login.microsoftonline.com/t/v2.0, audience: api://p}}`:                                                          nil,
+		`{a: {issuer: https://login.microsoftonline.com/t/v2.0, audience: api://p, spa_client_id: s}}`:                                        {ClientID: "s", Authority: "https://login.microsoftonline.com/t", Scopes: []string{"api://p/access_as_user"}, Required: true},
+		`{a: {issuer: "https://sts.windows.net/t/", audience: [api://p, q], spa_client_id: s, spa_scopes: x}}`:                                {ClientID: "s", Authority: "https://login.microsoftonline.com/t", Scopes: []string{"x"}, Required: true},
+		`{a: {issuer: "https://login.example.com/realms/r", audience: p, spa_client_id: s}, b: {issuer: https://b, client_id: b, prefix: b}}`: {ClientID: "s", Authority: "https://login.example.com/realms/r", Plain: true, Scopes: []string{"openid", "profile", "email"}, Required: true},
+	} {
+		var s issuers
+		if err := s.UnmarshalText([]byte(setting)); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, s.signIn(true)); diff != "" || s.check() != nil {
+			t.Errorf("%s: %v (-want +got)\n%s", setting, s.check(), diff)
+		}
+	}
+}
+
+func TestProxies_RefuseSettingsThatWouldLetStrangersIn(t *testing.T) {
+	for setting, want := range map[string]string{
+		`{a: {from: 10.0.0.1, secret_env: S, user: X-User}}`: "", `{a: {from: [10.0.0.0/8, "::1"], secret_env: S, user: X-User}}`: "",
+		`{a: {secret_env: S, user: X-User}}`: "from is empty", `{a: {from: everywhere, secret_env: S, user: X-User}}`: "neither an address",
+		`{a: {from: 10.0.0.1, user: X-User}}`: "secret_env is empty", `{a: {from: 10.0.0.1, secret_env: S}}`: "user is empty",
+		`{A: {from: 10.0.0.1, secret_env: S, user: X-User}}`:                                                   "not a valid name",
+		`{a: {from: 10.0.0.1, secret_env: S, user: X-User}, b: {from: 10.0.0.1, secret_env: S, user: X-User}}`: "cannot be told apart",
+	} {
+		var s proxies
+		if err := s.UnmarshalText([]byte(setting)); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.check(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", setting, err, want)
+		}
+	}
+	var s proxies
+	if err := s.UnmarshalText([]byte(`{a: {from: 10.0.0.1, secret_env: S, user: X-User}}`)); err != nil {
+		t.Fatal(err)
+	}
+	for value, want := range map[string]string{"": "is not set", "short": "fewer than 24"} {
+		if _, err := s.list(func(string) (string, bool) { return value, true }); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", value, err)
 		}
 	}
 }

@@ -50,6 +50,10 @@ func (p Principal) MayChange(owner string) bool {
 // Administers reports whether the caller may do what concerns all namespaces and users.
 func (p Principal) Administers() bool { return p.Role == Administrator && p.Namespaces == nil }
 
+// ProxyPrefix begins the subjects of front ends that are trusted to say for whom they ask, and ask for nobody. No other
+// caller has such a subject.
+const ProxyPrefix = "proxy:"
+
 // Anonymous is the principal of every caller without a sign-in. They see only unrestricted documents.
 var Anonymous = Principal{}
 

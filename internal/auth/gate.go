@@ -1,7 +1,7 @@
 // Package auth decides who sends a request, and whether they may do what they ask for.
 //
 // Callers sign in with an API key (package apikey), with a token of an OpenID Connect provider (package oidc), with the
-// cookie of the web page (package session), or not at all where that is allowed. What a request says of itself
+// cookie of the web page (package session), by a proxy that is trusted to know them, or not at all where that is allowed. What a request says of itself
 // anywhere else gives no rights.
 //
 //	gate := auth.New(auth.Config{Keys: apikey.NewBook(store, log, time.Now), Anonymous: true})
@@ -46,6 +46,7 @@ type Config struct {
 	Tokens    Tokens
 	Sessions  *session.Book
 	Site      session.Site // whose cookies count
+	Proxies   []Proxy      // that say who asks
 	Anonymous bool         // callers who have not signed in may ask
 	Changes   Changes
 }
@@ -85,7 +86,13 @@ func (g *Gate) identify(r *http.Request) (caller, error) {
 	if credential == "" && g.cfg.Sessions != nil {
 		cookie = g.cfg.Site.TextOf(r)
 	}
+	proxy := (*Proxy)(nil)
+	if credential != "" && len(g.cfg.Proxies) > 0 {
+		proxy = g.proxyOf(credential)
+	}
 	switch {
+	case proxy != nil:
+		return proxy.byProxy(r)
 	case cookie != "":
 		return g.bySession(r.Context(), cookie)
 	case credential == "" && g.cfg.Anonymous:
@@ -183,7 +190,7 @@ func (g *Gate) allowAnonymous(ctx context.Context, right wire.Right) error {
 	switch {
 	case right == wire.Ask || right == wire.Change && g.cfg.Changes == ByAll:
 		return nil
-	case right == wire.Change && g.cfg.Changes == ByEditors && g.cfg.Tokens == nil:
+	case right == wire.Change && g.cfg.Changes == ByEditors && g.cfg.Tokens == nil && len(g.cfg.Proxies) == 0:
 		if keys, err := g.cfg.Keys.Any(ctx); err != nil || !keys {
 			return errNoChanges
 		}

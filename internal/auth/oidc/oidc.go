@@ -119,7 +119,7 @@ func New(providers []Provider, transport http.RoundTripper, now func() time.Time
 		if p.Groups == nil {
 			p.Groups = []string{"groups"}
 		}
-		others := []string{apikey.SubjectPrefix}
+		others := []string{apikey.SubjectPrefix, access.ProxyPrefix}
 		for j, other := range providers {
 			if i != j && other.Prefix == p.Prefix {
 				return nil, fmt.Errorf("%s and %s need different prefixes, so that a user of one cannot be a user of the other", p.Issuer, other.Issuer)
@@ -146,8 +146,10 @@ func (p *Provider) check() error {
 	if p.ClientID == "" && (p.ClientSecret != "" || p.Scopes != nil) {
 		return fmt.Errorf("%s: a secret and scopes are for signing in on the web page, which needs a client_id", p.Issuer)
 	}
-	if strings.HasPrefix(apikey.SubjectPrefix, p.Prefix) && p.Prefix != "" || strings.HasPrefix(p.Prefix, apikey.SubjectPrefix) {
-		return fmt.Errorf("%s: the prefix %q is that of keys", p.Issuer, p.Prefix)
+	for _, reserved := range []string{apikey.SubjectPrefix, access.ProxyPrefix} {
+		if strings.HasPrefix(reserved, p.Prefix) && p.Prefix != "" || strings.HasPrefix(p.Prefix, reserved) {
+			return fmt.Errorf("%s: the prefix %q is that of keys or of auth.proxies", p.Issuer, p.Prefix)
+		}
 	}
 	return nil
 }

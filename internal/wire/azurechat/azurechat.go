@@ -39,6 +39,7 @@ type Config struct {
 	MaxMessages    int          // 0 means 1,000
 	MultipartLimit int64        // bytes of a multipart body; 0 means 10 MiB
 	Capabilities   Capabilities // for GET /config
+	SignIn         *SignIn      // for GET /auth_setup; nil: front ends sign nobody in
 
 	Now   func() time.Time // nil means time.Now
 	NewID func() string    // makes ids; nil means ident.New

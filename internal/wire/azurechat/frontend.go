@@ -14,8 +14,17 @@ type Capabilities struct {
 	Uploads bool // anybody who can reach the server may upload documents
 }
 
-// authSettings is what the front ends of both Azure versions ask for before anything else: how to
-// sign in, as settings of MSAL.js. There is no sign-in.
+// SignIn is how the front ends of the Azure versions sign people in by themselves, with MSAL.js, to bring the
+// tokens that they get as bearer tokens.
+type SignIn struct {
+	ClientID  string   // of the front end, an application without a secret
+	Authority string   // where people sign in
+	Plain     bool     // the authority is no Entra ID, which MSAL.js must be told
+	Scopes    []string // of the token for this server
+	Required  bool     // nobody may ask without
+}
+
+// authSettings is what those front ends ask for before anything else: how to sign in, as settings of MSAL.js.
 type authSettings struct {
 	UseLogin                    bool         `json:"useLogin"`
 	RequireAccessControl        bool         `json:"requireAccessControl"`
@@ -26,8 +35,14 @@ type authSettings struct {
 }
 
 type msalConfig struct {
-	Auth  msalAuth  `json:"auth"`
-	Cache msalCache `json:"cache"`
+	Auth   msalAuth    `json:"auth"`
+	Cache  msalCache   `json:"cache"`
+	System *msalSystem `json:"system,omitempty"`
+}
+
+// msalSystem has what MSAL.js 5 reads there, and older versions in msalAuth.
+type msalSystem struct {
+	ProtocolMode string `json:"protocolMode"`
 }
 
 type msalAuth struct {
@@ -36,6 +51,9 @@ type msalAuth struct {
 	RedirectURI               string `json:"redirectUri"`
 	PostLogoutRedirectURI     string `json:"postLogoutRedirectUri"`
 	NavigateToLoginRequestURL bool   `json:"navigateToLoginRequestUrl"`
+
+	ProtocolMode     string   `json:"protocolMode,omitempty"`
+	KnownAuthorities []string `json:"knownAuthorities,omitempty"`
 }
 
 type msalCache struct {
@@ -47,8 +65,9 @@ type scopeRequest struct {
 	Scopes []string `json:"scopes"`
 }
 
-func authSetup(w http.ResponseWriter, _ *wire.Request) error {
-	return wire.Reply(w, http.StatusOK, authSettings{
+// authSetup answers GET /auth_setup.
+func (h *Handler) authSetup(w http.ResponseWriter, _ *wire.Request) error {
+	settings := authSettings{
 		EnableUnauthenticatedAccess: true,
 		MSALConfig: msalConfig{
 			Auth:  msalAuth{RedirectURI: "/redirect", PostLogoutRedirectURI: "/"},
@@ -56,7 +75,21 @@ func authSetup(w http.ResponseWriter, _ *wire.Request) error {
 		},
 		LoginRequest: scopeRequest{Scopes: []string{".default"}},
 		TokenRequest: scopeRequest{Scopes: []string{}},
-	})
+	}
+	if in := h.cfg.SignIn; in != nil {
+		settings.UseLogin = true
+		settings.RequireAccessControl, settings.EnableUnauthenticatedAccess = in.Required, !in.Required
+		settings.MSALConfig.Auth.ClientID, settings.MSALConfig.Auth.Authority = in.ClientID, in.Authority
+		settings.TokenRequest.Scopes = in.Scopes
+		if in.Plain {
+			const mode = "OIDC"
+			settings.LoginRequest.Scopes = in.Scopes
+			settings.MSALConfig.System = &msalSystem{ProtocolMode: mode}
+			settings.MSALConfig.Auth.ProtocolMode = mode
+			settings.MSALConfig.Auth.KnownAuthorities = []string{in.Authority}
+		}
+	}
+	return wire.Reply(w, http.StatusOK, settings)
 }
 
 // speech answers front ends that want a text spoken: 400 tells them that nobody can.
@@ -92,8 +125,8 @@ type controls struct {
 	DefaultReasoningEffort        string   `json:"defaultReasoningEffort"`
 	DefaultRetrievalReasoningMode string   `json:"defaultRetrievalReasoningEffort"`
 
-	// UploadsEnabled is Parley's own. ShowUserUpload stays false while there is no sign-in: the
-	// component that it shows in the Azure front ends throws without, and takes the page with it.
+	// UploadsEnabled is Parley's own. ShowUserUpload is false unless front ends sign people in: the
+	// component that it shows throws without, and takes the page with it.
 	UploadsEnabled bool `json:"uploadsEnabled"`
 }
 
@@ -109,6 +142,7 @@ func (h *Handler) config(w http.ResponseWriter, _ *wire.Request) error {
 		ShowSemanticRankerOption:  can.Rerank,
 		ShowReasoningEffortOption: can.Effort,
 		ShowVectorOption:          can.Vectors,
+		ShowUserUpload:            can.Uploads && h.cfg.SignIn != nil,
 		ShowChatHistoryBrowser:    h.cfg.History,
 		ShowChatHistoryCosmos:     true, // the routes of that name; front ends use them only with a sign-in
 		StreamingEnabled:          true,

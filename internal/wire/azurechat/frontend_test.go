@@ -29,6 +29,33 @@ func TestAuthSetup_IsWhatFrontEndsExpect(t *testing.T) {
 	}
 }
 
+func TestAuthSetup_LetsFrontEndsSignPeopleIn(t *testing.T) {
+	for want, in := range map[string]SignIn{
+		`{"useLogin":true,"requireAccessControl":true,"enableUnauthenticatedAccess":false,` +
+			`"msalConfig":{"auth":{"clientId":"spa","authority":"https://login.microsoftonline.com/t","redirectUri":"/redirect","postLogoutRedirectUri":"/",` +
+			`"navigateToLoginRequestUrl":false},"cache":{"cacheLocation":"localStorage","storeAuthStateInCookie":false}},` +
+			`"loginRequest":{"scopes":[".default"]},"tokenRequest":{"scopes":["api://parley/access_as_user"]}}` + "\n": {
+			ClientID: "spa", Authority: "https://login.microsoftonline.com/t", Scopes: []string{"api://parley/access_as_user"}, Required: true},
+		`{"useLogin":true,"requireAccessControl":false,"enableUnauthenticatedAccess":true,` +
+			`"msalConfig":{"auth":{"clientId":"spa","authority":"https://login.example.com","redirectUri":"/redirect","postLogoutRedirectUri":"/",` +
+			`"navigateToLoginRequestUrl":false,"protocolMode":"OIDC","knownAuthorities":["https://login.example.com"]},` +
+			`"cache":{"cacheLocation":"localStorage","storeAuthStateInCookie":false},"system":{"protocolMode":"OIDC"}},` +
+			`"loginRequest":{"scopes":["openid"]},"tokenRequest":{"scopes":["openid"]}}` + "\n": {
+			ClientID: "spa", Authority: "https://login.example.com", Plain: true, Scopes: []string{"openid"}},
+	} {
+		w := ask(func(c *Config) { c.SignIn = &in }, http.MethodGet, "/auth_setup", "")
+		if diff := cmp.Diff(want, w.Body.String()); diff != "" || w.Code != http.StatusOK {
+			t.Errorf("%d (-want +got)\n%s", w.Code, diff)
+		}
+	}
+	for _, uploads := range []bool{true, false} {
+		w := ask(func(c *Config) { c.SignIn, c.Capabilities.Uploads = &SignIn{}, uploads }, http.MethodGet, "/config", "")
+		if shown := strings.Contains(w.Body.String(), `"showUserUpload":true`); shown != uploads {
+			t.Errorf("with uploads %v: %s", uploads, w.Body)
+		}
+	}
+}
+
 // It is 400 where speech is not configured, which front ends take for "off".
 func TestSpeech_IsRefusedAsNotConfigured(t *testing.T) {
 	for _, path := range []string{"/speech", "/speech/"} {

@@ -48,7 +48,7 @@ func (h *Handler) Protocol() wire.Protocol {
 		}
 	}
 	return wire.Protocol{OpenAPI: openAPI, Options: named, Schema: "Overrides", Routes: slices.Concat(routes, shared, []wire.Route{
-		open.At("GET /auth_setup", authSetup),
+		open.At("GET /auth_setup", h.authSetup),
 		open.At("GET /config", h.config),
 	})}
 }

@@ -6,6 +6,7 @@
 //	GET  /sign-in/{provider}/callback  where the provider sends it back
 //	POST /sign-out                     ends the session, and says where to go, which may be the provider
 //	GET  /api/me                       who asks
+//	GET  /.auth/me                     who asks, as Azure App Service has it
 //
 // Before the provider answers, the browser keeps what only it may know in a cookie: the state, the nonce, the
 // verifier of PKCE and where it was. That cookie gives no rights, so it needs no seal: who could set it for
@@ -82,6 +83,7 @@ func (h *Handler) Protocol() wire.Protocol {
 		rt.At("GET /sign-in/{provider}/callback", h.finish),
 		rt.At("POST /sign-out", h.out),
 		me.At("GET /api/me", h.me),
+		me.At("GET /.auth/me", appService),
 	}}
 }
 
@@ -316,6 +318,28 @@ func (h *Handler) me(w http.ResponseWriter, r *wire.Request) error {
 		Session   bool    `json:"session"`     // one can sign out
 		CanSignIn bool    `json:"can_sign_in"` // and has not
 	}{r.Who.Subject, r.Who.Name, unless(role, ""), r.Who.Subject != "" && h.Site.TextOf(r.Request) != "", r.Who.Subject == "" && h.offers(r.Context())})
+}
+
+// appService answers GET /.auth/me, which front ends of Azure ask for who has signed in: a list of one, or of none.
+// They send a token that they find there; the cookie, or the token that they have, does as well.
+func appService(w http.ResponseWriter, r *wire.Request) error {
+	type claim struct {
+		Typ string `json:"typ"`
+		Val string `json:"val"`
+	}
+	type identity struct {
+		Provider string  `json:"provider_name"`
+		User     string  `json:"user_id"`
+		Claims   []claim `json:"user_claims"`
+	}
+	all := []identity{}
+	if r.Who.Subject != "" {
+		name := cmp.Or(r.Who.Name, r.Who.Subject)
+		claims := []claim{{"name", name}, {"preferred_username", name},
+			{"http://schemas.microsoft.com/identity/claims/objectidentifier", r.Who.Subject}, {"roles", string(r.Who.Role)}}
+		all = append(all, identity{"parley", name, claims})
+	}
+	return wire.Reply(w, http.StatusOK, all)
 }
 
 func unless(text, empty string) *string {

@@ -191,6 +191,9 @@ func TestSignIn_AtAProviderComesBackToWhereOneWas(t *testing.T) {
 	if got := d.do(c, http.MethodPost, "/change", ""); got.StatusCode != http.StatusOK || !strings.Contains(got.body, "ann") {
 		t.Errorf("an editor changes something: %s %s", got.Status, got.body)
 	}
+	if got := d.do(c, http.MethodGet, "/.auth/me", ""); !strings.Contains(got.body, `"user_id":"ann@example.com"`) || strings.Contains(got.body, "token") {
+		t.Errorf("for Azure's front ends: %s", got.body)
+	}
 	if got := d.me(c, "Authorization", "Bearer "+d.read); got != "key reader" {
 		t.Errorf("a key beside the cookie: %s", got)
 	}
