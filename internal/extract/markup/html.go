@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"strings"
 
-	"codeberg.org/readeck/go-readability/v2"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
@@ -117,34 +116,6 @@ func webURL(s string) string {
 		return ""
 	}
 	return u.String()
-}
-
-// articleBytes bounds the source of the pages in which an article is looked for, which takes
-// several copies of the tree.
-const articleBytes = 3 << 20
-
-// mainContent is the subtree worth reading of a page whose source has size bytes. It changes root.
-func mainContent(root *html.Node, size int) *html.Node {
-	body := find(root, atom.Body)
-	if body == nil {
-		body = root
-	}
-	prepareHTML(root)
-	removeElements(root, func(n *html.Node) bool { return skipped[n.DataAtom] || isHidden(n) })
-	if size > articleBytes {
-		removeElements(body, isBoilerplate)
-		return body
-	}
-	article, err := readability.FromDocument(root, nil)
-	removeElements(body, isBoilerplate)
-	if err != nil || article.Node == nil {
-		return body
-	}
-	// The share keeps reference pages whole; what the finder drops of an article is far less.
-	if found, all := textLength(article.Node), textLength(body); found < 200 || found*2 < all {
-		return body
-	}
-	return article.Node
 }
 
 // skipped are the elements whose content is not text of the page.
