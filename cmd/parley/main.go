@@ -12,6 +12,7 @@
 //	parley backup FILE        write everything that is stored to one file, while the server runs
 //	parley restore FILE       put a backup into the data folder
 //	parley doctor             check the deployment and say what to change
+//	parley check URL          check which rules of the chat protocols a server keeps
 //	parley models             list models, with context size and price
 //	parley prompts            list the prompts for models
 //	parley config             print the effective configuration
@@ -82,6 +83,7 @@ type commandLine struct {
 	Backup   backupCmd   `cmd:"" help:"Write everything that is stored to one file, also while a server runs."`
 	Restore  restoreCmd  `cmd:"" help:"Verify a backup, and put what it holds into the data folder."`
 	Doctor   doctorCmd   `cmd:"" help:"Check this deployment, and say what to change."`
+	Check    checkCmd    `cmd:"" help:"Check which rules of the chat protocols a server keeps; it need not be Parley."`
 	Models   modelsCmd   `cmd:"" help:"List the model providers, whether they can be reached, and what their models accept and cost."`
 	Prompts  promptsCmd  `cmd:"" help:"List the prompts, or print one of them."`
 	Show     configCmd   `cmd:"" name:"config" help:"Print the effective configuration, with secrets hidden."`

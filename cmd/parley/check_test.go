@@ -1,0 +1,260 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"parley/internal/conformance"
+)
+
+// served starts the program over a small document.
+func served(t *testing.T) string {
+	t.Helper()
+	docs := t.TempDir()
+	const text = "# Leave\n\nEmployees get 25 days of paid leave each year. Requests go to the office.\n"
+	if err := os.WriteFile(filepath.Join(docs, "leave.md"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := startServe(t, nil, docs, "--data", t.TempDir())
+	if err := awaitIngested(p.addr); err != nil {
+		t.Fatal(err)
+	}
+	return "http://" + p.addr
+}
+
+func TestCheck_FindsNothingInParley(t *testing.T) {
+	url := served(t)
+	report, err := conformance.Run(t.Context(), conformance.Options{URL: url, Question: "How many days of paid leave are there?"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range report.Protocols {
+		if !p.Spoken {
+			t.Errorf("%s is not spoken: %s", p.Name, p.Why)
+		}
+		for _, f := range p.Findings {
+			if f.Outcome != conformance.Held {
+				t.Errorf("%s, %s, %s is %s: %s; came %s", p.Name, f.Exchange, f.Rule, f.Outcome, f.Detail, f.Came)
+			}
+		}
+	}
+	var out, stderr bytes.Buffer
+	if code := run(t.Context(), []string{"check", url, "--read-only", "--protocol", "openai"}, &out, &stderr, environment(nil)); code != exitOK || !strings.Contains(out.String(), "100 %") {
+		t.Errorf("exit code %d: %s%s", code, out.String(), stderr.String())
+	}
+}
+
+// spoilt is what a faulty server sends in place of what Parley does.
+type spoilt struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// fault is a mistake of a server, and the rule that finds it.
+type fault struct {
+	name, protocol string
+	path           string // the beginning of the method and path
+	harm           func(r *spoilt)
+	found          string // exchange and rule
+}
+
+func put(pattern, by string) func(*spoilt) {
+	return func(r *spoilt) { r.body = regexp.MustCompile(pattern).ReplaceAllString(r.body, by) }
+}
+
+func putFirst(text, by string) func(*spoilt) {
+	return func(r *spoilt) { r.body = strings.Replace(r.body, text, by, 1) }
+}
+
+func header(name, value string) func(*spoilt) { return func(r *spoilt) { r.header.Set(name, value) } }
+
+func status(n int) func(*spoilt) { return func(r *spoilt) { r.status = n } }
+
+// dropLine removes a line of a stream; -1 is the last one.
+func dropLine(n int) func(*spoilt) {
+	return func(r *spoilt) {
+		lines := strings.SplitAfter(strings.TrimSuffix(r.body, "\n"), "\n")
+		n := (n + len(lines)) % len(lines)
+		r.body = strings.Join(slices.Delete(lines, n, n+1), "") + "\n"
+	}
+}
+
+// dropEvent removes the first server-sent event with a text in it.
+func dropEvent(with string) func(*spoilt) {
+	return func(r *spoilt) {
+		events := strings.SplitAfter(r.body, "\n\n")
+		if i := slices.IndexFunc(events, func(e string) bool { return strings.Contains(e, with) }); i >= 0 {
+			events = slices.Delete(events, i, i+1)
+		}
+		r.body = strings.Join(events, "")
+	}
+}
+
+var faults = []fault{
+	{"no message", "azure-0529", "POST /chat", put(`"message":`, `"massage":`), "reply/message"},
+	{"a role in capitals", "azure-0529", "POST /chat", put(`"role":"assistant"`, `"role":"Assistant"`), "reply/message"},
+	{"an empty answer", "azure-0529", "POST /chat", put(`"content":"[^"]*"`, `"content":" "`), "reply/content"},
+	{"the members of another version", "azure-0529", "POST /chat", putFirst("{", `{"choices":[],`), "reply/no-choices"},
+	{"an error that is null", "azure-0529", "POST /chat", putFirst("{", `{"error":null,`), "reply/no-error"},
+	{"data points that are objects", "azure-0529", "POST /chat", put(`"text":\[`, `"text":[{},`), "reply/data-points"},
+	{"text as media type", "azure-0529", "POST /chat", header("Content-Type", "text/plain"), "reply/media-type"},
+	{"two JSON values", "azure-0529", "POST /chat", func(r *spoilt) { r.body += r.body }, "reply/framing"},
+	{"a key twice", "azure-0529", "POST /chat", putFirst("{", `{"context":{},`), "reply/framing"},
+	{"bad UTF-8", "azure-0529", "POST /chat", putFirst("days", "d\xffys"), "reply/framing"},
+	{"a refusal with status 200", "azure-0529", "POST /chat", func(r *spoilt) {
+		if r.status == 400 {
+			r.status = 200
+		}
+	}, "no messages/status"},
+	{"a refusal in HTML", "azure-0529", "POST /chat", func(r *spoilt) {
+		if r.status == 400 {
+			r.body = "<html>Bad Request</html>"
+		}
+	}, "no messages/framing"},
+	{"a refusal with a stack", "azure-0529", "POST /chat", put(`"error":"`, `"error":"goroutine 1 [running]: `), "no messages/discreet"},
+	{"an error that is an object", "azure-0529", "POST /chat/stream", func(r *spoilt) {
+		if r.status == 400 {
+			r.body = `{"error":{"message":"no"}}`
+		}
+	}, "no messages, streamed/error"},
+	{"a last line without end", "azure-0529", "POST /chat/stream", func(r *spoilt) { r.body = strings.TrimSuffix(r.body, "\n") }, "stream/framing"},
+	{"two objects in a line", "azure-0529", "POST /chat/stream", putFirst("}\n{", "}{"), "stream/framing"},
+	{"carriage returns", "azure-0529", "POST /chat/stream", put("\n", "\r\n"), "stream/framing"},
+	{"server-sent events in place of lines", "azure-0529", "POST /chat/stream", put(`(?m)^\{`, "data: {"), "stream/framing"},
+	{"no first line", "azure-0529", "POST /chat/stream", dropLine(0), "stream/first-context"},
+	{"text before the context", "azure-0529", "POST /chat/stream", putFirst(`"delta":{`, `"delta":{"content":"Yes",`), "stream/context-first"},
+	{"a line without delta", "azure-0529", "POST /chat/stream", func(r *spoilt) { r.body += "{}\n" }, "stream/delta"},
+	{"a stream that is buffered", "azure-0529", "POST /chat/stream", func(r *spoilt) { r.header.Set("Content-Length", strconv.Itoa(len(r.body))) }, "stream/chunked"},
+	{"a number as content", "azure-0529", "POST /chat/stream", put(`"content":"[^"]*"`, `"content":5`), "stream/content"},
+	{"an error in a good stream", "azure-0529", "POST /chat/stream", putFirst(`"delta":`, `"error":null,"delta":`), "stream/no-error"},
+	{"the wrong object", "azure-0128", "POST /chat", put(`chat\.completion"`, `completion"`), "reply/object"},
+	{"the context outside", "azure-0128", "POST /chat", putFirst("{", `{"context":{},`), "reply/context-inside"},
+	{"a sum that is wrong", "azure-0128", "POST /chat", put(`"total_tokens":\d+`, `"total_tokens":1`), "reply/usage"},
+	{"milliseconds", "azure-0128", "POST /chat", put(`"created":(\d+)`, `"created":${1}000`), "reply/created"},
+	{"an id for each chunk", "azure-0128", "POST /chat", func(r *spoilt) {
+		n := 0
+		r.body = regexp.MustCompile(`"id":"chatcmpl`).ReplaceAllStringFunc(r.body, func(s string) string { n++; return s + strconv.Itoa(n) })
+	}, "stream/ids"},
+	{"the state of another version", "microsoft-sdk", "POST /api/chat/", put("sessionState", "session_state"), "completion/no-snake-state"},
+	{"an error without code", "microsoft-sdk", "POST /api/chat/", put(`"code":"[^"]*",?`, ``), "no messages/error"},
+	{"two answers", "ragchat", "POST /chat", put(`"response":"`, `"response":"Well, `), "stateless/answer"},
+	{"reasoning counted twice", "ragchat", "POST /chat", put(`"tokens":\{([^{}]*)"total":(\d+)`, `"tokens":{$1"total":1$2`), "stateless/token-sum"},
+	{"a rewrite of nine members", "ragchat", "POST /chat", put(`"ambiguous":(true|false),?`, ``), "stateless/rewrite"},
+	{"a session for any id", "ragchat", "POST /chat/0000", status(200), "unknown session/status"},
+	{"a history without its times", "ragchat", "GET /chat/", put(`"created_at":"[^"]*"`, `"created_at":"yesterday"`), "session history/times"},
+	{"a history in the wrong order", "ragchat", "GET /chat/", put(`"role":"user"`, `"role":"assistant"`), "session history/messages"},
+	{"no id of the message", "chatui", "POST /api/chat", put(`"messageId":"[^"]*",?`, ``), "standard/message"},
+	{"a state of its own", "chatui", "POST /api/chat", put(`"status":"completed"`, `"status":"done"`), "standard/message"},
+	{"an id for each event", "chatui", "POST /api/chat/sse", putFirst(`"messageId":"`, `"messageId":"x`), "events/one-message"},
+	{"pieces in place of the whole", "chatui", "POST /api/chat/sse", func(r *spoilt) {
+		r.body = `data: {"messageId":"a","status":"processing","role":"assistant","content":"The","contentType":"text","error":null,"createdAt":"2026-01-02T03:04:05Z"}` + "\n\n" +
+			`data: {"messageId":"a","status":"completed","role":"assistant","content":" answer","contentType":"text","error":null,"createdAt":"2026-01-02T03:04:05Z"}` + "\n\n"
+	}, "events/growing"},
+	{"no last event", "chatui", "POST /api/chat/sse", put(`"status":"completed"`, `"status":"processing"`), "events/states"},
+	{"the end of OpenAI", "chatui", "POST /api/chat/sse", func(r *spoilt) { r.body += "data: [DONE]\n\n" }, "events/no-done"},
+	{"messages of one agent", "chatui", "POST /api/multi-agent-chat", put(`"agentName":"[^"]*",?`, ``), "multi-agent/messages"},
+	{"a deletion that says nothing", "chatui", "DELETE /chat-history", func(r *spoilt) { r.body = "{}" }, "delete chat/success"},
+	{"a chat that outlives its deletion", "chatui", "GET /chat-history/", func(r *spoilt) {
+		if r.status == 404 {
+			r.status, r.body = 200, "[]"
+		}
+	}, "read a deleted chat/status"},
+	{"models without owner", "openai", "GET /v1/models", put(`"owned_by":"[^"]*"`, `"owned_by":null`), "models/models"},
+	{"no [DONE]", "openai", "POST /v1/chat/completions", put(`data: \[DONE\]\n\n`, ``), "stream/done"},
+	{"named events", "openai", "POST /v1/chat/completions", put(`(?m)^data: \{`, "event: chunk\ndata: {"), "stream/unnamed"},
+	{"one newline between events", "openai", "POST /v1/chat/completions", put("\n\n", "\n"), "stream/framing"},
+	{"no reason at the end", "openai", "POST /v1/chat/completions", put(`"finish_reason":"stop"`, `"finish_reason":null`), "stream/ended"},
+	{"no usage", "openai", "POST /v1/chat/completions", put(`"usage":\{`, `"used":{`), "stream/usage"},
+	{"any model will do", "openai", "POST /v1/chat/completions", func(r *spoilt) {
+		if r.status == 404 {
+			r.status = 200
+		}
+	}, "unknown model/status"},
+	{"numbers with a gap", "responses", "POST /v1/responses", dropEvent(`"type":"response.in_progress"`), "stream/numbers"},
+	{"an event that is missing", "responses", "POST /v1/responses", dropEvent(`"type":"response.content_part.added"`), "stream/order"},
+	{"a delta that is lost", "responses", "POST /v1/responses", dropEvent(`"type":"response.output_text.delta"`), "stream/text"},
+	{"a name that is not the type", "responses", "POST /v1/responses", putFirst("event: response.created", "event: created"), "stream/names"},
+	{"no last event", "responses", "POST /v1/responses", dropEvent(`"type":"response.completed"`), "stream/last"},
+	{"an error in a good response", "responses", "POST /v1/responses", put(`"error":null`, `"error":{}`), "response/error"},
+	{"a search without results", "files", "POST /v1/vector_stores/", put(`"data":\[.*\],"has_more"`, `"data":[],"has_more"`), "search/results"},
+	{"bytes that were changed", "files", "GET /v1/files/", put("1931", "1932"), "content/bytes"},
+	{"a deletion that is not one", "files", "DELETE /v1/files/", put(`"deleted":true`, `"deleted":false`), "delete file/deleted"},
+	{"another id", "mcp", "POST /mcp", put(`"id":1`, `"id":7`), "initialize/message"},
+	{"a tool without schema", "mcp", "POST /mcp", put(`"inputSchema":\{`, `"schema":{`), "tools/tools"},
+	{"a notification with an answer", "mcp", "POST /mcp", func(r *spoilt) {
+		if r.status == 202 {
+			r.body = "{}"
+		}
+	}, "initialized/no-body"},
+	{"the wrong code", "mcp", "POST /mcp", put(`-32601`, `-32000`), "unknown method/error"},
+}
+
+func TestCheck_FindsTheFaultsOfOtherServers(t *testing.T) {
+	target, err := url.Parse(served(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range faults {
+		t.Run(f.protocol+"/"+f.name, func(t *testing.T) {
+			t.Parallel()
+			proxy := &httputil.ReverseProxy{
+				Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(target) },
+				ModifyResponse: func(r *http.Response) error { return f.spoil(r) },
+			}
+			s := httptest.NewServer(proxy)
+			defer s.Close()
+			report, err := conformance.Run(context.WithoutCancel(t.Context()), conformance.Options{URL: s.URL, Protocols: []string{f.protocol},
+				Question: "How many days of paid leave are there?"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var broken []string
+			for _, p := range report.Protocols {
+				for _, found := range p.Findings {
+					if found.Outcome == conformance.Broken {
+						broken = append(broken, found.Exchange+"/"+found.Rule)
+					}
+				}
+			}
+			if !slices.Contains(broken, f.found) {
+				t.Errorf("the rule %s is not broken; %q are", f.found, broken)
+			}
+		})
+	}
+}
+
+// spoil puts the fault into the replies that it is about.
+func (f fault) spoil(r *http.Response) error {
+	if !strings.HasPrefix(r.Request.Method+" "+r.Request.URL.Path, f.path) {
+		return nil
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
+	}
+	_ = r.Body.Close()
+	stream := r.ContentLength < 0
+	in := &spoilt{r.StatusCode, r.Header, string(body)}
+	f.harm(in)
+	r.StatusCode, r.Status, r.Body = in.status, "", io.NopCloser(strings.NewReader(in.body))
+	if r.ContentLength = -1; !stream {
+		r.Header.Set("Content-Length", strconv.Itoa(len(in.body)))
+	}
+	if given := r.Header.Get("Content-Length"); given != "" {
+		r.ContentLength, err = strconv.ParseInt(given, 10, 64)
+	}
+	return err
+}

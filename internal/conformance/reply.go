@@ -1,0 +1,399 @@
+package conformance
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// The limits of one reply.
+const (
+	maxBody      = 16 << 20 // bytes
+	maxExcerpt   = 600      // bytes of a reply in a report
+	standardTime = 60 * time.Second
+	pause        = 200 * time.Millisecond // before a request is repeated
+)
+
+// framing is how a body is divided.
+type framing int
+
+const (
+	one    framing = iota // one JSON value
+	ndjson                // one JSON value a line
+	sse                   // server-sent events with JSON data
+	opaque                // anything
+)
+
+// Reply is what a server answered to an exchange.
+type Reply struct {
+	Status int // 0 if no reply came
+	Header http.Header
+	Body   []byte
+	Err    error // the reply is not complete
+
+	exchange Exchange // as sent
+	base     string
+	secrets  []string // names of headers that were added
+	saved    map[string]string
+
+	value     any      // of a body that is one JSON value
+	items     []any    // values of the lines or events
+	events    []string // names of the events, "" for unnamed ones
+	done      bool     // the last event was [DONE], which is not an item
+	malformed error    // the body is not divided as it should be
+}
+
+type client struct {
+	http     *http.Client
+	base     string
+	header   http.Header
+	timeout  time.Duration
+	question string
+	readOnly bool
+	saved    map[string]string
+}
+
+func newClient(o Options) *client {
+	question, _ := json.Marshal(cmp.Or(o.Question, defaultQuestion))
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.DisableCompression = true // a small reply must not become a large one
+	transport.MaxResponseHeaderBytes = 1 << 20
+	return &client{
+		http: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		base: strings.TrimSuffix(o.URL, "/"), header: o.Header, timeout: cmp.Or(o.Timeout, standardTime),
+		question: string(question), readOnly: o.ReadOnly,
+	}
+}
+
+var placeholder = regexp.MustCompile(`\{(question|[a-z]+_id)\}`)
+
+// fill puts saved values into a text. It returns the name of one that is missing, or "".
+func (c *client) fill(text string) (filled, missing string) {
+	filled = placeholder.ReplaceAllStringFunc(text, func(name string) string {
+		name = strings.Trim(name, "{}")
+		value, ok := c.saved[name]
+		if !ok {
+			missing = name
+		}
+		return value
+	})
+	return filled, missing
+}
+
+// send makes an exchange. It returns the name of a value that no earlier reply has, if the request needs one.
+func (c *client) send(ctx context.Context, x Exchange) (*Reply, string) {
+	var missing, also string
+	x.Path, missing = c.fill(x.Path)
+	if x.Body, also = c.fill(x.Body); missing != "" || also != "" {
+		return nil, cmp.Or(missing, also)
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	r := c.attempt(ctx, x)
+	for x.Until != nil && !x.Until(r) && r.Err == nil {
+		select {
+		case <-ctx.Done():
+			r.Err = errors.New("the state that the check waits for did not come in time")
+			return r, ""
+		case <-time.After(pause):
+		}
+		r = c.attempt(ctx, x)
+	}
+	for name, path := range x.Saves {
+		if header, ok := strings.CutPrefix(path, "header:"); ok {
+			c.saved[name] = r.Header.Get(header)
+		} else if v, ok := r.at(path); ok {
+			if s, isText := v.(string); isText && s != "" {
+				c.saved[name] = s
+			}
+		}
+	}
+	return r, ""
+}
+
+func (c *client) attempt(ctx context.Context, x Exchange) *Reply {
+	r := &Reply{exchange: x, base: c.base, secrets: slices.Sorted(maps.Keys(c.header)), saved: c.saved, Header: http.Header{}}
+	req, err := http.NewRequestWithContext(ctx, x.Method, c.base+x.Path, strings.NewReader(x.Body))
+	if err != nil {
+		r.Err = err
+		return r
+	}
+	req.Header = c.header.Clone()
+	if req.Header == nil {
+		req.Header = http.Header{}
+	}
+	if x.Body != "" {
+		req.Header.Set("Content-Type", cmp.Or(x.Type, "application/json"))
+	}
+	req.Header.Set("Accept", cmp.Or(x.Accept, "*/*"))
+	if session := c.saved["mcpsession_id"]; session != "" {
+		req.Header.Set("Mcp-Session-Id", session)
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		r.Err = plain(err)
+		return r
+	}
+	defer res.Body.Close()
+	r.Status, r.Header = res.StatusCode, res.Header
+	r.Body, err = io.ReadAll(io.LimitReader(res.Body, maxBody+1))
+	switch {
+	case err != nil:
+		r.Err = fmt.Errorf("the reply broke off after %d bytes: %w", len(r.Body), plain(err))
+	case len(r.Body) > maxBody:
+		r.Body, r.Err = r.Body[:maxBody], fmt.Errorf("the reply has more than %d MiB", maxBody>>20)
+	}
+	r.decode()
+	return r
+}
+
+// plain says of a time-out that it is one.
+func plain(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return errors.New("the time for the reply was over")
+	}
+	return err
+}
+
+// unreached reports whether there was no connection to the server.
+func (r *Reply) unreached() bool {
+	op, ok := errors.AsType[*net.OpError](r.Err)
+	return ok && op.Op == "dial"
+}
+
+// absent reports whether the server does not have the route.
+func (r *Reply) absent() bool {
+	return slices.Contains([]int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}, r.Status)
+}
+
+// decode divides the body. Replies other than successes are one JSON value in all protocols.
+func (r *Reply) decode() {
+	frame := r.exchange.frame
+	if r.Status/100 != 2 {
+		frame = one
+	}
+	switch frame {
+	case ndjson:
+		r.lines()
+	case sse:
+		if media(r.Header) == "application/json" && strings.Contains(r.exchange.Accept, "application/json") { // the server may choose
+			r.value, r.malformed = decoded(r.Body)
+			r.items, r.events = []any{r.value}, []string{""}
+			return
+		}
+		r.readEvents()
+	case one:
+		r.value, r.malformed = decoded(r.Body)
+	case opaque:
+	}
+}
+
+// decoded reads exactly one JSON value, in which no object has a key twice.
+func decoded(b []byte) (v any, err error) {
+	if !utf8.Valid(b) {
+		return nil, errors.New("it is not valid UTF-8")
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		return nil, fmt.Errorf("it is not JSON: %w", err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, errors.New("there is text after the JSON value")
+	}
+	return v, repeated(b)
+}
+
+// repeated returns an error if an object in valid JSON has a key twice.
+func repeated(b []byte) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	type object struct {
+		keys  map[string]bool // nil for an array
+		value bool            // a value is next, not a key
+	}
+	var open []object
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return nil //nolint:nilerr // the caller has decoded the text before
+		}
+		top := len(open) - 1
+		if key, ok := token.(string); ok && top >= 0 && open[top].keys != nil && !open[top].value {
+			if open[top].keys[key] {
+				return fmt.Errorf("the key %q is there twice", key)
+			}
+			open[top].keys[key], open[top].value = true, true
+			continue
+		}
+		if top >= 0 {
+			open[top].value = false
+		}
+		switch token {
+		case json.Delim('{'):
+			open = append(open, object{keys: map[string]bool{}})
+		case json.Delim('['):
+			open = append(open, object{})
+		case json.Delim('}'), json.Delim(']'):
+			open = open[:top]
+		}
+	}
+}
+
+func (r *Reply) lines() {
+	body := string(r.Body)
+	switch {
+	case body == "":
+		r.malformed = errors.New("the stream is empty")
+		return
+	case !strings.HasSuffix(body, "\n"):
+		r.malformed = errors.New("the last line does not end with a newline")
+	case strings.Contains(body, "\r"):
+		r.malformed = errors.New("lines end with a carriage return")
+	}
+	for i, line := range strings.Split(strings.TrimSuffix(body, "\n"), "\n") {
+		v, err := decoded([]byte(line))
+		if err != nil && r.malformed == nil {
+			r.malformed = fmt.Errorf("line %d: %w", i+1, err)
+		}
+		r.items = append(r.items, v)
+	}
+}
+
+// readEvents reads server-sent events (WHATWG HTML, section 9.2).
+func (r *Reply) readEvents() {
+	body := strings.ReplaceAll(string(r.Body), "\r\n", "\n")
+	if !strings.HasSuffix(body, "\n\n") {
+		r.malformed = errors.New("the last event does not end with an empty line")
+	}
+	for i, block := range strings.Split(strings.TrimSuffix(body, "\n\n"), "\n\n") {
+		name, data, fields := "", []string(nil), false
+		for _, line := range strings.Split(block, "\n") {
+			field, value, _ := strings.Cut(line, ":")
+			value = strings.TrimPrefix(value, " ")
+			switch field {
+			case "data":
+				data, fields = append(data, value), true
+			case "event":
+				name, fields = value, true
+			case "", "id", "retry": // a line that begins with a colon is a comment
+			default:
+				r.malformed = cmp.Or(r.malformed, fmt.Errorf("event %d has the field %q", i+1, shorten(field, 40)))
+			}
+		}
+		if !fields {
+			continue
+		}
+		text := strings.Join(data, "\n")
+		if r.done {
+			r.malformed = cmp.Or(r.malformed, errors.New("there is an event after [DONE]"))
+		}
+		if text == "[DONE]" {
+			r.done = true
+			continue
+		}
+		v, err := decoded([]byte(text))
+		if err != nil {
+			r.malformed = cmp.Or(r.malformed, fmt.Errorf("event %d: %w", i+1, err))
+		}
+		r.items, r.events = append(r.items, v), append(r.events, name)
+	}
+	if len(r.items) == 0 {
+		r.malformed = cmp.Or(r.malformed, errors.New("there is no event"))
+	}
+}
+
+// at returns a member of the reply, or of the first item of a stream.
+func (r *Reply) at(path string) (any, bool) {
+	if r.value == nil && len(r.items) > 0 {
+		return at(r.items[0], path)
+	}
+	return at(r.value, path)
+}
+
+// at returns what is at a path of keys and indices, such as "choices.0.message"; -1 is the last index, and "" the
+// value itself.
+func at(v any, path string) (any, bool) {
+	if path == "" {
+		return v, v != nil
+	}
+	for _, step := range strings.Split(path, ".") {
+		switch in := v.(type) {
+		case map[string]any:
+			next, ok := in[step]
+			if !ok {
+				return nil, false
+			}
+			v = next
+		case []any:
+			i, err := strconv.Atoi(step)
+			if i < 0 {
+				i += len(in)
+			}
+			if err != nil || i < 0 || i >= len(in) {
+				return nil, false
+			}
+			v = in[i]
+		default:
+			return nil, false
+		}
+	}
+	return v, true
+}
+
+// curl returns the request as a command, without the values of headers that the user gave.
+func (r *Reply) curl() string {
+	x := r.exchange
+	var b strings.Builder
+	fmt.Fprintf(&b, "curl -N -X %s %s", x.Method, quoted(r.base+x.Path))
+	for _, name := range r.secrets {
+		fmt.Fprintf(&b, " -H %s", quoted(name+": …"))
+	}
+	if x.Accept != "" {
+		fmt.Fprintf(&b, " -H %s", quoted("Accept: "+x.Accept))
+	}
+	if x.Body != "" {
+		fmt.Fprintf(&b, " -H %s --data-binary %s", quoted("Content-Type: "+cmp.Or(x.Type, "application/json")), quoted(x.Body))
+	}
+	return b.String()
+}
+
+func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// excerpt returns the status, media type and beginning of a reply.
+func (r *Reply) excerpt() string {
+	if r.Status == 0 {
+		return "no reply"
+	}
+	return fmt.Sprintf("%d %s %s", r.Status, r.Header.Get("Content-Type"), shorten(string(r.Body), maxExcerpt))
+}
+
+// shorten returns the beginning of a text as valid UTF-8 without control characters.
+func shorten(s string, most int) string {
+	cut := len(s) > most
+	if cut {
+		s = s[:most]
+	}
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "�"))
+	if cut {
+		s += "…"
+	}
+	return s
+}
