@@ -16,7 +16,7 @@ import (
 // server; a running server follows it within seconds.
 type jobsCmd struct {
 	List   jobsListCmd   `cmd:"" default:"withargs" help:"List the jobs, the newest first."`
-	Show   jobsShowCmd   `cmd:"" help:"Show a job and what became of its files."`
+	Show   jobsShowCmd   `cmd:"" help:"Show a job and the state of its files."`
 	Retry  jobsRetryCmd  `cmd:"" help:"Retry a job that failed or was cancelled."`
 	Cancel jobsCancelCmd `cmd:"" help:"Cancel a job."`
 }
