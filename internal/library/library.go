@@ -1,13 +1,13 @@
-// Package library keeps files for clients, and vector stores in which they search them. A vector store is a
-// namespace: what is put into it takes the way of all uploads (package documents) and is read by a job. A file may
-// have attributes in each store, by which searches are filtered.
+// Package library stores files for clients, and vector stores in which clients search them. A vector
+// store is a namespace: files that are added to it are uploaded like any others (package documents) and
+// read by a job. A file may have attributes in each store, by which searches can filter.
 //
 //	l := library.New(library.Config{Items: db.Shelf(), Documents: service})
 //	file, err := l.AddFile(ctx, owner, "report.pdf", "assistants", body)
 //	store, err := l.AddStore(ctx, owner, "Reports", nil)
 //	members, err := l.Attach(ctx, store, []library.Attachment{{File: file.ID}}, "")
 //
-// Everything belongs to an owner; what belongs to another one is ErrNotFound.
+// Everything has an owner. Items of other owners are not found (ErrNotFound).
 package library
 
 import (
@@ -29,13 +29,13 @@ import (
 	"parley/internal/shelf"
 )
 
-// The errors that callers tell apart, besides those of package documents.
+// Errors that callers distinguish, besides those of package documents.
 var (
 	ErrNotFound = shelf.ErrNotFound
 	ErrTooMany  = errors.New("too many of them")
 )
 
-// The most that an owner may keep.
+// The maximum numbers of an owner's items.
 const (
 	MaxFiles   = 10_000
 	MaxStores  = 1_000
@@ -49,24 +49,25 @@ const (
 	batchPrefix = "vsfb_"
 )
 
-// Items keeps files, stores and what is in them durably. Implementations pass storetest.Shelf.
+// Items stores files, stores and their members durably. Implementations pass storetest.Shelf.
 type Items interface {
 	// Item returns an item, or shelf.ErrNotFound.
 	Item(ctx context.Context, key shelf.Key) (shelf.Item, error)
-	// Items lists items by their time and id. The error is shelf.ErrNotFound if After or Before names none.
+	// Items lists items by their time and id. The error is shelf.ErrNotFound if After or Before does not
+	// exist.
 	Items(ctx context.Context, list shelf.List) ([]shelf.Item, error)
-	// Count counts the items that list selects by their states. Oldest, After, Before and Limit do not matter.
+	// Count counts the items of a list by their states. It ignores Oldest, After, Before and Limit.
 	Count(ctx context.Context, list shelf.List) (map[string]shelf.Tally, error)
-	// Parents returns the ids of the stores of an owner that hold a file, sorted.
+	// Parents returns the ids of an owner's stores that contain a file, sorted.
 	Parents(ctx context.Context, owner, file string) ([]string, error)
-	// Save lets change edit the stored item, or fill a new one: then found is false and only the key is set. If
-	// change fails, nothing is written and its error is returned.
+	// Save lets change edit the stored item, or fill a new one: then found is false and only the key is
+	// set. If change fails, nothing is written and its error is returned.
 	Save(ctx context.Context, key shelf.Key, change func(i *shelf.Item, found bool) error) (shelf.Item, error)
-	// Delete deletes an item and those of which it is the parent, or returns shelf.ErrNotFound.
+	// Delete deletes an item and its children, or returns shelf.ErrNotFound.
 	Delete(ctx context.Context, key shelf.Key) error
 }
 
-// Config is what a Library works with. Items and Documents are required.
+// Config configures a Library. Items and Documents are required.
 type Config struct {
 	Items     Items
 	Documents *documents.Service
@@ -75,12 +76,12 @@ type Config struct {
 	NewID func() string    // nil means ident.New
 }
 
-// Library is safe for concurrent use.
+// Library stores files and vector stores. It is safe for concurrent use.
 type Library struct {
 	cfg Config
 
 	attaching  sync.Mutex             // held while files get their names in a store
-	committing atomic.Pointer[string] // id of a job whose files are stored, but which itself may not be yet
+	committing atomic.Pointer[string] // id of a job whose members are stored, but which may not be stored itself yet
 }
 
 // New returns a Library with the defaults of cfg filled in.
@@ -94,7 +95,7 @@ func New(cfg Config) *Library {
 	return &Library{cfg: cfg}
 }
 
-// File is a file that a client keeps.
+// File is a file of a client.
 type File struct {
 	ID        string    `json:"-"`
 	Name      string    `json:"name"`
@@ -113,7 +114,7 @@ func fileOf(i shelf.Item) (f File, err error) {
 	return f, err
 }
 
-// AddFile keeps a file. The name is one that upload.Clean has made.
+// AddFile stores a file. The name must be a result of upload.Clean.
 func (l *Library) AddFile(ctx context.Context, owner, name, purpose string, r io.Reader) (f File, err error) {
 	if err := l.room(ctx, shelf.List{Kind: shelf.Files, Owner: owner}, 1, MaxFiles); err != nil {
 		return f, err
@@ -152,7 +153,7 @@ func (l *Library) SetPurpose(ctx context.Context, owner, id, purpose string) (Fi
 	return fileOf(i)
 }
 
-// room returns ErrTooMany if a list has no room for n more.
+// room returns ErrTooMany if a list has no room for n more items.
 func (l *Library) room(ctx context.Context, list shelf.List, n, most int) error {
 	tallies, err := l.cfg.Items.Count(ctx, list)
 	if err != nil {
@@ -176,13 +177,13 @@ func (l *Library) File(ctx context.Context, owner, id string) (File, error) {
 	return fileOf(i)
 }
 
-// Files lists files; of the list only what selects and sorts counts.
+// Files lists files. It uses only the selecting and sorting fields of list.
 func (l *Library) Files(ctx context.Context, owner string, list shelf.List) ([]File, error) {
 	list.Kind, list.Owner = shelf.Files, owner
 	return decoded(fileOf)(l.cfg.Items.Items(ctx, list))
 }
 
-// decoded returns what makes values of items.
+// decoded returns a function that converts items to values.
 func decoded[T any](of func(shelf.Item) (T, error)) func([]shelf.Item, error) ([]T, error) {
 	return func(items []shelf.Item, err error) ([]T, error) {
 		if err != nil {
@@ -198,7 +199,7 @@ func decoded[T any](of func(shelf.Item) (T, error)) func([]shelf.Item, error) ([
 	}
 }
 
-// Open opens the bytes of a file.
+// Open opens the content of a file.
 func (l *Library) Open(ctx context.Context, owner, id string) (File, *os.File, error) {
 	f, err := l.File(ctx, owner, id)
 	if err != nil {
@@ -211,7 +212,7 @@ func (l *Library) Open(ctx context.Context, owner, id string) (File, *os.File, e
 	return f, r, err
 }
 
-// DeleteFile deletes a file, and takes it out of all stores.
+// DeleteFile deletes a file, and removes it from all stores.
 func (l *Library) DeleteFile(ctx context.Context, owner, id string) error {
 	if _, err := l.File(ctx, owner, id); err != nil {
 		return err
@@ -233,7 +234,7 @@ func (l *Library) DeleteFile(ctx context.Context, owner, id string) error {
 
 // Store is a vector store.
 type Store struct {
-	ID          string          `json:"-"` // and the name of its namespace
+	ID          string          `json:"-"` // also the name of its namespace
 	Owner       string          `json:"-"`
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
@@ -254,7 +255,7 @@ func storeOf(i shelf.Item) (s Store, err error) {
 	return s, err
 }
 
-// AddStore makes an empty store. Of s count the members that a client sets.
+// AddStore creates an empty store. It uses only the fields of s that a client sets.
 func (l *Library) AddStore(ctx context.Context, owner string, s Store) (Store, error) {
 	if err := l.room(ctx, shelf.List{Kind: shelf.Stores, Owner: owner}, 1, MaxStores); err != nil {
 		return s, err
@@ -264,7 +265,7 @@ func (l *Library) AddStore(ctx context.Context, owner string, s Store) (Store, e
 	return l.save(ctx, storeKey(owner, StorePrefix+strings.ToLower(l.cfg.NewID())), func(was *Store) { *was = s })
 }
 
-// ChangeStore changes what a client may set.
+// ChangeStore changes the fields that a client may set.
 func (l *Library) ChangeStore(ctx context.Context, owner, id string, change func(*Store)) (Store, error) {
 	if _, err := l.Store(ctx, owner, id); err != nil {
 		return Store{}, err
@@ -299,16 +300,17 @@ func (l *Library) Store(ctx context.Context, owner, id string) (Store, error) {
 	return storeOf(i)
 }
 
-// Stores lists stores; of the list only what sorts counts.
+// Stores lists stores. It uses only the sorting fields of list.
 func (l *Library) Stores(ctx context.Context, owner string, list shelf.List) ([]Store, error) {
 	list.Kind, list.Owner = shelf.Stores, owner
 	return decoded(storeOf)(l.cfg.Items.Items(ctx, list))
 }
 
-// IsStore reports whether a namespace has the name of a vector store, which no other namespace should have.
+// IsStore reports whether a namespace has the name of a vector store. No other namespace should have
+// such a name.
 func IsStore(namespace string) bool { return strings.HasPrefix(namespace, StorePrefix) }
 
-// Visible returns the namespaces without those that are the vector stores of others.
+// Visible removes the vector stores of other owners from a list of namespaces.
 func (l *Library) Visible(ctx context.Context, owner string, namespaces []string) ([]string, error) {
 	if !slices.ContainsFunc(namespaces, IsStore) {
 		return namespaces, nil
@@ -321,7 +323,7 @@ func (l *Library) Visible(ctx context.Context, owner string, namespaces []string
 	return slices.DeleteFunc(slices.Clone(namespaces), func(name string) bool { return IsStore(name) && !own[name] }), err
 }
 
-// DeleteStore deletes a store with all documents in it. The files stay.
+// DeleteStore deletes a store with all its documents. The files stay.
 func (l *Library) DeleteStore(ctx context.Context, owner, id string) error {
 	l.attaching.Lock()
 	defer l.attaching.Unlock()

@@ -15,7 +15,7 @@ import (
 	"parley/internal/shelf"
 )
 
-// The states of a file in a store, in the words of the API.
+// The states of a file in a store, in the API's words.
 const (
 	InProgress = "in_progress"
 	Completed  = "completed"
@@ -27,16 +27,16 @@ const (
 type Member struct {
 	File       string          `json:"-"` // id
 	Store      string          `json:"-"` // id
-	Batch      string          `json:"-"` // id; "" for a file that came alone
+	Batch      string          `json:"-"` // id; "" for a file that was added alone
 	State      string          `json:"-"`
 	Size       int64           `json:"-"`
 	CreatedAt  time.Time       `json:"-"`
-	Filename   string          `json:"filename"`             // as the client named it
-	Name       string          `json:"name"`                 // in the store, where names differ
-	Job        string          `json:"job"`                  // that reads it
+	Filename   string          `json:"filename"`             // the client's name for it
+	Name       string          `json:"name"`                 // in the store, where names are unique
+	Job        string          `json:"job"`                  // id of the job that reads it
 	Attributes json.RawMessage `json:"attributes,omitempty"` // an object; nil for none
-	Reason     string          `json:"reason,omitempty"`     // why it failed, from docs/ingestion.md's list
-	Detail     string          `json:"detail,omitempty"`     // the same for people
+	Reason     string          `json:"reason,omitempty"`     // why it failed, from the list in docs/ingestion.md
+	Detail     string          `json:"detail,omitempty"`     // the reason for people
 }
 
 func memberKey(owner, store, file string) shelf.Key {
@@ -49,19 +49,19 @@ func memberOf(i shelf.Item) (m Member, err error) {
 	return m, err
 }
 
-// Attachment is a file to be put into a store.
+// Attachment is a file to add to a store.
 type Attachment struct {
 	File       string // id
 	Attributes json.RawMessage
 }
 
-// MissingError says that a file to be put into a store does not exist.
+// MissingError means that a file to add to a store does not exist.
 type MissingError struct{ File string }
 
 func (e *MissingError) Error() string { return "there is no file " + e.File }
 
-// Attach puts files into a store: one job reads them all. A file that is in the store already gets the new
-// attributes, and is read again only if that failed before.
+// Attach adds files to a store, and one job to read them all. A file that is in the store already gets
+// the new attributes, and is read again only if that failed before.
 func (l *Library) Attach(ctx context.Context, s Store, files []Attachment, batch string) ([]Member, error) {
 	l.attaching.Lock()
 	defer l.attaching.Unlock()
@@ -82,7 +82,7 @@ func (l *Library) Attach(ctx context.Context, s Store, files []Attachment, batch
 	return members, err
 }
 
-// stage adds files to an upload, and stores those that are in the store already with their new attributes.
+// stage adds files to an upload, and updates the attributes of those that are in the store already.
 func (l *Library) stage(ctx context.Context, s Store, upload *documents.Batch, files []Attachment, batch string) ([]Member, error) {
 	taken, err := l.names(ctx, s)
 	if err != nil {
@@ -106,7 +106,7 @@ func (l *Library) stage(ctx context.Context, s Store, upload *documents.Batch, f
 			}
 			members = append(members, m)
 			continue
-		case err == nil: // it is read again under its name
+		case err == nil: // it is read again under its present name
 		case errors.Is(err, ErrNotFound):
 			m = Member{File: f.ID, Store: s.ID, Filename: f.Name, Name: free(f.Name, taken), Size: f.Size, CreatedAt: now.Add(time.Duration(n) * time.Microsecond)}
 			taken[strings.ToLower(m.Name)] = true
@@ -141,7 +141,7 @@ func (l *Library) names(ctx context.Context, s Store) (map[string]bool, error) {
 	return taken, err
 }
 
-// free returns a name that is not taken: the given one, or with a number.
+// free returns name if it is not taken, or otherwise name with a number.
 func free(name string, taken map[string]bool) string {
 	ext := filepath.Ext(name)
 	stem := strings.TrimSuffix(name, ext)
@@ -151,7 +151,7 @@ func free(name string, taken map[string]bool) string {
 	return name
 }
 
-// commit stores members before their job: a job without members would leave documents that nobody knows.
+// commit stores members before their job: a job without members would leave unknown documents.
 func (l *Library) commit(ctx context.Context, s Store, upload *documents.Batch, members []Member) error {
 	id := upload.ID()
 	l.committing.Store(&id)
@@ -188,7 +188,7 @@ func (l *Library) put(ctx context.Context, s Store, m Member) error {
 	return err
 }
 
-// Describe replaces the attributes of a file in a store. Searches see them at once.
+// Describe replaces the attributes of a file in a store. Searches use them at once.
 func (l *Library) Describe(ctx context.Context, s Store, file string, attributes json.RawMessage) (m Member, err error) {
 	_, err = l.cfg.Items.Save(ctx, memberKey(s.Owner, s.ID, file), func(i *shelf.Item, found bool) error {
 		if !found {
@@ -207,7 +207,7 @@ func (l *Library) Describe(ctx context.Context, s Store, file string, attributes
 	return l.Member(ctx, s, file)
 }
 
-// Detach takes a file out of a store, and deletes its documents there.
+// Detach removes a file from a store, and deletes its documents there.
 func (l *Library) Detach(ctx context.Context, owner, store, file string) error {
 	i, err := l.cfg.Items.Item(ctx, memberKey(owner, store, file))
 	if err != nil {
@@ -224,7 +224,7 @@ func (l *Library) Detach(ctx context.Context, owner, store, file string) error {
 	return l.cfg.Items.Delete(ctx, i.Key)
 }
 
-// Member returns a file of a store, with its present state.
+// Member returns a file of a store with its current state.
 func (l *Library) Member(ctx context.Context, s Store, file string) (Member, error) {
 	i, err := l.cfg.Items.Item(ctx, memberKey(s.Owner, s.ID, file))
 	if err != nil {
@@ -241,7 +241,8 @@ func (l *Library) Member(ctx context.Context, s Store, file string) (Member, err
 	return settled[0], nil
 }
 
-// Members lists the files of a store, with their present states. Of the list count what selects and sorts.
+// Members lists the files of a store with their current states. It uses only the selecting and sorting
+// fields of list.
 func (l *Library) Members(ctx context.Context, s Store, list shelf.List) ([]Member, error) {
 	if err := l.Settle(ctx, s); err != nil {
 		return nil, err
@@ -254,7 +255,7 @@ func (l *Library) every(ctx context.Context, s Store, list shelf.List) ([]Member
 	return decoded(memberOf)(l.cfg.Items.Items(ctx, list))
 }
 
-// Counts returns how many files of a store, or of one of its batches, are in which state, and their size.
+// Counts returns the numbers and sizes of the files of a store, or of one of its batches, by state.
 func (l *Library) Counts(ctx context.Context, s Store, batch string) (map[string]shelf.Tally, error) {
 	if err := l.Settle(ctx, s); err != nil {
 		return nil, err
@@ -262,7 +263,7 @@ func (l *Library) Counts(ctx context.Context, s Store, batch string) (map[string
 	return l.cfg.Items.Count(ctx, shelf.List{Kind: shelf.Members, Owner: s.Owner, Parent: s.ID, Group: batch})
 }
 
-// Settle brings the states of the files that are being read up to date.
+// Settle updates the states of files that are being read.
 func (l *Library) Settle(ctx context.Context, s Store) error {
 	waiting, err := l.every(ctx, s, shelf.List{State: InProgress})
 	if err == nil {
@@ -271,7 +272,7 @@ func (l *Library) Settle(ctx context.Context, s Store) error {
 	return err
 }
 
-// settle returns files with the states that their jobs have come to, and stores what has changed.
+// settle returns members with the results of their jobs, and stores changes.
 func (l *Library) settle(ctx context.Context, s Store, members []Member) ([]Member, error) {
 	jobs := map[string]map[string]job.File{}
 	for n, m := range members {
@@ -287,8 +288,8 @@ func (l *Library) settle(ctx context.Context, s Store, members []Member) ([]Memb
 			jobs[m.Job] = files
 		}
 		f, ok := files[m.Name]
-		if !ok { // its job was forgotten
-			f = job.File{State: job.FileFailed, Detail: "It is no longer known what became of it. Add it again."}
+		if !ok { // its job has been deleted
+			f = job.File{State: job.FileFailed, Detail: "The result of reading it is unknown. Add it again."}
 		}
 		if m.State = stateOf(f.State); m.State == InProgress {
 			continue
@@ -304,7 +305,7 @@ func (l *Library) settle(ctx context.Context, s Store, members []Member) ([]Memb
 	return members, nil
 }
 
-// enter stores the state of a file, unless it is being read for another job by now.
+// enter stores the state of a file, unless another job reads it by now.
 func (l *Library) enter(ctx context.Context, s Store, m Member) error {
 	_, err := l.cfg.Items.Save(ctx, memberKey(s.Owner, s.ID, m.File), func(i *shelf.Item, found bool) error {
 		if !found {
@@ -325,8 +326,8 @@ func (l *Library) enter(ctx context.Context, s Store, m Member) error {
 	return err
 }
 
-// outcomes returns the outcomes of the files of a job by their names. If the job is gone, those with documents
-// are indexed.
+// outcomes returns the outcomes of the files of a job by name. If the job has been deleted, files with
+// documents count as indexed.
 func (l *Library) outcomes(ctx context.Context, s Store, id string) (map[string]job.File, error) {
 	all := map[string]job.File{}
 	j, err := l.cfg.Documents.Jobs().Job(ctx, s.Owner, id)
@@ -358,7 +359,7 @@ func stateOf(s job.FileState) string {
 	return Failed
 }
 
-// Batch is files that were put into a store together.
+// Batch is a group of files that were added to a store together.
 type Batch struct {
 	ID        string    `json:"-"`
 	CreatedAt time.Time `json:"-"`
@@ -369,7 +370,7 @@ func batchKey(s Store, id string) shelf.Key {
 	return shelf.Key{Kind: shelf.Batches, Owner: s.Owner, Parent: s.ID, ID: id}
 }
 
-// AddBatch puts files into a store and remembers that they came together.
+// AddBatch adds files to a store and records them as a batch.
 func (l *Library) AddBatch(ctx context.Context, s Store, files []Attachment) (b Batch, err error) {
 	b = Batch{ID: batchPrefix + l.cfg.NewID(), CreatedAt: l.cfg.Now()}
 	members, err := l.Attach(ctx, s, files, b.ID)
@@ -402,7 +403,7 @@ func (l *Library) Batch(ctx context.Context, s Store, id string) (b Batch, err e
 	return b, err
 }
 
-// CancelBatch ends the reading of a batch; what was read stays.
+// CancelBatch stops the reading of a batch. Documents that were read stay.
 func (l *Library) CancelBatch(ctx context.Context, s Store, b Batch) error {
 	if b.Job == "" {
 		return nil
@@ -414,7 +415,7 @@ func (l *Library) CancelBatch(ctx context.Context, s Store, b Batch) error {
 	return err
 }
 
-// Within returns the documents of the files of a store that a filter lets through, for searches.
+// Within returns the documents of those files in a store that pass a filter, for searches.
 func (l *Library) Within(ctx context.Context, s Store, keep func(attributes json.RawMessage) bool) (*retrieval.Revisions, error) {
 	members, err := l.every(ctx, s, shelf.List{})
 	if err != nil {
@@ -433,12 +434,12 @@ func (l *Library) Within(ctx context.Context, s Store, keep func(attributes json
 	return retrieval.NewRevisions(within), nil
 }
 
-// Finder finds the files of a store that documents were made of.
+// Finder finds the file of a store from which a document was made.
 type Finder struct {
 	library *Library
 	store   Store
 	byName  map[string]Member
-	known   map[string]Member // by the document's id
+	known   map[string]Member // by document id
 }
 
 // Finder returns a Finder for the results of one search. It is not safe for concurrent use.
@@ -451,7 +452,7 @@ func (l *Library) Finder(ctx context.Context, s Store) (*Finder, error) {
 	return f, err
 }
 
-// Find returns the file that a document was made of, or ErrNotFound.
+// Find returns the file from which a document was made, or ErrNotFound.
 func (f *Finder) Find(ctx context.Context, documentID string) (Member, error) {
 	if m, ok := f.known[documentID]; ok {
 		return m, nil

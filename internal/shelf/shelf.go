@@ -1,7 +1,7 @@
-// Package shelf describes what clients of OpenAI's file APIs keep on the server: files, vector stores, which
-// files are in which store, and which of them came together. An item is raw JSON in the words of the API, with
-// what lists are selected and sorted by beside it. The bytes of files and the documents made of them are
-// elsewhere (package documents).
+// Package shelf describes the items that clients of OpenAI's file APIs store on the server: files,
+// vector stores, the files in each store, and batches of them. An item is raw JSON in the API's words,
+// with the keys by which lists are selected and sorted. The contents of files and the documents made
+// from them are elsewhere (package documents).
 package shelf
 
 import (
@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// ErrNotFound says that the owner has no such item. Items of other owners are not found either.
+// ErrNotFound means that the owner has no such item. Items of other owners are not found either.
 var ErrNotFound = errors.New("no such item")
 
-// Kind is what an item is.
+// Kind is the kind of an item.
 type Kind string
 
 // The kinds.
@@ -24,18 +24,18 @@ const (
 	Batches Kind = "batch"  // files that were added to a store together
 )
 
-// Key names an item.
+// Key identifies an item.
 type Key struct {
 	Kind   Kind
 	Owner  string // access.Principal.Subject; "" for the anonymous caller
-	Parent string // the id of the store, for members and batches; else ""
+	Parent string // the id of the store, for members and batches; otherwise ""
 	ID     string
 }
 
-// Item is one thing that is kept.
+// Item is a stored item.
 type Item struct {
 	Key
-	Group     string // of a file its purpose, of a member its batch; "" for none
+	Group     string // the purpose of a file, or the batch of a member; "" for none
 	State     string // of a member
 	Size      int64  // in bytes, of files and members
 	CreatedAt time.Time
@@ -49,13 +49,13 @@ type List struct {
 	Parent string
 	Group  string // "" for all
 	State  string // "" for all
-	Oldest bool   // the oldest come first, not the newest
-	After  string // only items behind the one with this id; "" begins at the start
-	Before string // only items in front of the one with this id
+	Oldest bool   // oldest first instead of newest first
+	After  string // only items after the one with this id; "" begins at the start
+	Before string // only items before the one with this id
 	Limit  int    // 0 for no limit
 }
 
-// Tally counts items.
+// Tally is a number of items and their total size.
 type Tally struct {
 	N    int
 	Size int64

@@ -19,7 +19,7 @@ import (
 	"parley/internal/wire/openai"
 )
 
-// fileBody is a file as clients read it.
+// fileBody is a file in responses.
 type fileBody struct {
 	ID        string `json:"id"`
 	Object    string `json:"object"`
@@ -34,16 +34,16 @@ func bodyOf(f library.File) fileBody {
 	return fileBody{ID: f.ID, Object: "file", Bytes: f.Size, CreatedAt: f.CreatedAt.Unix(), Filename: f.Name, Purpose: f.Purpose, Status: "processed"}
 }
 
-// purposes are what a file may be for. Parley does the same with all of them.
+// purposes are the values of a file's purpose. Parley treats them all alike.
 var purposes = []string{"assistants", "user_data", "vision", "evals", "batch", "fine-tune"}
 
-// The limits of a form beside its file.
+// The limits of a form, besides those of its file.
 const (
 	maxFields     = 20
 	maxFieldBytes = 4 << 10
 )
 
-// upload answers POST /v1/files, a form with the fields file and purpose in either order.
+// upload handles POST /v1/files, a form with the fields file and purpose in either order.
 func (h *Handler) upload(w http.ResponseWriter, r *wire.Request) error {
 	boundary, err := boundaryOf(r)
 	if err != nil {
@@ -59,7 +59,7 @@ func (h *Handler) upload(w http.ResponseWriter, r *wire.Request) error {
 	defer body.Drain()
 	form := &form{h: h, r: r, parts: multipart.NewReader(body, boundary)}
 	f, err := form.read()
-	if broken := body.Err(); broken != nil { // which the form's reader wraps
+	if broken := body.Err(); broken != nil { // the form's reader wraps it
 		err = broken
 	}
 	if err != nil {
@@ -80,16 +80,16 @@ func boundaryOf(r *wire.Request) (string, error) {
 	return params["boundary"], nil
 }
 
-// form is an upload that is being read.
+// form is an upload in progress.
 type form struct {
 	h       *Handler
 	r       *wire.Request
 	parts   *multipart.Reader
 	purpose string
-	file    *library.File // once it is stored
+	file    *library.File // set once it is stored
 }
 
-// read stores the file of the form. The purpose may come behind it, and is stored with a second write then.
+// read stores the file of the form. If the purpose follows the file, it is stored with a second write.
 func (f *form) read() (library.File, error) {
 	for fields := 0; ; fields++ {
 		part, err := f.parts.NextRawPart()
@@ -159,14 +159,14 @@ func (f *form) field(name, value string) error {
 	return nil
 }
 
-// discard deletes a file whose upload was not completed.
+// discard deletes the file of an incomplete upload.
 func (f *form) discard() {
-	if f.file != nil { // the client may have left; what cannot be deleted now can be by its owner
+	if f.file != nil { // if this fails, the owner can delete the file
 		_ = f.h.cfg.Library.DeleteFile(context.WithoutCancel(f.r.Context()), f.r.Who.Subject, f.file.ID)
 	}
 }
 
-// files answers GET /v1/files?purpose=&limit=&order=&after=.
+// files handles GET /v1/files?purpose=&limit=&order=&after=.
 func (h *Handler) files(w http.ResponseWriter, r *wire.Request) error {
 	list, err := listOf(r, 10_000)
 	if err != nil {
@@ -196,7 +196,8 @@ func (h *Handler) deleteFile(w http.ResponseWriter, r *wire.Request) error {
 	return deleted(w, id, "file")
 }
 
-// content answers GET /v1/files/{id}/content with the bytes of the file, which no browser shows.
+// content handles GET /v1/files/{id}/content. It returns the content of the file in a form that no
+// browser displays.
 func (h *Handler) content(w http.ResponseWriter, r *wire.Request) error {
 	f, file, err := h.cfg.Library.Open(r.Context(), r.Who.Subject, r.PathValue("id"))
 	if err != nil {
@@ -212,7 +213,7 @@ func (h *Handler) content(w http.ResponseWriter, r *wire.Request) error {
 	return nil
 }
 
-// deletion is the answer to a deletion.
+// deletion is the response to a deletion.
 type deletion struct {
 	ID      string `json:"id"`
 	Object  string `json:"object"`
@@ -232,7 +233,8 @@ type page[T any] struct {
 	HasMore bool    `json:"has_more"`
 }
 
-// listOf reads limit, order, after and before. The list asks for one item more, to see whether there are any.
+// listOf reads limit, order, after and before. The list asks for one more item, to see whether there is
+// another page.
 func listOf(r *wire.Request, standard int) (l shelf.List, err error) {
 	q := r.URL.Query()
 	l.After, l.Before, l.Limit = q.Get("after"), q.Get("before"), standard+1
@@ -253,7 +255,7 @@ func listOf(r *wire.Request, standard int) (l shelf.List, err error) {
 	return l, nil
 }
 
-// badCursor says of an item that was not found that it is where a list was to go on.
+// badCursor converts a not-found error of a list to an error about its cursor.
 func badCursor(err error) error {
 	if errors.Is(err, library.ErrNotFound) {
 		return openai.Refuse(chat.Invalid, "after", openai.Invalid, `"after" or "before" names nothing in this list.`)
@@ -261,7 +263,7 @@ func badCursor(err error) error {
 	return err
 }
 
-// reply answers with a page of what was found.
+// reply responds with a page of a list.
 func reply[T, B any](w http.ResponseWriter, l shelf.List, found []T, body func(T) B, id func(B) string) error {
 	p := page[B]{Object: "list", Data: []B{}, HasMore: len(found) == l.Limit}
 	if p.HasMore {

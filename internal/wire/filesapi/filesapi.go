@@ -1,9 +1,10 @@
-// Package filesapi speaks the part of OpenAI's API by which clients hand in documents: /v1/files and
-// /v1/vector_stores. A vector store is a namespace of Parley, so that what is in it is found by the tool file_search
-// of the Responses API, by the route search here, and by every other protocol that can name a namespace.
+// Package filesapi speaks the part of OpenAI's API with which clients add documents: /v1/files and
+// /v1/vector_stores. A vector store is a namespace of Parley, so its content is found by the tool
+// file_search of the Responses API, by the route search here, and by every other protocol that can name
+// a namespace.
 //
-// Package library does the work; this package decodes requests and writes its answers in the shapes of the API.
-// README.md beside this file describes the protocol as implemented.
+// Package library does the work; this package decodes requests and encodes responses in the form of the
+// API. README.md in this directory describes the protocol as implemented.
 package filesapi
 
 import (
@@ -22,7 +23,7 @@ import (
 	"parley/internal/wire/openai"
 )
 
-// Config is what a Handler needs. Library and Search are required.
+// Config configures a Handler. Library and Search are required.
 type Config struct {
 	Library *library.Library
 	// Search finds passages in a namespace.
@@ -30,17 +31,17 @@ type Config struct {
 
 	Mode      retrieval.Mode // of searches; "" means hybrid
 	Namespace string         // the server's; "" means "default"
-	PublicURL string         // where clients reach the server; "" means as each request says
-	MaxUpload int64          // bytes of a file; 0 for 200 MiB
+	PublicURL string         // the URL of the server for clients; "" means the URL of each request
+	MaxUpload int64          // bytes of a file; 0 means 200 MiB
 }
 
-// maxReceiving is how many files come in at one time; each may fill the disk with its limit.
+// maxReceiving limits concurrent uploads, since each may use its full limit of the disk.
 const maxReceiving = 8
 
-// Handler answers the requests of the API. It is safe for concurrent use.
+// Handler handles the requests of the API. It is safe for concurrent use.
 type Handler struct {
 	cfg       Config
-	receiving chan struct{} // holds a value for each file that is coming in
+	receiving chan struct{} // holds a value for each upload in progress
 }
 
 // New returns a Handler with the defaults of cfg filled in.

@@ -10,20 +10,20 @@ import (
 	"parley/internal/wire/openai"
 )
 
-// attributes are those of a file. Each value is a string, a float64 or a bool.
+// attributes are the attributes of a file. Each value is a string, a float64 or a bool.
 type attributes map[string]any
 
-// Filter is a condition on the attributes of a file. A nil Filter lets every file through.
+// Filter is a condition on the attributes of a file. A nil Filter passes every file.
 type Filter func(attributes) bool
 
-// maxConditions is how many conditions a filter may have in all, and maxValues how many values one of them.
+// maxConditions limits the conditions of a filter in all, and maxValues the values of each.
 const (
 	maxConditions = 200
 	maxValues     = 1000
 )
 
-// ParseFilter reads the member filters of a search; param is its name in errors. A value that is not given has no
-// conditions.
+// ParseFilter reads the member filters of a search; param is its name in errors. An absent value gives a
+// nil Filter.
 func ParseFilter(v wire.Value, param string) (Filter, error) {
 	if !isGiven(v) {
 		return nil, nil
@@ -32,7 +32,7 @@ func ParseFilter(v wire.Value, param string) (Filter, error) {
 	return p.filter(v)
 }
 
-// Lets reports whether the filter lets a file through whose attributes are object, a JSON object or nil.
+// Lets reports whether a file with the given attributes, a JSON object or nil, passes the filter.
 func (f Filter) Lets(object json.RawMessage) bool {
 	if f == nil {
 		return true
@@ -53,7 +53,7 @@ func (p *filterParser) errorf(format string, args ...any) error {
 	return refusef(p.param, openai.Invalid, "%q is not a filter: "+format, append([]any{p.param}, args...)...)
 }
 
-// filter reads a comparison, or several that "and" or "or" joins.
+// filter reads a comparison, or several joined by "and" or "or".
 func (p *filterParser) filter(v wire.Value) (Filter, error) {
 	if p.n++; p.n > maxConditions {
 		return nil, p.errorf("it has more than %d conditions.", maxConditions)
@@ -106,7 +106,7 @@ func (p *filterParser) joined(either bool, v wire.Value) (Filter, error) {
 	}, nil
 }
 
-// orders are the comparisons by size. Values of different types have no order.
+// orders are the order comparisons. Values of different types have no order.
 var orders = map[string]func(c int) bool{
 	"gt":  func(c int) bool { return c > 0 },
 	"gte": func(c int) bool { return c >= 0 },

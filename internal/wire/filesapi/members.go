@@ -9,7 +9,7 @@ import (
 	"parley/internal/wire/openai"
 )
 
-// memberBody is a file of a store as clients read it.
+// memberBody is a file of a store in responses.
 type memberBody struct {
 	ID         string          `json:"id"`
 	Object     string          `json:"object"`
@@ -27,7 +27,7 @@ type memberBody struct {
 type lastError struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
-	Reason  string `json:"reason,omitempty"` // Parley's own, from docs/ingestion.md's list
+	Reason  string `json:"reason,omitempty"` // Parley's own, from the list in docs/ingestion.md
 }
 
 func memberBodyOf(m library.Member) memberBody {
@@ -47,7 +47,7 @@ func memberBodyOf(m library.Member) memberBody {
 	return b
 }
 
-// attach answers POST /v1/vector_stores/{id}/files.
+// attach handles POST /v1/vector_stores/{id}/files.
 func (h *Handler) attach(w http.ResponseWriter, r *wire.Request) error {
 	object, err := r.Object()
 	if err != nil {
@@ -71,7 +71,7 @@ func (h *Handler) attach(w http.ResponseWriter, r *wire.Request) error {
 	return wire.Reply(w, http.StatusOK, memberBodyOf(members[0]))
 }
 
-// attachmentOf reads file_id and attributes; in is put before their names in errors.
+// attachmentOf reads file_id and attributes; in precedes their names in errors.
 func attachmentOf(object wire.Object, in string) (a library.Attachment, err error) {
 	var given struct {
 		File       wire.Value `json:"file_id"`
@@ -86,7 +86,7 @@ func attachmentOf(object wire.Object, in string) (a library.Attachment, err erro
 	return a, err
 }
 
-// members answers GET /v1/vector_stores/{id}/files?limit=&order=&after=&before=&filter=.
+// members handles GET /v1/vector_stores/{id}/files?limit=&order=&after=&before=&filter=.
 func (h *Handler) members(w http.ResponseWriter, r *wire.Request) error { return h.list(w, r, "") }
 
 func (h *Handler) list(w http.ResponseWriter, r *wire.Request, batch string) error {
@@ -121,7 +121,7 @@ func (h *Handler) member(w http.ResponseWriter, r *wire.Request) error {
 	return wire.Reply(w, http.StatusOK, memberBodyOf(m))
 }
 
-// changeMember answers POST /v1/vector_stores/{id}/files/{file} {"attributes"}.
+// changeMember handles POST /v1/vector_stores/{id}/files/{file} {"attributes"}.
 func (h *Handler) changeMember(w http.ResponseWriter, r *wire.Request) error {
 	object, err := r.Object()
 	if err != nil {
@@ -154,7 +154,7 @@ func (h *Handler) detach(w http.ResponseWriter, r *wire.Request) error {
 	return deleted(w, id, "vector_store.file.deleted")
 }
 
-// batchBody is a batch as clients read it.
+// batchBody is a batch in responses.
 type batchBody struct {
 	ID         string `json:"id"`
 	Object     string `json:"object"`
@@ -181,7 +181,7 @@ func (h *Handler) replyBatch(w http.ResponseWriter, r *wire.Request, s library.S
 	return wire.Reply(w, http.StatusOK, body)
 }
 
-// createBatch answers POST /v1/vector_stores/{id}/file_batches {"file_ids", "attributes"} or {"files"}.
+// createBatch handles POST /v1/vector_stores/{id}/file_batches {"file_ids", "attributes"} or {"files"}.
 func (h *Handler) createBatch(w http.ResponseWriter, r *wire.Request) error {
 	object, err := r.Object()
 	if err != nil {
@@ -229,7 +229,7 @@ func batchOf(object wire.Object) ([]library.Attachment, error) {
 	return filesOf(in.Files)
 }
 
-// filesOf reads files with attributes of their own.
+// filesOf reads a list of files that have their own attributes.
 func filesOf(v wire.Value) ([]library.Attachment, error) {
 	elements, ok := v.Elements()
 	if n, few := wire.AtMost(maxBatch, elements); !ok || !few || n == 0 {
@@ -254,7 +254,7 @@ func filesOf(v wire.Value) ([]library.Attachment, error) {
 	return files, nil
 }
 
-// findBatch returns the store and the batch that the path of a request names.
+// findBatch returns the store and the batch in the path of a request.
 func (h *Handler) findBatch(r *wire.Request) (s library.Store, b library.Batch, err error) {
 	if s, err = h.find(r); err == nil {
 		b, err = h.cfg.Library.Batch(r.Context(), s, r.PathValue("batch"))

@@ -23,16 +23,16 @@ const (
 	maxQueries     = 8
 )
 
-// query is one request for a search.
+// query is a request for a search.
 type query struct {
 	texts []string
 
 	filter Filter
 	limit  int
-	least  float64 // score
+	least  float64 // minimum score
 }
 
-// resultBody is a passage that was found.
+// resultBody is a passage in responses.
 type resultBody struct {
 	FileID     string          `json:"file_id"`
 	Filename   string          `json:"filename"`
@@ -48,7 +48,7 @@ type contentBody struct {
 	Text string `json:"text"`
 }
 
-// resultsPage is the answer to a search, which is whole.
+// resultsPage is the response to a search. It is always complete.
 type resultsPage struct {
 	Object   string       `json:"object"`
 	Query    any          `json:"search_query"`
@@ -57,7 +57,7 @@ type resultsPage struct {
 	NextPage *string      `json:"next_page"`
 }
 
-// search answers POST /v1/vector_stores/{id}/search.
+// search handles POST /v1/vector_stores/{id}/search.
 func (h *Handler) search(w http.ResponseWriter, r *wire.Request) error {
 	object, err := r.Object()
 	if err != nil {
@@ -112,8 +112,8 @@ func queryOf(object wire.Object) (q query, err error) {
 	return q, err
 }
 
-// ThresholdOf returns the least score that ranking options ask for; param is their name in errors. There is one
-// ranker, so any name of one is taken.
+// ThresholdOf returns the minimum score in ranking options; param is their name in errors. There is only
+// one ranker, so any name of a ranker is accepted.
 func ThresholdOf(v wire.Value, param string) (float64, error) {
 	if !isGiven(v) {
 		return 0, nil
@@ -134,7 +134,7 @@ func ThresholdOf(v wire.Value, param string) (float64, error) {
 	return n, nil
 }
 
-// textsOf reads a question or a list of them.
+// textsOf reads a question or a list of questions.
 func textsOf(v wire.Value) (texts []string, err error) {
 	values := []wire.Value{v}
 	if elements, ok := v.Elements(); ok {
@@ -159,16 +159,16 @@ func textsOf(v wire.Value) (texts []string, err error) {
 	return texts, nil
 }
 
-// Searched is a vector store in which a turn searches.
+// Searched is a vector store that a turn searches.
 type Searched struct {
-	Within *retrieval.Revisions // the documents that a filter lets through; nil for all
-	// File returns the file that a document was made of. The error is library.ErrNotFound if that is no longer in
-	// the store.
+	Within *retrieval.Revisions // the documents that pass the filter; nil means all
+	// File returns the file from which a document was made. The error is library.ErrNotFound if it is no
+	// longer in the store.
 	File func(ctx context.Context, documentID string) (library.Member, error)
 }
 
-// Open opens a store for a search of its owner's. The error is library.ErrNotFound if there is none. What it
-// returns is for one goroutine.
+// Open opens a store for a search by its owner. The error is library.ErrNotFound if there is none. The
+// result is not safe for concurrent use.
 func (h *Handler) Open(ctx context.Context, owner, id string, f Filter) (Searched, error) {
 	s, err := h.cfg.Library.Store(ctx, owner, id)
 	if err != nil {
@@ -185,7 +185,7 @@ func (h *Handler) Open(ctx context.Context, owner, id string, f Filter) (Searche
 	return Searched{Within: within, File: finder.Find}, nil
 }
 
-// within returns the documents of a store that a filter lets through; nil for all of them.
+// within returns the documents of a store that pass a filter; nil means all.
 func (h *Handler) within(ctx context.Context, s library.Store, f Filter) (*retrieval.Revisions, error) {
 	if f == nil {
 		return nil, nil //nolint:nilnil // nil is the set of all
@@ -193,7 +193,7 @@ func (h *Handler) within(ctx context.Context, s library.Store, f Filter) (*retri
 	return h.cfg.Library.Within(ctx, s, f.Lets)
 }
 
-// passages returns what was found for all questions, the best first, each passage once.
+// passages returns the passages found for all questions, best first, without duplicates.
 func (h *Handler) passages(r *wire.Request, s library.Store, q query) (all []retrieval.Passage, err error) {
 	within, err := h.within(r.Context(), s, q.filter)
 	if err != nil {
@@ -235,7 +235,7 @@ func (h *Handler) results(r *wire.Request, s library.Store, passages []retrieval
 	for _, p := range passages {
 		m, err := finder.Find(r.Context(), p.Document.ID)
 		if errors.Is(err, library.ErrNotFound) {
-			continue // it was taken out just now
+			continue // it was removed just now
 		}
 		if err != nil {
 			return nil, err
@@ -249,7 +249,7 @@ func (h *Handler) results(r *wire.Request, s library.Store, passages []retrieval
 	return data, nil
 }
 
-// pageOf returns the page on which what fits the question best stands; a passage may span several.
+// pageOf returns the page of the passage's best match; a passage may span several pages.
 func pageOf(p retrieval.Passage) int {
 	at := 0
 	if len(p.Captions) > 0 {

@@ -13,7 +13,7 @@ import (
 	"parley/internal/wire/openai"
 )
 
-// storeBody is a vector store as clients read it.
+// storeBody is a vector store in responses.
 type storeBody struct {
 	ID           string          `json:"id"`
 	Object       string          `json:"object"`
@@ -27,7 +27,7 @@ type storeBody struct {
 	Metadata     json.RawMessage `json:"metadata"`
 }
 
-// counts are the numbers of files by their states.
+// counts are the numbers of files by state.
 type counts struct {
 	InProgress int `json:"in_progress"`
 	Completed  int `json:"completed"`
@@ -45,7 +45,7 @@ func countsOf(tallies map[string]shelf.Tally) (c counts, bytes int64) {
 	return c, tallies[library.Completed].Size
 }
 
-// state is the status of a store or batch: in_progress while some of its files are.
+// state returns the status of a store or batch. It is in_progress while any of its files is.
 func (c counts) state() string {
 	if c.InProgress > 0 {
 		return library.InProgress
@@ -85,12 +85,12 @@ func (h *Handler) replyStore(ctx context.Context, w http.ResponseWriter, s libra
 	return wire.Reply(w, http.StatusOK, b)
 }
 
-// find returns the store that the path of a request names.
+// find returns the store in the path of a request.
 func (h *Handler) find(r *wire.Request) (library.Store, error) {
 	return h.cfg.Library.Store(r.Context(), r.Who.Subject, r.PathValue("id"))
 }
 
-// storeChange is what a client says of a store.
+// storeChange has the members of a request that changes a store.
 type storeChange struct {
 	Name        wire.Value `json:"name"`
 	Description wire.Value `json:"description"`
@@ -98,7 +98,7 @@ type storeChange struct {
 	Files       wire.Value `json:"file_ids"`
 }
 
-// changeOf reads what a client says of a store: members that are not given stay as they are.
+// changeOf reads the changes of a store. Members that are absent stay unchanged.
 func changeOf(object wire.Object) (in storeChange, change func(*library.Store), err error) {
 	object.Read(&in)
 	name, err := textOf(in.Name, "name", maxName)
@@ -126,7 +126,7 @@ func changeOf(object wire.Object) (in storeChange, change func(*library.Store), 
 	}, checkUnsupported(object)
 }
 
-// createStore answers POST /v1/vector_stores.
+// createStore handles POST /v1/vector_stores.
 func (h *Handler) createStore(w http.ResponseWriter, r *wire.Request) error {
 	if r.Who.Namespaces != nil {
 		return &chat.Error{Kind: chat.Forbidden, Msg: "A vector store is a namespace of its own, and this key is limited to some namespaces."}
@@ -156,7 +156,7 @@ func (h *Handler) createStore(w http.ResponseWriter, r *wire.Request) error {
 	return h.replyStore(r.Context(), w, s)
 }
 
-// fileIDs reads a list of ids of files, which all get the same attributes.
+// fileIDs reads a list of file ids. All files get the same attributes.
 func fileIDs(v wire.Value, param string, attributes json.RawMessage) ([]library.Attachment, error) {
 	if !isGiven(v) {
 		return nil, nil
@@ -188,7 +188,7 @@ func (h *Handler) store(w http.ResponseWriter, r *wire.Request) error {
 	return h.replyStore(r.Context(), w, s)
 }
 
-// stores answers GET /v1/vector_stores?limit=&order=&after=&before=.
+// stores handles GET /v1/vector_stores?limit=&order=&after=&before=.
 func (h *Handler) stores(w http.ResponseWriter, r *wire.Request) error {
 	list, err := listOf(r, 20)
 	if err != nil {
@@ -207,7 +207,7 @@ func (h *Handler) stores(w http.ResponseWriter, r *wire.Request) error {
 	return reply(w, list, bodies, func(b storeBody) storeBody { return b }, func(b storeBody) string { return b.ID })
 }
 
-// changeStore answers POST /v1/vector_stores/{id}.
+// changeStore handles POST /v1/vector_stores/{id}.
 func (h *Handler) changeStore(w http.ResponseWriter, r *wire.Request) error {
 	object, err := r.Object()
 	if err != nil {

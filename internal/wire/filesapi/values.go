@@ -18,7 +18,7 @@ func refusef(param, code, format string, args ...any) error {
 
 func has(list []string, s string) bool { return slices.Contains(list, s) }
 
-// quoted shortens what a client sent to what belongs in a sentence.
+// quoted shortens a client's text for use in a sentence.
 func quoted(s string) string {
 	const most = 100
 	if runes := []rune(s); len(runes) > most {
@@ -27,7 +27,7 @@ func quoted(s string) string {
 	return strconv.Quote(s)
 }
 
-// The limits of metadata and attributes, which are OpenAI's.
+// The limits of metadata and attributes, as in OpenAI's API.
 const (
 	maxKeys        = 16
 	maxKeyRunes    = 64
@@ -37,7 +37,7 @@ const (
 	maxBatch       = 500 // files
 )
 
-// metadataOf returns an object of strings as it was sent; nil for none.
+// metadataOf returns an object of strings unchanged; nil for none.
 func metadataOf(v wire.Value) (json.RawMessage, error) {
 	return objectOf(v, "metadata", "strings", func(v wire.Value) bool {
 		text, ok := v.Text()
@@ -45,7 +45,7 @@ func metadataOf(v wire.Value) (json.RawMessage, error) {
 	})
 }
 
-// attributesOf returns an object of strings, numbers and booleans as it was sent; nil for none.
+// attributesOf returns an object of strings, numbers and booleans unchanged; nil for none.
 func attributesOf(v wire.Value, param string) (json.RawMessage, error) {
 	return objectOf(v, param, "strings, numbers and booleans", func(v wire.Value) bool {
 		value, ok := scalarOf(v)
@@ -85,7 +85,7 @@ func scalarOf(v wire.Value) (any, bool) {
 
 func isGiven(v wire.Value) bool { return v != nil && !v.IsNull() }
 
-// textOf returns a text of a bounded length; "" if it is not given.
+// textOf returns a text of limited length; "" if it is absent.
 func textOf(v wire.Value, param string, most int) (string, error) {
 	if !isGiven(v) {
 		return "", nil
@@ -97,8 +97,8 @@ func textOf(v wire.Value, param string, most int) (string, error) {
 	return text, nil
 }
 
-// checkUnsupported refuses what would promise more than the server does. How files are cut is the server's own
-// affair, so that a strategy is only checked.
+// checkUnsupported refuses options that the server does not support. The server chooses how to cut
+// files, so a chunking strategy is only checked.
 func checkUnsupported(object wire.Object) error {
 	var in struct {
 		Expires  wire.Value `json:"expires_after"`

@@ -1,6 +1,6 @@
 // Package keysapi lets administrators manage API keys over HTTP, as `parley keys` does on the machine.
 //
-//	POST   /api/keys       creates a key and answers with it, once
+//	POST   /api/keys       creates a key and returns it, once
 //	GET    /api/keys       lists the keys, without their secrets
 //	DELETE /api/keys/{id}  revokes a key
 package keysapi
@@ -22,17 +22,17 @@ import (
 	"parley/internal/wire"
 )
 
-// Keys keeps keys.
+// Keys stores keys.
 type Keys interface {
 	// AddKey stores a new key.
 	AddKey(ctx context.Context, k apikey.Key) error
-	// Keys returns all keys, the newest first.
+	// Keys returns all keys, newest first.
 	Keys(ctx context.Context) ([]apikey.Key, error)
 	// RevokeKey revokes a key, or returns apikey.ErrNotFound.
 	RevokeKey(ctx context.Context, id string, at time.Time) error
 }
 
-// Handler answers the routes.
+// Handler handles the routes.
 type Handler struct{ keys Keys }
 
 // New returns a handler.
@@ -53,10 +53,10 @@ func (h *Handler) Protocol() wire.Protocol {
 	}}
 }
 
-// shown is a key as clients read it. Lists are null for all.
+// shown is a key in responses. A null list means all.
 type shown struct {
 	ID         string      `json:"id"`
-	Key        string      `json:"key,omitempty"` // only in the answer to its creation
+	Key        string      `json:"key,omitempty"` // only in the response to its creation
 	Name       string      `json:"name"`
 	State      string      `json:"state"`
 	Role       access.Role `json:"role"`
@@ -80,7 +80,7 @@ func show(k apikey.Key, now time.Time) shown {
 		CreatedAt: at(k.CreatedAt), ExpiresAt: at(k.ExpiresAt), RevokedAt: at(k.RevokedAt), UsedAt: at(k.UsedAt)}
 }
 
-// create answers POST /api/keys.
+// create handles POST /api/keys.
 func (h *Handler) create(w http.ResponseWriter, r *wire.Request) error {
 	if _, err := r.Object(); err != nil {
 		return err
@@ -115,7 +115,7 @@ func (h *Handler) create(w http.ResponseWriter, r *wire.Request) error {
 	return wire.Reply(w, http.StatusCreated, answer)
 }
 
-// list answers GET /api/keys.
+// list handles GET /api/keys.
 func (h *Handler) list(w http.ResponseWriter, r *wire.Request) error {
 	all, err := h.keys.Keys(r.Context())
 	if err != nil {
@@ -130,7 +130,7 @@ func (h *Handler) list(w http.ResponseWriter, r *wire.Request) error {
 	}{list})
 }
 
-// revoke answers DELETE /api/keys/{id}.
+// revoke handles DELETE /api/keys/{id}.
 func (h *Handler) revoke(w http.ResponseWriter, r *wire.Request) error {
 	id := r.PathValue("id")
 	err := h.keys.RevokeKey(r.Context(), id, time.Now())

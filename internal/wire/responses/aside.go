@@ -10,13 +10,13 @@ import (
 	"parley/internal/library"
 )
 
-// maxResults is how many passages an item of a search shows, and maxResultText how many bytes of each.
+// maxResults limits the passages of a search item, and maxResultText the bytes of each.
 const (
 	maxResults    = 50
 	maxResultText = 4 << 10
 )
 
-// search sends the queries and results of the retrieval as an item, if the request offered a tool for it.
+// search sends the queries and results of the retrieval as an item, if the request has a tool for it.
 func (b *builder) search() error {
 	if b.x.search == "" {
 		return nil
@@ -63,7 +63,7 @@ func (b *builder) resultsOf() []result {
 	return results
 }
 
-// findFiles looks for the files of the vector store that the passages are from.
+// findFiles finds the files of the vector store that the passages come from.
 func (b *builder) findFiles(ctx context.Context, found chat.PassagesRetrieved) error {
 	if b.x.store == nil {
 		return nil
@@ -74,7 +74,7 @@ func (b *builder) findFiles(ctx context.Context, found chat.PassagesRetrieved) e
 	for _, p := range found.Passages {
 		m, err := b.x.store.File(ctx, p.Document.ID)
 		switch {
-		case errors.Is(err, library.ErrNotFound): // it was taken out just now
+		case errors.Is(err, library.ErrNotFound): // it was removed just now
 		case err != nil:
 			return unreachable(err)
 		default:
@@ -84,8 +84,8 @@ func (b *builder) findFiles(ctx context.Context, found chat.PassagesRetrieved) e
 	return nil
 }
 
-// reason adds a piece of the model's reasoning. A model that goes on to reason when it has begun to answer
-// does so unseen: the items of a response come one after the other.
+// reason adds a piece of the model's reasoning. Reasoning after the beginning of the answer is not
+// shown, because the items of a response follow each other.
 func (b *builder) reason(text string) error {
 	if b.text != nil {
 		return nil
@@ -99,8 +99,8 @@ func (b *builder) reason(text string) error {
 	return b.emit(reasoningDeltaEvent{b.head(b.reasoningName("delta")), b.reasoningAt(), text})
 }
 
-// summarized reports whether the client shows summaries. The model's reasoning is what there is to show, and
-// is then sent as its own summary.
+// summarized reports whether the client shows summaries. The model's reasoning is then sent as its own
+// summary, since there is no other.
 func (b *builder) summarized() bool { return b.x.res.Reasoning.Summary != nil }
 
 func (b *builder) reasoningName(step string) string {

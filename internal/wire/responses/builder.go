@@ -13,42 +13,45 @@ import (
 	"parley/internal/wire/openai"
 )
 
-// sink takes the events of a response.
+// sink receives the events of a response.
 type sink interface {
-	// event returns the buffer to which one event of that name is appended as JSON.
+	// event returns the buffer to which the JSON of one event with that name is appended.
 	event(name string) []byte
-	// next sends an event that others follow at once, and soon one that may wait for others a little.
+	// next sends an event that others follow immediately, and soon an event that may be delayed a
+	// little.
 	next(line []byte) error
 	soon(line []byte) error
 }
 
-// builder makes the items of one response from the events of its turn, and tells a sink of each step, in the
-// order of the API: an item is added, its parts are added, grow and are done, and it is done.
+// builder makes the items of one response from the events of its turn, and sends each step to a sink in
+// the order of the API: an item is added, its parts are added, grow and are done, and then the item is
+// done.
 type builder struct {
 	h   *Handler
 	x   *exchange
-	out sink // nil where only the response counts
+	out sink // nil if only the response is needed
 
-	quiet bool // an error is told by the last event alone
+	quiet bool // only the last event reports an error
 
 	seq       int
 	begun     bool
-	done      bool // the turn was seen to its end
+	done      bool // the turn has ended
 	requested string
 	query     chat.QueryRewritten
 	found     chat.PassagesRetrieved
 	message   chat.MessageFinished
 	files     map[string]library.Member // of the vector store, by the names of their documents
 
-	reasoning *reasoningItem // while it is open
+	reasoning *reasoningItem // the open item, or nil
 	reasoned  strings.Builder
 	text      *messageItem // nil until the answer has text
 	said      strings.Builder
-	delta     []byte // of an event of text, behind its number and up to the text
+	delta     []byte // of a text event, between its number and its text
 }
 
-// run makes the response of a turn, whose context is ctx, and keeps it. A response that has begun ends for its
-// client with an event whatever happens; the error is for the log, or for a client that has seen nothing yet.
+// run makes the response of a turn, whose context is ctx, and stores it. A response that has begun
+// always ends with an event for its client. The error is for the log, or for a client that has received
+// nothing yet.
 func (b *builder) run(ctx context.Context) error {
 	err := b.answer(ctx)
 	if err == nil {
@@ -81,7 +84,7 @@ func (b *builder) answer(ctx context.Context) error {
 	return nil
 }
 
-// complete keeps the response before its client learns that it is complete.
+// complete stores the response before its client learns that it is complete.
 func (b *builder) complete(ctx context.Context) error {
 	res, name := &b.x.res, "response.incomplete"
 	if res.Status == completed {
@@ -95,34 +98,34 @@ func (b *builder) complete(ctx context.Context) error {
 	return b.emit(stateEvent{b.head(name), res})
 }
 
-// fail ends a response that nothing more comes of. What there is of it stays: its items are incomplete.
+// fail ends a response after an error. Its items stay, as incomplete.
 func (b *builder) fail(ctx context.Context, err error) {
 	res := &b.x.res
 	res.Status = failed
 	if stopped := errors.Is(err, errCancelled); stopped || errors.Is(err, context.Canceled) || errors.Is(err, wire.ErrClientGone) {
 		res.Status = cancelled
 		if stopped {
-			_ = b.begin(b.requested) // a client that is gone needs no event
+			_ = b.begin(b.requested) // if this fails, the client is gone
 		}
 	}
 	if !b.begun {
 		return
 	}
 	seq, out := b.seq, b.out
-	b.out = nil // its items end with the response
+	b.out = nil // the response ends its items
 	_ = b.closeAll(unfinished)
 	b.seq, b.out = seq, out
 	p, _ := problemOf(err)
 	res.Error, res.CompletedAt = p.cause(), nil
-	_ = b.h.save(ctx, b.x) // the turn has failed anyhow, and its own error is the one to tell
-	// The client may be gone, and then nobody is left to tell.
+	_ = b.h.save(ctx, b.x) // the turn has failed anyway, and its own error is reported
+	// If these fail, the client is gone.
 	if !b.quiet {
 		_ = b.emit(errorEvent{b.head("error"), p})
 	}
 	_ = b.emit(stateEvent{b.head("response.failed"), res})
 }
 
-// add takes an event of the turn.
+// add processes an event of the turn.
 func (b *builder) add(e chat.Event) error {
 	switch e := e.(type) {
 	case chat.TextDelta:
@@ -148,8 +151,8 @@ func (b *builder) add(e chat.Event) error {
 	return nil
 }
 
-// begin opens the response, once: when a model has begun to answer, so that an error before that has its own
-// status.
+// begin opens the response, once: when a model has begun to answer, so that an earlier error gets its
+// own status.
 func (b *builder) begin(answering string) error {
 	if b.begun {
 		return nil
@@ -164,7 +167,7 @@ func (b *builder) begin(answering string) error {
 	return b.search()
 }
 
-// fingerprint names the model that answers, and what the upstream says of its own configuration.
+// fingerprint returns the name of the answering model, with the upstream's own fingerprint.
 func fingerprint(model string, v *llm.Vendor) string {
 	if v == nil || v.SystemFingerprint == "" {
 		return model
@@ -172,7 +175,7 @@ func fingerprint(model string, v *llm.Vendor) string {
 	return model + " " + llm.CleanName(v.SystemFingerprint)
 }
 
-// named is an event, which has a name.
+// named is an event with a name.
 type named interface{ name() string }
 
 // head returns the head of the next event.
@@ -199,7 +202,7 @@ func (b *builder) open(item any) error {
 	return b.emit(itemEvent{b.head("response.output_item.added"), index, item})
 }
 
-// close ends the last item of the output, which has changed to what it is in the end.
+// close ends the last item of the output, with its final value.
 func (b *builder) close(item any) error {
 	last := len(b.x.res.Output) - 1
 	b.x.res.Output[last] = item
@@ -210,7 +213,7 @@ func (b *builder) newID(prefix string) string {
 	return prefix + b.x.req.TurnID + "_" + strconv.Itoa(len(b.x.res.Output))
 }
 
-// say adds a piece of the answer's text.
+// say adds a piece of the answer.
 func (b *builder) say(text string) error {
 	if b.text == nil {
 		if err := b.openText(); err != nil {
@@ -246,14 +249,15 @@ func (b *builder) openText() error {
 	return b.emit(partEvent{b.head("response.content_part.added"), at, newText("")})
 }
 
-// at is where the text of the answer stands.
+// at returns the place of the answer's text.
 func (b *builder) at() place { return place{Item: b.text.ID, Output: len(b.x.res.Output) - 1} }
 
 func newText(text string) textPart {
 	return textPart{Type: textType, Text: text, Annotations: []any{}, Logprobs: []any{}}
 }
 
-// closeText ends the text of the answer with its citations, which are known when it is whole.
+// closeText ends the text of the answer with its citations, which are known only when the text is
+// complete.
 func (b *builder) closeText(status string) error {
 	if b.text == nil {
 		return nil
@@ -279,7 +283,8 @@ func (b *builder) closeText(status string) error {
 	return b.close(&item)
 }
 
-// citation returns an annotation as the client reads it: of a file where it searched a vector store, else of a URL.
+// citation returns an annotation for the client: of a file if it searched a vector store, and otherwise
+// of a URL.
 func (b *builder) citation(a openai.Annotation) any {
 	if m, ok := b.files[a.Name]; ok {
 		return fileCitation{Type: "file_citation", FileID: m.File, Filename: m.Filename, Index: a.Start, Page: a.Page, URL: a.URL, Start: a.Start, End: a.End}
@@ -287,7 +292,7 @@ func (b *builder) citation(a openai.Annotation) any {
 	return urlCitation{Type: "url_citation", Start: a.Start, End: a.End, Title: a.Title, URL: a.URL}
 }
 
-// call adds a call of a tool of the client's, which is whole.
+// call adds a complete call of a client's tool.
 func (b *builder) call(c llm.ToolCall) error {
 	item := callItem{ID: b.newID(callPrefix), Type: "function_call", Status: inProgress, CallID: c.ID, Name: c.Name}
 	if c.Signature != "" {
@@ -309,7 +314,7 @@ func (b *builder) call(c llm.ToolCall) error {
 	return b.close(&whole)
 }
 
-// finish closes what is open. It waits for the end of the turn: only then is the answer known to stay.
+// finish closes open items at the end of the turn. Only then is it certain that the answer stays.
 func (b *builder) finish(u llm.Usage) error {
 	if err := wire.MessageError(b.message); err != nil {
 		return err
@@ -325,7 +330,7 @@ func (b *builder) finish(u llm.Usage) error {
 		status, b.x.res.IncompleteDetails = unfinished, &incomplete{Reason: "content_filter"}
 	}
 	if b.text == nil && len(b.message.ToolCalls) == 0 {
-		if err := b.openText(); err != nil { // every answer has an item, an empty one too
+		if err := b.openText(); err != nil { // every answer has an item, even an empty one
 			return err
 		}
 	}

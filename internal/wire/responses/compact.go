@@ -16,18 +16,18 @@ import (
 	"parley/internal/wire/openai"
 )
 
-// What a compaction keeps of a conversation, in bytes: the last messages almost as they are, the beginnings of
-// those before them, and nothing of what does not fit then.
+// What a compaction keeps of a conversation, in bytes: nearly all of the last messages, the beginnings
+// of earlier ones, and nothing of messages that do not fit.
 const (
 	wholeMessages   = 4
 	maxWholeMessage = 4 << 10
 	maxGist         = 400
 	maxCompaction   = 16 << 10
-	maxInflated     = 128 << 10 // of the compactions that come back with one request
+	maxInflated     = 128 << 10 // of the compactions in one request
 )
 
-// compactItem holds a conversation in short. Its content is opaque to clients, and nothing in it is secret: it is
-// what they have sent or may read.
+// compactItem contains a shortened conversation. Its content is opaque to clients but not secret: they
+// have sent it or may read it.
 type compactItem struct {
 	ID      string `json:"id"`
 	Type    string `json:"type"`
@@ -41,7 +41,7 @@ type gist struct {
 	Text string   `json:"t"`
 }
 
-// compact answers POST /v1/responses/compact. No model is called.
+// compact handles POST /v1/responses/compact. It calls no model.
 func (h *Handler) compact(w http.ResponseWriter, r *wire.Request) error {
 	object, err := r.Object()
 	if err != nil {
@@ -79,7 +79,7 @@ func (h *Handler) compact(w http.ResponseWriter, r *wire.Request) error {
 	})
 }
 
-// pack returns a conversation in short.
+// pack returns a shortened and encoded conversation.
 func pack(messages []chat.Message) string {
 	var kept []gist
 	left := maxCompaction
@@ -102,13 +102,13 @@ func pack(messages []chat.Message) string {
 	if err != nil {
 		panic(err) // the level is a constant
 	}
-	// A buffer takes everything.
+	// Writing to a buffer does not fail.
 	_, _ = packer.Write(mustJSON(kept))
 	_ = packer.Close()
 	return base64.RawURLEncoding.EncodeToString(b.Bytes())
 }
 
-// gistOf tells a message as text. Calls of tools and their results are told by the assistant.
+// gistOf returns a message as text. Tool calls and their results become text of the assistant.
 func gistOf(m chat.Message, limit int) gist {
 	said := m.Text()
 	for _, c := range m.ToolCalls {
@@ -120,7 +120,7 @@ func gistOf(m chat.Message, limit int) gist {
 	return gist{Role: m.Role, Text: cut(strings.TrimSpace(said), limit)}
 }
 
-// cut returns the beginning of a text, of at most limit bytes.
+// cut returns the beginning of a text, up to limit bytes.
 func cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s
@@ -128,7 +128,7 @@ func cut(s string, limit int) string {
 	return strings.ToValidUTF8(s[:limit], "")
 }
 
-// compaction adds the messages of a compaction that comes back.
+// compaction adds the messages of a compaction in the input.
 func (r *reader) compaction(item wire.Object, at element) error {
 	v, _ := item.Get("encrypted_content")
 	content, _ := v.Text()
@@ -142,7 +142,8 @@ func (r *reader) compaction(item wire.Object, at element) error {
 	return nil
 }
 
-// unpack returns what pack has packed, if that takes no more than limit bytes, and how many it takes.
+// unpack returns the messages that pack encoded, and their size. ok is false if the size exceeds limit
+// bytes.
 func unpack(content string, limit int) (gists []gist, size int, ok bool) {
 	packed, err := base64.RawURLEncoding.DecodeString(content)
 	if err != nil {

@@ -16,18 +16,19 @@ import (
 	"parley/internal/wire/openai"
 )
 
-// conversationBody is the id under which a stored conversation has its metadata, before its items.
+// conversationBody is the id of the message that holds a stored conversation's metadata, before its
+// items.
 const conversationBody = "metadata"
 
-// The limits of what a conversation holds.
+// The limits of a conversation.
 const (
 	maxStored       = 10_000   // items
-	maxConversation = 16 << 20 // bytes of them
+	maxConversation = 16 << 20 // bytes of all items
 )
 
 var errConversationFull = &chat.Error{Kind: chat.TooLarge, Msg: "The conversation is too long to be stored."}
 
-// createConversation answers POST /v1/conversations.
+// createConversation handles POST /v1/conversations.
 func (h *Handler) createConversation(w http.ResponseWriter, r *wire.Request) error {
 	if len(bytes.TrimSpace(r.Body)) == 0 {
 		r.SetBody([]byte("{}"))
@@ -56,7 +57,7 @@ func (h *Handler) createConversation(w http.ResponseWriter, r *wire.Request) err
 	})
 }
 
-// change changes a conversation and answers with it.
+// change changes a conversation and responds with it.
 func (h *Handler) change(w http.ResponseWriter, r *wire.Request, id string, change func(*transcript.Transcript, bool) error) error {
 	var metadata json.RawMessage
 	c, err := h.cfg.Store.Save(r.Context(), h.scope(transcript.Conversations, r.Who), id, func(t *transcript.Transcript, found bool) error {
@@ -92,7 +93,7 @@ func checkSize(messages []transcript.Message) error {
 	return nil
 }
 
-// itemsOf reads items to be stored. They must be such as a response takes.
+// itemsOf reads items to store. They must be valid in a request for a response.
 func (h *Handler) itemsOf(r *wire.Request, v wire.Value, owner string) ([]transcript.Message, error) {
 	if _, ok := v.Elements(); !ok {
 		return nil, refusef("items", openai.Invalid, `"items" must be a list of items.`)
@@ -107,7 +108,7 @@ func (h *Handler) itemsOf(r *wire.Request, v wire.Value, owner string) ([]transc
 	return store(items, owner), nil
 }
 
-// conversation answers GET /v1/conversations/{id}.
+// conversation handles GET /v1/conversations/{id}.
 func (h *Handler) conversation(w http.ResponseWriter, r *wire.Request) error {
 	t, err := h.conversed(r)
 	if err != nil {
@@ -122,7 +123,7 @@ func (h *Handler) conversed(r *wire.Request) (transcript.Transcript, error) {
 	return t, h.notFound(r, err, "conversation")
 }
 
-// updateConversation answers POST /v1/conversations/{id}, which replaces the metadata.
+// updateConversation handles POST /v1/conversations/{id}, which replaces the metadata.
 func (h *Handler) updateConversation(w http.ResponseWriter, r *wire.Request) error {
 	object, err := r.Object()
 	if err != nil {
@@ -145,7 +146,7 @@ func (h *Handler) updateConversation(w http.ResponseWriter, r *wire.Request) err
 	})
 }
 
-// deleteConversation answers DELETE /v1/conversations/{id}.
+// deleteConversation handles DELETE /v1/conversations/{id}.
 func (h *Handler) deleteConversation(w http.ResponseWriter, r *wire.Request) error {
 	id := r.PathValue("id")
 	if err := h.cfg.Store.Delete(r.Context(), h.scope(transcript.Conversations, r.Who), id); err != nil {
@@ -154,7 +155,7 @@ func (h *Handler) deleteConversation(w http.ResponseWriter, r *wire.Request) err
 	return deleted(w, id, "conversation.deleted")
 }
 
-// addItems answers POST /v1/conversations/{id}/items.
+// addItems handles POST /v1/conversations/{id}/items.
 func (h *Handler) addItems(w http.ResponseWriter, r *wire.Request) error {
 	object, err := r.Object()
 	if err != nil {
@@ -171,8 +172,8 @@ func (h *Handler) addItems(w http.ResponseWriter, r *wire.Request) error {
 	return wire.WriteJSON(w, http.StatusOK, appendList(nil, items, false))
 }
 
-// extend adds the items that the conversation does not have yet. A request that is repeated with the same
-// Idempotency-Key adds none.
+// extend adds the items that the conversation does not have yet. A request that is repeated with the
+// same Idempotency-Key adds none.
 func (h *Handler) extend(ctx context.Context, who access.Principal, id string, items []transcript.Message) error {
 	_, err := h.cfg.Store.Save(ctx, h.scope(transcript.Conversations, who), id, func(t *transcript.Transcript, found bool) error {
 		if !found {
@@ -189,7 +190,7 @@ func (h *Handler) extend(ctx context.Context, who access.Principal, id string, i
 	return err
 }
 
-// items answers GET /v1/conversations/{id}/items.
+// items handles GET /v1/conversations/{id}/items.
 func (h *Handler) items(w http.ResponseWriter, r *wire.Request) error {
 	t, err := h.conversed(r)
 	if err != nil {
@@ -198,7 +199,7 @@ func (h *Handler) items(w http.ResponseWriter, r *wire.Request) error {
 	return list(w, r, t.Messages[1:])
 }
 
-// item answers GET /v1/conversations/{id}/items/{item}.
+// item handles GET /v1/conversations/{id}/items/{item}.
 func (h *Handler) item(w http.ResponseWriter, r *wire.Request) error {
 	t, err := h.conversed(r)
 	if err != nil {
@@ -211,7 +212,7 @@ func (h *Handler) item(w http.ResponseWriter, r *wire.Request) error {
 	return wire.WriteJSON(w, http.StatusOK, slices.Clone(t.Messages[i].Body))
 }
 
-// deleteItem answers DELETE /v1/conversations/{id}/items/{item} with the conversation.
+// deleteItem handles DELETE /v1/conversations/{id}/items/{item}. It responds with the conversation.
 func (h *Handler) deleteItem(w http.ResponseWriter, r *wire.Request) error {
 	return h.change(w, r, r.PathValue("id"), func(t *transcript.Transcript, found bool) error {
 		if !found {
@@ -228,7 +229,7 @@ func (h *Handler) deleteItem(w http.ResponseWriter, r *wire.Request) error {
 
 var errNoItem = openai.Refuse(chat.NotFound, "item_id", "not_found", "There is no item with this id in the conversation.")
 
-// indexOf returns where an item stands behind the metadata, -1 if it does not.
+// indexOf returns the index of an item after the metadata, or -1.
 func indexOf(messages []transcript.Message, id string) int {
 	for i, m := range messages {
 		if i > 0 && m.ID == id {
@@ -238,7 +239,7 @@ func indexOf(messages []transcript.Message, id string) int {
 	return -1
 }
 
-// said returns what was said last in a conversation.
+// said returns the latest messages of a conversation.
 func (h *Handler) said(ctx context.Context, who access.Principal, id string) ([]chat.Message, error) {
 	t, err := h.cfg.Store.Transcript(ctx, h.scope(transcript.Conversations, who), id)
 	switch {
@@ -254,7 +255,7 @@ func (h *Handler) said(ctx context.Context, who access.Principal, id string) ([]
 	return h.recent(items, "conversation")
 }
 
-// join adds what a response was asked and what it answers to its conversation.
+// join adds the input and the output of a response to its conversation.
 func (h *Handler) join(ctx context.Context, x *exchange) error {
 	items := store(x.input, x.req.TurnID)
 	for _, item := range x.res.Output {

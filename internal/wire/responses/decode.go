@@ -15,28 +15,28 @@ import (
 	"parley/internal/wire/openai"
 )
 
-// exchange is one request for a response, with what its answer depends on.
+// exchange is a request for a response, with everything that the response depends on.
 type exchange struct {
 	asker
 	req      chat.Request
-	res      response // as far as the request says what is in it
+	res      response // the members that the request determines
 	streamed bool
-	input    []wire.Value // items, of which those that the API wants have no reference any more
-	search   string       // type of the item that shows what was found; "" shows none
-	results  bool         // the item holds what was found
-	memory   *memory      // of the connection; nil for requests that have none
+	input    []wire.Value // items, in which references of the API are resolved
+	search   string       // type of the item that shows the search; "" means none
+	results  bool         // the item includes the results
+	memory   *memory      // of the connection; nil for plain HTTP
 
 	instructions string
-	previous     string // id of the response that this one continues
+	previous     string // id of the response to continue
 	conversation string // id
 	choice       choice
-	stores       []string // vector stores, or namespaces in their place
+	stores       []string // vector stores, or namespaces instead
 	filter       filesapi.Filter
 	filtered     string             // name of the parameter with the filter
-	store        *filesapi.Searched // nil where a namespace is searched
+	store        *filesapi.Searched // nil if a namespace is searched
 }
 
-// decode returns the exchange that a request asks for. The memory may be nil.
+// decode returns the exchange for a request. The memory may be nil.
 func (h *Handler) decode(ctx context.Context, object wire.Object, from asker, m *memory) (*exchange, error) {
 	x := &exchange{asker: from, memory: m}
 	x.req.Principal, x.req.Options = from.who, h.cfg.Defaults
@@ -64,8 +64,8 @@ func (h *Handler) decode(ctx context.Context, object wire.Object, from asker, m 
 	return x, nil
 }
 
-// converse puts together what is said before the answer: instructions, what the request continues, and its
-// input.
+// converse assembles the messages before the answer: instructions, the conversation that the request
+// continues, and its input.
 func (h *Handler) converse(ctx context.Context, x *exchange, given wire.Value) error {
 	if x.instructions != "" {
 		x.req.Messages = append(x.req.Messages, chat.TextMessage(llm.System, x.instructions))
@@ -101,7 +101,7 @@ func (h *Handler) earlier(ctx context.Context, x *exchange) ([]chat.Message, err
 	return nil, nil
 }
 
-// namespaceOf returns the namespace that is searched: the model's, or that of a vector store, which may be any
+// namespaceOf returns the namespace to search: the model's, or that of a vector store, which may be any
 // namespace.
 func (h *Handler) namespaceOf(ctx context.Context, x *exchange) (string, error) {
 	namespace, err := h.catalog.NamespaceOf(ctx, x.who, x.res.Model)
@@ -143,9 +143,9 @@ func errNoStore(id string) error {
 	return openai.Refuse(chat.NotFound, "tools", "not_found", "There is no vector store "+strconv.Quote(clip(id))+".")
 }
 
-// members reads each member of a request but input. What is not here is ignored, because it is a hint (user,
-// service_tier, stream_options), tunes what a provider may not have (the penalties), or is unknown. null
-// means the default everywhere.
+// members reads each member of a request except input. Other members are ignored: they are hints (user,
+// service_tier, stream_options), settings that a provider may not have (the penalties), or unknown. null
+// always means the default.
 var members = map[string]func(x *exchange, v wire.Value) error{
 	"model":                (*exchange).readModel,
 	"instructions":         text("instructions", func(x *exchange) *string { return &x.instructions }),
@@ -188,7 +188,7 @@ func (x *exchange) readMembers(object wire.Object) error {
 	return nil
 }
 
-// settle makes of the members what they mean together.
+// settle resolves the combined meaning of the members.
 func (x *exchange) settle() error {
 	if err := x.choose(); err != nil {
 		return err
@@ -215,7 +215,7 @@ func (x *exchange) readModel(v wire.Value) (err error) {
 	return err
 }
 
-// readConversation reads the id of a conversation, or an object that has it.
+// readConversation reads the id of a conversation, or an object with its id.
 func (x *exchange) readConversation(v wire.Value) (err error) {
 	param := "conversation"
 	if object, ok := v.Object(); ok {
@@ -243,8 +243,8 @@ func (x *exchange) readMaxOutput(v wire.Value) error {
 	return err
 }
 
-// readMaxToolCalls takes the limit as what it is to this server, a hint: the server's own tools are bounded
-// anyhow.
+// readMaxToolCalls checks the limit and treats it as a hint, because the server's own tools are limited
+// anyway.
 func (x *exchange) readMaxToolCalls(v wire.Value) error {
 	n, ok := v.Number()
 	if !ok || n < 1 || n > 1<<20 || n != float64(int(n)) {
@@ -255,7 +255,7 @@ func (x *exchange) readMaxToolCalls(v wire.Value) error {
 	return nil
 }
 
-// readReasoning reads how much the model is to reason, and whether the client shows summaries.
+// readReasoning reads the reasoning effort, and whether the client shows summaries.
 func (x *exchange) readReasoning(v wire.Value) error {
 	settings, ok := v.Object()
 	if !ok {
@@ -278,7 +278,7 @@ func (x *exchange) readReasoning(v wire.Value) error {
 	return nil
 }
 
-// readText reads the form of the answer. The verbosity is the model's own affair.
+// readText reads the form of the answer. The verbosity is left to the model.
 func (x *exchange) readText(v wire.Value) error {
 	settings, ok := v.Object()
 	if !ok {
@@ -310,7 +310,7 @@ func (x *exchange) readText(v wire.Value) error {
 	return nil
 }
 
-// included are the values of include that change something, or that there is nothing to include for.
+// Values of include that change something, or are accepted because there is nothing to include.
 const (
 	includeResults  = "file_search_call.results"
 	includeLogprobs = "message.output_text.logprobs"
@@ -339,7 +339,7 @@ func (x *exchange) readMetadata(v wire.Value) (err error) {
 	return err
 }
 
-// The limits of metadata, which are OpenAI's, and of other texts that are only given back.
+// The limits of metadata, as in OpenAI's API, and of other texts that are only returned.
 const (
 	maxMetadata      = 16
 	maxMetadataKey   = 64
@@ -347,7 +347,7 @@ const (
 	maxEcho          = 512
 )
 
-// metadataOf returns what a client wants to be kept with something, as it was sent.
+// metadataOf returns a client's metadata unchanged.
 func metadataOf(v wire.Value) (json.RawMessage, error) {
 	object, ok := v.Object()
 	if !ok {
@@ -364,7 +364,7 @@ func metadataOf(v wire.Value) (json.RawMessage, error) {
 	return v.Compact(), nil
 }
 
-// readTruncation takes either value: a conversation that is too long is always shortened.
+// readTruncation accepts both values: a conversation that is too long is always shortened.
 func (x *exchange) readTruncation(v wire.Value) error {
 	if name, _ := v.Text(); name != "auto" && name != "disabled" {
 		return refusef("truncation", openai.Invalid, `"truncation" must be "auto" or "disabled".`)
@@ -383,7 +383,7 @@ func (x *exchange) readPrompt(wire.Value) error {
 	return refusef("prompt", openai.Unsupported, `"prompt" is not supported: this server stores no prompts. Use "instructions".`)
 }
 
-// text returns what reads a string.
+// text returns a function that reads a string.
 func text(param string, field func(*exchange) *string) func(*exchange, wire.Value) error {
 	return func(x *exchange, v wire.Value) (err error) {
 		*field(x), err = textOf(v, param)
@@ -391,7 +391,7 @@ func text(param string, field func(*exchange) *string) func(*exchange, wire.Valu
 	}
 }
 
-// echo returns what reads a string that is only given back.
+// echo returns a function that reads a string that is only returned.
 func echo(param string, field func(*exchange) **string) func(*exchange, wire.Value) error {
 	return func(x *exchange, v wire.Value) error {
 		value, err := textOf(v, param)
@@ -403,7 +403,7 @@ func echo(param string, field func(*exchange) **string) func(*exchange, wire.Val
 	}
 }
 
-// flag returns what reads a boolean.
+// flag returns a function that reads a boolean.
 func flag(param string, field func(*exchange) *bool) func(*exchange, wire.Value) error {
 	return func(x *exchange, v wire.Value) (err error) {
 		*field(x), err = boolOf(v, param)
@@ -411,7 +411,7 @@ func flag(param string, field func(*exchange) *bool) func(*exchange, wire.Value)
 	}
 }
 
-// option returns what reads an option of the turn.
+// option returns a function that reads an option of the turn.
 func option(param string, o wire.Option) func(*exchange, wire.Value) error {
 	return func(x *exchange, v wire.Value) error {
 		if want := o.Set(&x.req.Options, v); want != "" {

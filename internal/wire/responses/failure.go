@@ -10,7 +10,7 @@ import (
 	"parley/internal/wire/openai"
 )
 
-// problem is an error in the shape of the API.
+// problem is an error in the form of the API.
 type problem struct {
 	Type    string  `json:"type"`
 	Code    *string `json:"code"`
@@ -18,7 +18,7 @@ type problem struct {
 	Param   *string `json:"param"`
 }
 
-// cause is the error of a response, which has no more members.
+// cause is the error in a response, which has fewer members.
 type cause struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -28,7 +28,7 @@ func refusef(param, code, format string, args ...any) error {
 	return openai.Refuse(chat.Invalid, param, code, fmt.Sprintf(format, args...))
 }
 
-// problemOf returns what a client is told about an error, and with which status.
+// problemOf returns the error for a client, and its status.
 func problemOf(err error) (p problem, status int) {
 	f := wire.FailureOf(err).OpenAI()
 	p = problem{Type: typeOf(f.Status), Message: f.Text}
@@ -42,7 +42,7 @@ func problemOf(err error) (p problem, status int) {
 	return p, f.Status
 }
 
-// cause returns the problem as a response has it, in which every error has a code.
+// cause returns the problem in the form for a response, in which every error has a code.
 func (p problem) cause() *cause {
 	if p.Code != nil {
 		return &cause{Code: *p.Code, Message: p.Message}
@@ -50,8 +50,8 @@ func (p problem) cause() *cause {
 	return &cause{Code: p.Type, Message: p.Message}
 }
 
-// typeOf returns the type of an error for its status (Open Responses, "Error Types", and OpenAI's for
-// the others).
+// typeOf returns the type of an error for a status (Open Responses, "Error Types"; for other statuses
+// OpenAI's types).
 func typeOf(status int) string {
 	switch {
 	case status >= http.StatusInternalServerError:
@@ -68,11 +68,11 @@ func typeOf(status int) string {
 	return "invalid_request"
 }
 
-// fail answers with an error in the API's shape.
+// fail responds with an error in the form of the API.
 func fail(w http.ResponseWriter, _ *wire.Request, err error) {
 	p, status := problemOf(err)
 	wire.FailureOf(err).OpenAI().SetHeaders(w.Header())
-	// Writing fails only when the client is gone, and then nobody is left to tell.
+	// Writing fails only if the client is gone.
 	_ = wire.Reply(w, status, struct {
 		Error problem `json:"error"`
 	}{p})

@@ -15,8 +15,8 @@ import (
 	"parley/internal/wire/openai"
 )
 
-// The ids that the server gives begin with what they are of. An item of a response has the response's own
-// id in its id, and so is found by it.
+// The server's ids begin with a prefix for the type. The id of an item of a response contains the id of
+// the response, by which the item is found.
 const (
 	responsePrefix     = "resp_"
 	conversationPrefix = "conv_"
@@ -28,7 +28,7 @@ const (
 	otherPrefix        = "item_"
 )
 
-// prefixes are the beginnings of the ids of input items by their types.
+// prefixes are the prefixes of the ids of input items, by type.
 var prefixes = map[string]string{
 	messageType: messagePrefix, "function_call": callPrefix, "function_call_output": "fco_",
 	"reasoning": reasoningPrefix, fileSearchItem: searchPrefix, "compaction": compactionPrefix,
@@ -36,8 +36,8 @@ var prefixes = map[string]string{
 
 const referenceType = "item_reference"
 
-// inputOf returns the items of an input, in which references are replaced by what they refer to. A string is a
-// message of the user's.
+// inputOf returns the items of an input with references replaced by the items that they refer to. A
+// string is a user message.
 func (h *Handler) inputOf(ctx context.Context, who access.Principal, v wire.Value) ([]wire.Value, error) {
 	if !isGiven(v) {
 		return nil, nil
@@ -76,8 +76,8 @@ func userMessage(text string) wire.Value {
 	return append(content, '}')
 }
 
-// referenceOf returns the id that an item refers to. One without a type is a reference, unless it is a
-// message.
+// referenceOf returns the id that an item refers to. An item without a type is a reference, unless it is
+// a message.
 func referenceOf(v wire.Value) (id string, ok bool) {
 	item, ok := v.Object()
 	if !ok {
@@ -89,16 +89,16 @@ func referenceOf(v wire.Value) (id string, ok bool) {
 	return id, ok && err == nil && kind == referenceType
 }
 
-// references are the items of the responses to which one input refers, by the ids of both.
+// references caches the items of the responses to which one input refers, by both ids.
 type references struct {
 	items map[string]map[string]wire.Value
-	size  int // bytes that were read, and that references stand for
+	size  int // bytes that were read, and that references expand to
 }
 
-// maxReferred bounds references.size: an input of little references must not become one that is huge.
+// maxReferred limits references.size: an input of small references must not expand to a huge one.
 const maxReferred = 4 << 20
 
-// referred returns the stored item of that id.
+// referred returns the stored item with an id.
 func (h *Handler) referred(ctx context.Context, who access.Principal, id string, at element, found *references) (wire.Value, error) {
 	_, rest, _ := strings.Cut(id, "_")
 	turn, _, _ := strings.Cut(rest, "_")
@@ -129,7 +129,7 @@ func (h *Handler) referred(ctx context.Context, who access.Principal, id string,
 	return v, nil
 }
 
-// idOf returns the id of an item, "" for none.
+// idOf returns the id of an item, or "".
 func idOf(v wire.Value) string {
 	item, _ := v.Object()
 	value, _ := item.Get("id")
@@ -139,8 +139,8 @@ func idOf(v wire.Value) string {
 
 const maxItemID = 128
 
-// store returns items as they are kept and listed: with a type, an id and a status, and with the content of
-// messages as a list. Ids that are missing are made of the id of what they belong to.
+// store returns items in the form for storage and lists: with a type, an id and a status, and with
+// message contents as lists. Missing ids are derived from owner.
 func store(items []wire.Value, owner string) []transcript.Message {
 	stored := make([]transcript.Message, 0, len(items))
 	for i, v := range items {
@@ -185,7 +185,7 @@ func storedItem(item wire.Object, kind, id string) json.RawMessage {
 	return append(dst, '}')
 }
 
-// appendContent appends a text as a list of one part.
+// appendContent appends a text as a list with one part.
 func appendContent(dst []byte, role wire.Value, text string) []byte {
 	name, _ := role.Text()
 	if name == "assistant" {
@@ -196,7 +196,7 @@ func appendContent(dst []byte, role wire.Value, text string) []byte {
 	return append(dst, `}]`...)
 }
 
-// mustJSON encodes what always has an encoding.
+// mustJSON encodes a value that always has an encoding.
 func mustJSON(v any) json.RawMessage {
 	raw, err := wire.AppendJSON(nil, v)
 	if err != nil {

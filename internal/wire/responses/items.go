@@ -12,8 +12,7 @@ import (
 	"parley/internal/wire/openai"
 )
 
-// element is a place in a list; its name is put together only for an error, since a list can be
-// long.
+// element is a place in a list. Its name is formatted only for an error, since a list can be long.
 type element struct {
 	list string
 	i    int
@@ -21,15 +20,15 @@ type element struct {
 
 func (e element) String() string { return fmt.Sprintf("%s[%d]", e.list, e.i) }
 
-// reader makes messages of items.
+// reader converts items to messages.
 type reader struct {
 	vision   bool
 	out      []chat.Message
 	inflated int // bytes of the compactions so far
 }
 
-// kinds are the types of items and what becomes of each. Types with a colon belong to other servers; they and
-// those of tools that a server has run for itself tell a model nothing that it is not told anyhow.
+// kinds maps the types of items to their readers. Types with a colon belong to other servers. These, and
+// items of tools that a server has run itself, contain nothing that the model needs.
 var kinds = map[string]func(r *reader, item wire.Object, at element) error{
 	messageType:             (*reader).message,
 	"function_call":         (*reader).call,
@@ -47,7 +46,7 @@ var kinds = map[string]func(r *reader, item wire.Object, at element) error{
 
 func skip(*reader, wire.Object, element) error { return nil }
 
-// messagesOf returns the messages that items amount to. param is the name of their list.
+// messagesOf converts items to messages. param is the name of their list in errors.
 func messagesOf(items []wire.Value, param string, vision bool) ([]chat.Message, error) {
 	r := &reader{vision: vision, out: make([]chat.Message, 0, len(items))}
 	for i, v := range items {
@@ -75,7 +74,7 @@ func messagesOf(items []wire.Value, param string, vision bool) ([]chat.Message, 
 	return r.out, nil
 }
 
-// kindOf returns the type of an item. Messages need none.
+// kindOf returns the type of an item, which messages may omit.
 func kindOf(item wire.Object, at element) (string, error) {
 	kind, _ := item.Get("type")
 	if isGiven(kind) {
@@ -108,8 +107,8 @@ func (r *reader) message(item wire.Object, at element) error {
 	return nil
 }
 
-// roleOf maps the roles of the API to Parley's. The text of a developer is that of a client's system message to
-// the engine, which trusts either least.
+// roleOf maps the roles of the API to Parley's. A developer message becomes a client's system message,
+// which the engine trusts least.
 func roleOf(v wire.Value, at element) (llm.Role, error) {
 	switch name, _ := v.Text(); name {
 	case "user":
@@ -122,8 +121,8 @@ func roleOf(v wire.Value, at element) (llm.Role, error) {
 	return "", refusef(at.String()+".role", openai.Invalid, `"%v.role" must be "user", "assistant", "system" or "developer".`, at)
 }
 
-// parts reads a list of parts. Each text begins a line, since whoever reads the message's text as a whole
-// would otherwise see the last word of one part run into the first of the next.
+// parts reads a list of parts. Each text begins on a new line, because otherwise the last word of a part
+// would run into the first word of the next in the message's whole text.
 func (r *reader) parts(elements iter.Seq[wire.Value], role llm.Role, param string) ([]llm.Part, error) {
 	var parts []llm.Part
 	said := false
@@ -141,7 +140,7 @@ func (r *reader) parts(elements iter.Seq[wire.Value], role llm.Role, param strin
 	return parts, nil
 }
 
-// texts are the members that hold the text of a part, by its type.
+// texts maps the type of a part to the member with its text.
 var texts = map[string]string{
 	"input_text": "text", textType: "text", "text": "text", "summary_text": "text", "refusal": "refusal",
 }
@@ -180,8 +179,8 @@ func (r *reader) image(part wire.Object, at element) (llm.Part, error) {
 	return llm.Part{Image: url}, openai.CheckImage(url, r.vision, name, name)
 }
 
-// call adds a call to the message of the assistant that it belongs to: the one before it, if that is the
-// assistant's and has no results yet.
+// call adds a call to the assistant message to which it belongs: the preceding one, if that is an
+// assistant message without results.
 func (r *reader) call(item wire.Object, at element) error {
 	var c llm.ToolCall
 	for member, field := range map[string]*string{"call_id": &c.ID, "name": &c.Name, "arguments": &c.Arguments} {

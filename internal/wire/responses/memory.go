@@ -8,8 +8,8 @@ import (
 	"parley/internal/wire"
 )
 
-// memory is what one connection remembers: what was said up to the end of its last response, so that a response
-// which is kept nowhere can be continued. A nil memory remembers nothing. It is used by one goroutine.
+// memory is the conversation of one connection up to the end of its last response, so that a response
+// that is not stored can be continued. A nil memory is always empty. Only one goroutine uses it.
 type memory struct {
 	id       string // of the response; "" for none
 	messages []chat.Message
@@ -23,25 +23,25 @@ func (m *memory) recall(id string) ([]chat.Message, bool) {
 	return m.messages, true
 }
 
-// keep remembers the response of an exchange in place of what was remembered.
+// keep replaces the memory by the response of an exchange.
 func (m *memory) keep(x *exchange) {
 	if m == nil {
 		return
 	}
 	m.id, m.messages = x.res.ID, x.req.Messages
 	if x.instructions != "" {
-		m.messages = m.messages[1:] // they are those of one request
+		m.messages = m.messages[1:] // they belong to that request only
 	}
 	var output []wire.Value
 	for _, item := range x.res.Output {
 		output = append(output, wire.Value(mustJSON(item)))
 	}
-	// What the server has made itself can be read.
+	// The server's own output is always readable.
 	answer, _ := messagesOf(output, "output", m.vision)
 	m.messages = newest(append(m.messages[:len(m.messages):len(m.messages)], answer...))
 }
 
-// newest returns the last messages, as many as a request that continues them is told. It keeps a copy of them alone.
+// newest returns a copy of the last messages, as many as a request that continues them may have.
 func newest(messages []chat.Message) []chat.Message {
 	from, size := len(messages), 0
 	for from > 0 && len(messages)-from < defaultMaxMessages/2 {
@@ -56,7 +56,7 @@ func newest(messages []chat.Message) []chat.Message {
 	return slices.Clone(withoutOrphans(messages[from:]))
 }
 
-// withoutOrphans returns messages without results at their beginning, whose calls are left out.
+// withoutOrphans removes tool results at the beginning, whose calls are missing.
 func withoutOrphans(messages []chat.Message) []chat.Message {
 	for len(messages) > 0 && messages[0].Role == llm.ToolRole {
 		messages = messages[1:]
@@ -64,7 +64,7 @@ func withoutOrphans(messages []chat.Message) []chat.Message {
 	return messages
 }
 
-// forget forgets a response.
+// forget removes a response from the memory.
 func (m *memory) forget(id string) {
 	if m != nil && m.id == id {
 		*m = memory{vision: m.vision}

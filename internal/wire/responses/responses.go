@@ -1,11 +1,10 @@
-// Package responses speaks the Responses API: OpenAI's, as the Open Responses specification of
-// 2026-04-24 describes it for every server. Its clients are those of OpenAI whose default it is.
+// Package responses speaks the Responses API: OpenAI's, which the Open Responses specification of
+// 2026-04-24 describes for every server. Its clients include OpenAI's own, which use it by default.
 //
 // A request for a response becomes a chat.Request, and the Runner's events become the items of the
-// response and the events of its stream (builder); a response that is not streamed is the same
-// builder's without its events. What a client may come back for, responses and conversations, is
-// kept as raw JSON (package transcript). README.md beside this file describes the protocol as
-// implemented.
+// response and the events of its stream (builder). A response that is not streamed comes from the same
+// builder, without the events. Responses and conversations that a client may refer to later are stored
+// as raw JSON (package transcript). README.md in this directory describes the protocol as implemented.
 package responses
 
 import (
@@ -23,23 +22,22 @@ import (
 	"parley/internal/wire/openai"
 )
 
-// Config is what a Handler needs. Runner and Store are required.
+// Config configures a Handler. Runner and Store are required.
 type Config struct {
 	Runner chat.Runner
 	Store  transcript.Store
 
-	// Namespaces returns the namespaces that a caller may ask, beside Namespace, which is always
-	// one. Nil means that there are no others.
+	// Namespaces returns the namespaces that a caller may use, in addition to Namespace. Optional.
 	Namespaces func(context.Context, access.Principal) ([]string, error)
 
-	// Open opens a vector store of a caller for the tool file_search. The error is library.ErrNotFound if there is
-	// none. Without it the tool searches namespaces only.
+	// Open opens a caller's vector store for the tool file_search. The error is library.ErrNotFound if
+	// there is none. Without it the tool searches only namespaces. Optional.
 	Open func(ctx context.Context, owner, id string, f filesapi.Filter) (filesapi.Searched, error)
 
-	Defaults    chat.Options // what a request gets that says nothing else
-	Namespace   string       // of the model "parley", and where responses are kept; "" means "default"
-	PublicURL   string       // where clients reach the server; "" means as each request says
-	Vision      bool         // the model can see: images are accepted
+	Defaults    chat.Options // the defaults of a request
+	Namespace   string       // of the model "parley", and of stored responses; "" means "default"
+	PublicURL   string       // the URL of the server for clients; "" means the URL of each request
+	Vision      bool         // the model reads images, so images are accepted
 	MaxMessages int          // 0 means 1,000
 	MaxMessage  int64        // bytes of a message over a WebSocket; 0 means wire.DefaultBodyLimit
 
@@ -49,7 +47,7 @@ type Config struct {
 
 const defaultMaxMessages = 1000
 
-// Handler answers the requests of the API. It is safe for concurrent use.
+// Handler handles the requests of the API. It is safe for concurrent use.
 type Handler struct {
 	cfg     Config
 	catalog openai.Catalog
@@ -68,7 +66,7 @@ func New(cfg Config) *Handler {
 	if cfg.NewID == nil {
 		cfg.NewID = ident.New
 	}
-	cfg.Defaults.FollowUps = false // the API has no place for them
+	cfg.Defaults.FollowUps = false // the API has no field for them
 	return &Handler{cfg: cfg, catalog: openai.Catalog{Namespaces: cfg.Namespaces, Own: cfg.Namespace}, sockets: newSockets()}
 }
 
@@ -101,7 +99,7 @@ func (h *Handler) Protocol() wire.Protocol {
 	return wire.Protocol{OpenAPI: openAPI, Routes: wire.Slashed(routes...), Drain: h.sockets.drain, Wait: h.sockets.wait}
 }
 
-// create answers POST /v1/responses.
+// create handles POST /v1/responses.
 func (h *Handler) create(w http.ResponseWriter, r *wire.Request) error {
 	object, err := r.Object()
 	if err != nil {
@@ -118,7 +116,7 @@ func (h *Handler) create(w http.ResponseWriter, r *wire.Request) error {
 	return h.reply(w, r, x)
 }
 
-// asker says who asks for responses, and how they reach the server.
+// asker identifies the caller of a request, and the URL of the server for the caller.
 type asker struct {
 	who  access.Principal
 	base string // URL of the server, for links

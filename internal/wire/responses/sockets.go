@@ -8,11 +8,11 @@ import (
 	"parley/internal/chat"
 )
 
-// maxSockets is how many WebSockets may be open at one time: the server's limit on connections does not count
-// them.
+// maxSockets is the maximum number of open WebSockets, which the server's limit on connections does not
+// include.
 const maxSockets = 512
 
-// finalTime is how long responses that are cut by a stop have to tell their clients.
+// finalTime is the time for interrupted responses to send their last event when the server stops.
 const finalTime = 2 * time.Second
 
 var errSockets = &chat.Error{
@@ -20,20 +20,20 @@ var errSockets = &chat.Error{
 	Msg:  "The server has as many WebSockets open as it may. Please try again in a moment.",
 }
 
-// sockets are the open WebSockets, for which net/http does not wait when it stops.
+// sockets are the open WebSockets. net/http does not wait for them when it stops.
 type sockets struct {
 	mu    sync.Mutex
 	open  map[int]context.CancelCauseFunc
 	last  int
-	stop  chan struct{} // closed when those that are idle must end
-	empty chan struct{} // closed when the last one has ended; nil unless somebody waits
+	stop  chan struct{} // closed when idle sockets must end
+	empty chan struct{} // closed when the last one has ended; nil if nothing waits for that
 }
 
 func newSockets() *sockets {
 	return &sockets{open: map[int]context.CancelCauseFunc{}, stop: make(chan struct{})}
 }
 
-// enter notes a socket until leave is called.
+// enter adds a socket until leave is called.
 func (s *sockets) enter(cancel context.CancelCauseFunc) (leave func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,7 +54,7 @@ func (s *sockets) enter(cancel context.CancelCauseFunc) (leave func(), err error
 	}, nil
 }
 
-// drain ends the sockets: those that are idle at once, the others after their response. It may be called again.
+// drain ends idle sockets at once, and the others after their response. It may be called again.
 func (s *sockets) drain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,7 +65,7 @@ func (s *sockets) drain() {
 	}
 }
 
-// wait waits until all have ended. When ctx ends it cancels them, for that cause.
+// wait waits until all sockets have ended. When ctx ends it cancels them with cause.
 func (s *sockets) wait(ctx context.Context, cause error) {
 	s.mu.Lock()
 	if len(s.open) == 0 {

@@ -16,11 +16,12 @@ import (
 	"parley/internal/wire/openai"
 )
 
-// responseBody is the id under which a stored response has its own JSON, before the items of its input.
+// responseBody is the id of the message that holds a stored response's own JSON, before the items of its
+// input.
 const responseBody = "response"
 
-// The limits of what a request may continue. Older turns are left out, as the engine does with what does not
-// fit its model.
+// The limits of the conversation that a request continues. Older turns are left out, as the engine does
+// with messages that do not fit the model.
 const (
 	maxChain        = 500       // responses
 	maxHistoryBytes = 256 << 10 // of items
@@ -38,7 +39,7 @@ func (h *Handler) scope(kind transcript.Kind, who access.Principal) transcript.S
 	return transcript.Scope{Kind: kind, Namespace: h.cfg.Namespace, Owner: who.Subject}
 }
 
-// unreachable is the error for a store that does not work; nil stays nil.
+// unreachable returns the error for a failing store; nil stays nil.
 func unreachable(err error) error {
 	if err == nil || chat.KindOf(err) != chat.Internal || errors.Is(err, context.Canceled) {
 		return err
@@ -46,7 +47,7 @@ func unreachable(err error) error {
 	return &chat.Error{Kind: chat.Unavailable, Msg: "What is stored cannot be reached. Please try again.", Err: err}
 }
 
-// save keeps the response of an exchange, if it is to be kept. It does so for a client that has left, too.
+// save stores the response of an exchange if requested, even if the client has left.
 func (h *Handler) save(ctx context.Context, x *exchange) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 	defer cancel()
@@ -70,7 +71,7 @@ func (h *Handler) save(ctx context.Context, x *exchange) error {
 	return nil
 }
 
-// expireBatch is how many responses are deleted in one transaction.
+// expireBatch is how many responses one transaction deletes.
 const expireBatch = 500
 
 // Expire deletes the responses that were stored before a time, and returns how many.
@@ -102,7 +103,7 @@ func keptOf(t transcript.Transcript) (k kept, err error) {
 	return k, nil
 }
 
-// history returns what was said up to the end of a response, oldest first. The memory may be nil.
+// history returns the conversation up to the end of a response, oldest first. The memory may be nil.
 func (h *Handler) history(ctx context.Context, who access.Principal, id string, m *memory) ([]chat.Message, error) {
 	if messages, ok := m.recall(id); ok {
 		return messages, nil
@@ -115,7 +116,7 @@ func (h *Handler) history(ctx context.Context, who access.Principal, id string, 
 			if from == id {
 				return nil, errNoPrevious(id)
 			}
-			break // what was deleted since is not told
+			break // deleted responses are skipped
 		}
 		if err != nil {
 			return nil, unreachable(err)
@@ -136,7 +137,8 @@ func (h *Handler) history(ctx context.Context, who access.Principal, id string, 
 	return h.recent(slices.Concat(chain...), "previous_response_id")
 }
 
-// recent returns the messages of the last items that leave room for a question. param is what named them.
+// recent returns the messages of the last items, leaving room for a question. param names the source of
+// the items in errors.
 func (h *Handler) recent(items []wire.Value, param string) ([]chat.Message, error) {
 	from, size := len(items), 0
 	for from > 0 && len(items)-from < h.cfg.MaxMessages/2 {
@@ -154,7 +156,7 @@ func errNoPrevious(id string) error {
 		"Previous response with id "+strconv.Quote(clip(id))+" not found.")
 }
 
-// clip shortens what a client sent to what belongs in a sentence.
+// clip shortens a client's text for use in a sentence.
 func clip(s string) string {
 	const most = 100
 	if runes := []rune(s); len(runes) > most {
@@ -163,13 +165,13 @@ func clip(s string) string {
 	return s
 }
 
-// find returns the stored response that a request names.
+// find returns the stored response in the path of a request.
 func (h *Handler) find(r *wire.Request) (transcript.Transcript, error) {
 	t, err := h.cfg.Store.Transcript(r.Context(), h.scope(transcript.Responses, r.Who), r.PathValue("id"))
 	return t, h.notFound(r, err, "response")
 }
 
-// notFound gives an error of the store the words of the API.
+// notFound converts an error of the store to the API's words.
 func (h *Handler) notFound(r *wire.Request, err error, what string) error {
 	switch {
 	case err == nil:
@@ -180,7 +182,7 @@ func (h *Handler) notFound(r *wire.Request, err error, what string) error {
 	return unreachable(err)
 }
 
-// stored answers GET /v1/responses/{id}.
+// stored handles GET /v1/responses/{id}.
 func (h *Handler) stored(w http.ResponseWriter, r *wire.Request) error {
 	if stream := r.URL.Query().Get("stream"); stream != "" && stream != "false" {
 		return refusef("stream", openai.Unsupported, `"stream" is not supported here: a stored response is whole.`)
@@ -192,7 +194,7 @@ func (h *Handler) stored(w http.ResponseWriter, r *wire.Request) error {
 	return wire.WriteJSON(w, http.StatusOK, slices.Clone(t.Messages[0].Body))
 }
 
-// deleteResponse answers DELETE /v1/responses/{id}.
+// deleteResponse handles DELETE /v1/responses/{id}.
 func (h *Handler) deleteResponse(w http.ResponseWriter, r *wire.Request) error {
 	id := r.PathValue("id")
 	if err := h.cfg.Store.Delete(r.Context(), h.scope(transcript.Responses, r.Who), id); err != nil {
@@ -209,7 +211,7 @@ func deleted(w http.ResponseWriter, id, object string) error {
 	}{id, object, true})
 }
 
-// inputItems answers GET /v1/responses/{id}/input_items.
+// inputItems handles GET /v1/responses/{id}/input_items.
 func (h *Handler) inputItems(w http.ResponseWriter, r *wire.Request) error {
 	t, err := h.find(r)
 	if err != nil {
@@ -224,7 +226,7 @@ const (
 	maxPage     = 100
 )
 
-// list answers with a page of items, the last one first unless the request says order=asc.
+// list responds with a page of items, last one first unless the request has order=asc.
 func list(w http.ResponseWriter, r *wire.Request, items []transcript.Message) error {
 	query := r.URL.Query()
 	items = slices.Clone(items)

@@ -18,10 +18,10 @@ func (e events) next(line []byte) error { return e.SendWithNext(line) }
 
 func (e events) soon(line []byte) error { return e.SendSoon(line) }
 
-// stream answers with the events of a response.
+// stream responds with the events of a response.
 func (h *Handler) stream(w http.ResponseWriter, r *wire.Request, x *exchange) error {
 	stream := wire.SSE(w)
-	defer stream.Close() // if the client is gone, nobody is left to tell
+	defer stream.Close() // fails only if the client is gone
 	err := h.fly(r.Context(), &builder{h: h, x: x, out: events{stream}})
 	if stream.Begun() {
 		_ = stream.Send(append(stream.Line(), "[DONE]"...))
@@ -29,7 +29,7 @@ func (h *Handler) stream(w http.ResponseWriter, r *wire.Request, x *exchange) er
 	return err
 }
 
-// reply answers with the response itself, which is the fold of the same events.
+// reply responds with the response itself, which is the fold of the same events.
 func (h *Handler) reply(w http.ResponseWriter, r *wire.Request, x *exchange) error {
 	x.req.Whole = true
 	if err := h.fly(r.Context(), &builder{h: h, x: x}); err != nil {
@@ -38,19 +38,19 @@ func (h *Handler) reply(w http.ResponseWriter, r *wire.Request, x *exchange) err
 	return wire.Reply(w, http.StatusOK, &x.res)
 }
 
-// errCancelled ends a response that its owner has cancelled.
+// errCancelled is the cause of a response that its owner cancelled.
 var errCancelled = &chat.Error{Kind: chat.Conflict, Msg: "The response was cancelled."}
 
-// flights are the responses that are being made.
+// flights are the responses in progress.
 type flights struct {
 	mu  sync.Mutex
 	all map[flight]*landing
 }
 
-// flight names a response of somebody's.
+// flight identifies a response of an owner.
 type flight struct{ owner, id string }
 
-// landing ends a flight, and says when it has ended.
+// landing cancels a flight, and is done when it has ended.
 type landing struct {
 	cancel context.CancelCauseFunc
 	done   chan struct{}
@@ -66,7 +66,7 @@ func (h *Handler) fly(ctx context.Context, b *builder) error {
 	return b.run(ctx)
 }
 
-// enter notes a flight until leave is called.
+// enter adds a flight until leave is called.
 func (f *flights) enter(key flight, l *landing) (leave func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -83,7 +83,7 @@ func (f *flights) enter(key flight, l *landing) (leave func()) {
 	}
 }
 
-// end cancels a flight and waits until it has ended. It does nothing when there is none.
+// end cancels a flight and waits for its end. It does nothing if there is none.
 func (f *flights) end(ctx context.Context, key flight) error {
 	f.mu.Lock()
 	l := f.all[key]
@@ -100,8 +100,8 @@ func (f *flights) end(ctx context.Context, key flight) error {
 	}
 }
 
-// cancel answers POST /v1/responses/{id}/cancel with what the response is in the end: one that has ended
-// before stays as it is.
+// cancel handles POST /v1/responses/{id}/cancel. It returns the final response; a response that had
+// already ended is unchanged.
 func (h *Handler) cancel(w http.ResponseWriter, r *wire.Request) error {
 	if err := h.flights.end(r.Context(), flight{r.Who.Subject, r.PathValue("id")}); err != nil {
 		return err

@@ -10,8 +10,8 @@ import (
 	"parley/internal/wire/openai"
 )
 
-// The tools that the server has itself. Every answer is retrieved anyhow: who offers one of them wants
-// to see what was found.
+// The server's own tools. Every answer is retrieved anyway; with one of these tools a client asks to see
+// the search.
 const (
 	fileSearch = "file_search"
 	ownSearch  = "parley:search" // OpenAI's clients do not know the type of its item
@@ -19,17 +19,17 @@ const (
 	fileSearchItem = "file_search_call"
 )
 
-// maxTools is OpenAI's limit of tools in a request.
+// maxTools is the maximum number of tools in a request, as in OpenAI's API.
 const maxTools = 128
 
-// choice is which of the client's tools the model may call, or must.
+// choice says which of the client's tools the model may or must call.
 type choice struct {
-	word    string // of llm.Request.ToolChoice; "" for what is free
+	word    string // for llm.Request.ToolChoice; "" for a free choice
 	allowed []string
-	limited bool // only those that are allowed may be called
+	limited bool // only allowed tools may be called
 }
 
-// readTools reads the functions that the client can run, and what it wants of the server's search.
+// readTools reads the client's functions and the options of the server's search.
 func (x *exchange) readTools(v wire.Value) error {
 	elements, ok := v.Elements()
 	if !ok {
@@ -69,7 +69,7 @@ func (x *exchange) readTool(v wire.Value, at element) error {
 	return refusef(at.String()+".type", openai.UnsupportedValue, `"%v.type" must be "function", "file_search" or "parley:search".`, at)
 }
 
-// readSearch reads how the server is to search.
+// readSearch reads the options of the search.
 func (x *exchange) readSearch(tool wire.Object, name string, at element) error {
 	x.search = fileSearchItem
 	if name == ownSearch {
@@ -105,7 +105,8 @@ func (x *exchange) readSearch(tool wire.Object, name string, at element) error {
 	return nil
 }
 
-// readStores reads which vector store or namespace is searched, in the place of the model's. One turn searches one.
+// readStores reads the vector store or namespace to search instead of the model's. A turn searches only
+// one.
 func (x *exchange) readStores(v wire.Value, param string) error {
 	elements, ok := v.Elements()
 	if !ok {
@@ -126,7 +127,7 @@ func (x *exchange) readStores(v wire.Value, param string) error {
 	return nil
 }
 
-// function is a tool of the client's, with what its response shows of it.
+// function is a client's tool, with the members that the response repeats.
 type function struct {
 	tool   llm.Tool
 	strict *bool
@@ -160,7 +161,7 @@ func functionOf(object wire.Object, at element) (f function, err error) {
 	return f, nil
 }
 
-// shown is the tool as its response has it, with every member.
+// shown returns the tool in the form for a response, with every member.
 func (f function) shown() json.RawMessage {
 	shown := struct {
 		Type        string          `json:"type"`
@@ -175,7 +176,7 @@ func (f function) shown() json.RawMessage {
 	return mustJSON(shown)
 }
 
-// readToolChoice reads a word, or an object that names a tool or those that are allowed.
+// readToolChoice reads a word, or an object that names a tool or the allowed tools.
 func (x *exchange) readToolChoice(v wire.Value) error {
 	const param = "tool_choice"
 	x.res.ToolChoice = v.Compact()
@@ -193,7 +194,7 @@ func (x *exchange) readToolChoice(v wire.Value) error {
 		}
 		return nil
 	case ok && (name == fileSearch || name == ownSearch):
-		return nil // every answer is searched for
+		return nil // every answer is retrieved
 	case ok && name == "allowed_tools":
 		return x.choice.readAllowed(object)
 	}
@@ -239,8 +240,8 @@ func (c *choice) readAllowed(object wire.Object) error {
 	return nil
 }
 
-// choose lets the model call what the choice allows. A search that must be made is made: a choice that asks
-// for a tool, where the search is the only one, asks for nothing more.
+// choose applies the tool choice. A required search always happens: if the search is the only tool, a
+// choice that requires a tool has no further effect.
 func (x *exchange) choose() error {
 	o := &x.req.Options
 	if x.choice.limited {

@@ -14,24 +14,24 @@ import (
 	"parley/internal/wire"
 )
 
-// The limits of a connection (Open Responses, "WebSocket Reconnects"). A client that takes nothing for
+// The limits of a connection (Open Responses, "WebSocket Reconnects"). A client that accepts no data for
 // writeTimeout is dropped.
 const (
 	maxConnected = time.Hour
 	writeTimeout = 30 * time.Second
-	queued       = 8 // messages that wait for the response before them
+	queued       = 8 // messages that wait for the previous response
 )
 
-// socket is one WebSocket, on which one response is made after the other.
+// socket is one WebSocket. Its responses are made one after the other.
 type socket struct {
 	h      *Handler
 	conn   *websocket.Conn
 	from   asker
 	memory memory
-	line   []byte // of the event that is sent
+	line   []byte // of the event being sent
 }
 
-// connect answers GET /v1/responses: the same requests and the same events on one connection.
+// connect handles GET /v1/responses: the same requests and events over one connection.
 func (h *Handler) connect(w http.ResponseWriter, r *wire.Request) error {
 	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 		w.Header().Set("Upgrade", "websocket")
@@ -50,7 +50,7 @@ func (h *Handler) connect(w http.ResponseWriter, r *wire.Request) error {
 	defer leave()
 	conn, err := websocket.Accept(w, r.Request, nil)
 	if err != nil {
-		return nil // Accept has answered
+		return nil // Accept has responded
 	}
 	conn.SetReadLimit(h.cfg.MaxMessage)
 	s := &socket{
@@ -61,7 +61,7 @@ func (h *Handler) connect(w http.ResponseWriter, r *wire.Request) error {
 	return nil
 }
 
-// sameOrigin reports whether a request comes from no web page, or from one of this server.
+// sameOrigin reports whether a request comes from a page of this server, or from no web page.
 func sameOrigin(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
@@ -71,12 +71,12 @@ func sameOrigin(r *http.Request) bool {
 	return err == nil && strings.EqualFold(u.Host, r.Host)
 }
 
-// errConnectedLong ends a connection that has lasted as long as one may.
+// errConnectedLong ends a connection at its time limit.
 var errConnectedLong = wire.Refuse(http.StatusBadRequest, "websocket_connection_limit_reached",
 	"The connection has lasted for 60 minutes, which is the limit. Open another one.")
 
-// serve answers the messages of a connection until it ends, or the server stops. It owns the goroutine that
-// reads them, which finds out when the client leaves.
+// serve handles the messages of a connection until it ends, or the server stops. It owns the goroutine
+// that reads them, which notices when the client leaves.
 func (s *socket) serve(ctx context.Context, cancel context.CancelCauseFunc) {
 	defer func() { _ = s.conn.CloseNow() }()
 	messages := make(chan []byte, queued)
@@ -93,7 +93,7 @@ func (s *socket) serve(ctx context.Context, cancel context.CancelCauseFunc) {
 	<-read
 }
 
-// read passes the messages on. Those that are too large end the connection.
+// read passes messages on. A message that is too large ends the connection.
 func (s *socket) read(ctx context.Context, messages chan<- []byte) {
 	for {
 		kind, message, err := s.conn.Read(context.WithoutCancel(ctx))
@@ -131,8 +131,8 @@ func (s *socket) answer(ctx context.Context, messages <-chan []byte, limit <-cha
 	}
 }
 
-// message makes the response that a message asks for. An error is for the client, who has seen nothing of the
-// response.
+// message makes the response for a message. An error is for the client, which has received nothing of
+// the response.
 func (s *socket) message(ctx context.Context, message []byte) error {
 	object, err := wire.ParseObject(message)
 	if err != nil {
@@ -155,7 +155,7 @@ func (s *socket) message(ctx context.Context, message []byte) error {
 		s.memory.forget(id)
 	}
 	if begun {
-		return nil // the response itself says how it has ended
+		return nil // the response itself reports how it ended
 	}
 	return err
 }
@@ -170,12 +170,12 @@ func (s *socket) refuse(ctx context.Context, err error) {
 		Status int     `json:"status"`
 		Error  problem `json:"error"`
 	}{"error", status, p})
-	// A write fails when the client is gone, which read finds out.
+	// A write fails if the client is gone, which read notices.
 	_ = s.write(ctx, line)
 }
 
 func (s *socket) write(ctx context.Context, line []byte) error {
-	// The last event of a response is sent when its context has ended.
+	// The context may have ended before the last event of a response.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
 	if err := s.conn.Write(ctx, websocket.MessageText, line); err != nil {

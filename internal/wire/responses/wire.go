@@ -2,8 +2,8 @@ package responses
 
 import "encoding/json"
 
-// response is the object that the API is named for. Members that this server does not act on have the
-// API's defaults.
+// response is the response object of the API. Members that this server does not use have the API's
+// defaults.
 type response struct {
 	ID                 string            `json:"id"`
 	Object             string            `json:"object"`
@@ -72,7 +72,7 @@ type usage struct {
 	Output        int           `json:"output_tokens"`
 	OutputDetails outputDetails `json:"output_tokens_details"`
 	Total         int           `json:"total_tokens"`
-	Estimated     bool          `json:"estimated,omitempty"` // the upstream counted nothing
+	Estimated     bool          `json:"estimated,omitempty"` // the upstream reported no usage
 }
 
 type inputDetails struct {
@@ -111,7 +111,7 @@ type urlCitation struct {
 	URL   string `json:"url"`
 }
 
-// fileCitation is a citation of a file of a vector store. The members behind the index are Parley's own.
+// fileCitation is a citation of a file in a vector store. The members after the index are Parley's own.
 type fileCitation struct {
 	Type     string `json:"type"`
 	FileID   string `json:"file_id"`
@@ -139,8 +139,8 @@ type extra struct {
 	} `json:"parley"`
 }
 
-// reasoningItem has the text of a model's reasoning as its content, or as its summary where the client
-// has asked for one.
+// reasoningItem has the text of a model's reasoning as its content, or as its summary if the client
+// asked for one.
 type reasoningItem struct {
 	ID      string          `json:"id"`
 	Type    string          `json:"type"`
@@ -154,13 +154,13 @@ type reasoningPart struct {
 	Text string `json:"text"`
 }
 
-// searchItem shows what was searched for, and what was found where the client wants that too.
+// searchItem shows the queries of a search, and its results if the client asked for them.
 type searchItem struct {
 	ID      string   `json:"id"`
 	Type    string   `json:"type"`
 	Status  string   `json:"status"`
 	Queries []string `json:"queries"`
-	Results []result `json:"results"` // null when they are not asked for
+	Results []result `json:"results"` // null unless requested
 }
 
 type result struct {
@@ -175,7 +175,7 @@ type result struct {
 
 // The events of a stream.
 
-// head is what every event begins with.
+// head is the beginning of every event.
 type head struct {
 	Type string `json:"type"`
 	Seq  int    `json:"sequence_number"`
@@ -194,7 +194,7 @@ type itemEvent struct {
 	Item   any `json:"item"`
 }
 
-// place says in which part of which item something happens.
+// place identifies a part of an item.
 type place struct {
 	Item    string `json:"item_id"`
 	Output  int    `json:"output_index"`
@@ -221,7 +221,7 @@ type textDoneEvent struct {
 	Logprobs []any  `json:"logprobs"`
 }
 
-// reasoningPlace is place for reasoning, whose parts are counted by another member in a summary.
+// reasoningPlace is like place, for reasoning, whose summaries use another member for the part.
 type reasoningPlace struct {
 	Item    string `json:"item_id"`
 	Output  int    `json:"output_index"`
