@@ -150,6 +150,10 @@ func (d *apiDocument) operations(t testing.TB, all bool) []operation {
 // messagesOfMCP are listed here because openapi.json does not describe MCP.
 var messagesOfMCP = []string{
 	`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search","arguments":{"query":"deductible","limit":2,"namespace":"default"}}}`,
+	`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask","arguments":{"question":"What is the deductible?"},"_meta":{"progressToken":"p"}}}`,
+	`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"fetch","arguments":{"id":"parley://default/plan.txt#page=1"}}}`,
+	`{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"summarize_document","arguments":{"document":"plan.txt"}}}`,
+	`{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"summarize_document"},"argument":{"name":"document","value":"p"}}}`,
 	`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask","arguments":{"question":"What is the deductible?"}}}`,
 	`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"a","version":"1"}}}`,
 	`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"parley://default/plan.txt"}}`,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,6 +42,18 @@ func TestMCP_ServesTheOfficialClient(t *testing.T) {
 				if text := res.Content[0].(*mcpsdk.TextContent).Text; !strings.Contains(text, "30 days") || !strings.Contains(text, "[leave.md]") {
 					t.Errorf("%s: %q", tool, text)
 				}
+			}
+			found, err := s.CallTool(t.Context(), &mcpsdk.CallToolParams{Name: "search", Arguments: map[string]any{"query": "annual leave"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var told struct{ Results []struct{ ID string } }
+			if err := json.Unmarshal([]byte(found.Content[0].(*mcpsdk.TextContent).Text), &told); err != nil || len(told.Results) == 0 {
+				t.Fatalf("%v: %+v", err, found.Content)
+			}
+			page, err := s.CallTool(t.Context(), &mcpsdk.CallToolParams{Name: "fetch", Arguments: map[string]any{"id": told.Results[0].ID}})
+			if err != nil || page.IsError || !strings.Contains(page.Content[0].(*mcpsdk.TextContent).Text, `"text":"Leave`) {
+				t.Errorf("%v %+v", err, page)
 			}
 			res, err := s.ReadResource(t.Context(), &mcpsdk.ReadResourceParams{URI: "parley://default/leave.md"})
 			if err != nil || !strings.Contains(res.Contents[0].Text, "30 days") {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -169,6 +170,10 @@ func (t *translator) end() {
 func plainWords(response []byte) []byte {
 	if !bytes.Contains(response, []byte("unmarshaling")) {
 		return response
+	}
+	if head, data, ok := bytes.Cut(response, []byte("data: ")); ok && len(response) > 0 && response[0] != '{' && response[0] != '[' {
+		// The SDK writes an event at once.
+		return slices.Concat(head, []byte("data: "), plainWords(bytes.TrimSpace(data)), []byte("\n\n"))
 	}
 	var batch []json.RawMessage
 	if json.Unmarshal(response, &batch) == nil {

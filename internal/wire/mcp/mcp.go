@@ -1,6 +1,6 @@
 // Package mcp makes Parley a server of the Model Context Protocol, over streamable HTTP at /mcp
-// and over standard input and output in `parley mcp`: the tools `search` and `ask`, and the
-// documents as resources. Each request runs with the rights of its caller, as in every other
+// and over standard input and output in `parley mcp`: the tools `search`, `fetch` and
+// `ask`, prompts, and the documents as resources. Each request runs with the rights of its caller, as in every other
 // protocol. README.md beside this file describes what is served.
 package mcp
 
@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -56,8 +57,9 @@ type Config struct {
 
 // Handler answers the requests of MCP clients. It is safe for concurrent use.
 type Handler struct {
-	cfg  Config
-	http http.Handler
+	cfg    Config
+	http   http.Handler // answers with JSON
+	stream http.Handler // answers with events, for those who ask for progress
 }
 
 // New returns a Handler with the defaults of cfg filled in.
@@ -71,6 +73,9 @@ func New(cfg Config) *Handler {
 	// by the server that this handler is mounted in.
 	h.http = sdk.NewStreamableHTTPHandler(h.serverOf, &sdk.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, DisableLocalhostProtection: true,
+	})
+	h.stream = sdk.NewStreamableHTTPHandler(h.serverOf, &sdk.StreamableHTTPOptions{
+		Stateless: true, DisableLocalhostProtection: true,
 	})
 	return h
 }
@@ -102,9 +107,26 @@ func (h *Handler) serve(w http.ResponseWriter, r *wire.Request) error {
 	again.Header = r.Header.Clone()
 	again.Header.Set("Content-Type", "application/json") // all that the route lets through is
 	t := &translator{ResponseWriter: w, id: id}
-	h.http.ServeHTTP(t, again)
+	if asksForProgress(r.Body) {
+		h.stream.ServeHTTP(t, again)
+	} else {
+		h.http.ServeHTTP(t, again)
+	}
 	t.end()
 	return nil
+}
+
+// asksForProgress reports whether a message wants to be told how it gets on. A batch, which only old versions
+// know, is not.
+func asksForProgress(body []byte) bool {
+	var m struct {
+		Params struct {
+			Meta struct {
+				Token json.RawMessage `json:"progressToken"`
+			} `json:"_meta"`
+		} `json:"params"`
+	}
+	return bytes.Contains(body, []byte(`"progressToken"`)) && json.Unmarshal(body, &m) == nil && m.Params.Meta.Token != nil
 }
 
 // callerKey is the key of a caller in the context of a request: the SDK makes the server itself.
@@ -133,18 +155,26 @@ func (h *Handler) Serve(ctx context.Context, who access.Principal, t sdk.Transpo
 
 // server returns the server for one caller.
 func (h *Handler) server(who caller) *sdk.Server {
+	c := &client{Handler: h, caller: who}
 	s := sdk.NewServer(&sdk.Implementation{Name: "parley", Title: "Parley", Version: h.cfg.Version}, &sdk.ServerOptions{
 		Instructions: "Answers questions from a collection of documents, with citations. " +
-			"Use ask for an answer, search for the passages themselves.",
-		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}},
+			"Use ask for an answer, search for the passages themselves, and fetch for the pages on which they stand.",
+		Capabilities: &sdk.ServerCapabilities{
+			Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}, Prompts: &sdk.PromptCapabilities{}, Completions: &sdk.CompletionCapabilities{},
+		},
+		CompletionHandler: c.complete,
 	})
-	c := &client{Handler: h, caller: who}
 	reads := &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: new(bool)}
 	sdk.AddTool(s, &sdk.Tool{
 		Name: "search", Title: "Search the documents", Annotations: reads,
 		Description: "Finds the passages of the documents that match a question or keywords best, " +
-			"each with its citation and a score between 0 and 1.",
+			"each with its citation and a score between 0 and 1, and the ids with which fetch reads their pages.",
 	}, c.search)
+	sdk.AddTool(s, &sdk.Tool{
+		Name: "fetch", Title: "Read a page", Annotations: reads,
+		Description: "Returns the text of a page, or of a document without pages, by the id that search has returned. " +
+			"An id without its #page=… is the whole document.",
+	}, c.fetch)
 	sdk.AddTool(s, &sdk.Tool{
 		Name: "ask", Title: "Ask the documents", Annotations: reads,
 		Description: "Answers a question from the documents. " +
@@ -154,6 +184,7 @@ func (h *Handler) server(who caller) *sdk.Server {
 		Name: "document", Title: "A document", URITemplate: scheme + "{namespace}/{+name}", MIMEType: "text/plain",
 		Description: "The text of a document, page by page.",
 	}, c.read)
+	c.addPrompts(s)
 	s.AddReceivingMiddleware(c.leaving, c.listing)
 	return s
 }

@@ -138,7 +138,7 @@ func TestTools_AreListed(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	if got := strings.Join(names, " "); got != "ask search" {
+	if got := strings.Join(names, " "); got != "ask fetch search" {
 		t.Errorf("tools: %s", got)
 	}
 }
@@ -148,11 +148,12 @@ func TestSearch_FindsWithTheRightsOfTheCaller(t *testing.T) {
 	s := connect(t, newHandler(&chattest.Engine{}, c), "ann")
 	var got searchResult
 	text, failed := use(t, s, "search", map[string]any{"query": " leave ", "namespace": "hr", "limit": 7}, &got)
-	if failed || text != "[a/guide (1).pdf#page=3] Leave is 30 days." {
+	const id, url = "parley://hr/a/guide%20%281%29.pdf#page=3", "https://parley.example/content/a/guide%20%281%29.pdf?namespace=hr#page=3"
+	if failed || text != `{"results":[{"id":"`+id+`","title":"`+got.Results[0].Title+`","url":"`+url+`","text":"[a/guide (1).pdf#page=3] Leave is 30 days."}]}` {
 		t.Errorf("%v %q", failed, text)
 	}
-	want := searchResult{Passages: []passage{{Citation: "a/guide (1).pdf#page=3", Title: got.Passages[0].Title, Text: "Leave is 30 days.",
-		URL: "https://parley.example/content/a/guide%20%281%29.pdf#page=3", Score: got.Passages[0].Score}}}
+	want := searchResult{Results: []found{{ID: id, Title: got.Results[0].Title, URL: url}}, Passages: []passage{{Citation: "a/guide (1).pdf#page=3", Title: got.Passages[0].Title, Text: "Leave is 30 days.",
+		URL: url, Score: got.Passages[0].Score}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -5,7 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
+	"iter"
+	"slices"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -24,8 +25,19 @@ type searchArgs struct {
 	Namespace string `json:"namespace,omitempty" jsonschema:"the collection to search; the server's own when absent"`
 }
 
+// searchResult has the results in the shape in which the connectors of ChatGPT look for them, and the passages
+// in which they were found.
 type searchResult struct {
+	Results  []found   `json:"results" jsonschema:"the pages that were found, best first; fetch takes their ids"`
 	Passages []passage `json:"passages" jsonschema:"best first"`
+}
+
+// found is a page in which something was found.
+type found struct {
+	ID    string `json:"id" jsonschema:"what fetch takes"`
+	Title string `json:"title"`
+	URL   string `json:"url" jsonschema:"where people can read the page"`
+	Text  string `json:"text,omitempty"`
 }
 
 type passage struct {
@@ -59,26 +71,37 @@ func (c *client) search(ctx context.Context, _ *sdk.CallToolRequest, args search
 	if err != nil {
 		return nil, out, c.explain(ctx, "search", err)
 	}
-	found, err := c.cfg.Search.Search(ctx, retrieval.Query{
+	result, err := c.cfg.Search.Search(ctx, retrieval.Query{
 		Filter: retrieval.Filter{Principal: c.Principal, Namespace: ns},
 		Text:   query, Mode: retrieval.Hybrid, Limit: limit,
 	})
 	if err != nil {
 		return nil, out, c.explain(ctx, "search", err)
 	}
-	out.Passages = make([]passage, len(found.Passages))
-	var text strings.Builder
-	for i, p := range found.Passages {
-		label := cite.LabelOf(&p)
-		out.Passages[i] = passage{
-			Citation: label, Title: p.Document.Title, URL: c.link(p.Document, label), Text: p.Chunk.Text, Score: p.Score,
+	out.Passages, out.Results = make([]passage, len(result.Passages)), []found{}
+	var told struct {
+		Results []found `json:"results"`
+	}
+	told.Results = []found{}
+	for i, p := range result.Passages {
+		label, d := cite.LabelOf(&p), p.Document
+		d.Namespace = ns
+		out.Passages[i] = passage{Citation: label, Title: d.Title, URL: c.link(d, label), Text: p.Chunk.Text, Score: p.Score}
+		page := found{ID: idOf(d, label), Title: titleOf(d, label), URL: cmp.Or(c.link(d, label), idOf(d, label))}
+		if !slices.Contains(out.Results, page) {
+			out.Results = append(out.Results, page)
 		}
-		fmt.Fprintf(&text, "[%s] %s\n\n", label, p.Chunk.Text)
+		page.Text = "[" + label + "] " + p.Chunk.Text
+		told.Results = append(told.Results, page)
 	}
-	if len(out.Passages) == 0 {
-		text.WriteString("Nothing was found.")
-	}
-	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: strings.TrimSpace(text.String())}}}, out, nil
+	res, err := asText(told)
+	return res, out, err
+}
+
+// asText returns a result whose one text is JSON, as connectors want it. Each text begins with its citation.
+func asText(v any) (*sdk.CallToolResult, error) {
+	text, err := wire.AppendJSON(nil, v)
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(text)}}}, err
 }
 
 type askArgs struct {
@@ -100,16 +123,16 @@ type citation struct {
 	Snippet  string `json:"snippet"`
 }
 
-func (c *client) ask(ctx context.Context, _ *sdk.CallToolRequest, args askArgs) (*sdk.CallToolResult, askResult, error) {
+func (c *client) ask(ctx context.Context, req *sdk.CallToolRequest, args askArgs) (*sdk.CallToolResult, askResult, error) {
 	var out askResult
 	ns, err := c.namespace(ctx, args.Namespace)
 	if err != nil {
 		return nil, out, c.explain(ctx, "ask", err)
 	}
-	turn, err := chat.Collect(c.cfg.Runner.Run(ctx, &chat.Request{
+	turn, err := chat.Collect(tellingStages(ctx, req, c.cfg.Runner.Run(ctx, &chat.Request{
 		TurnID: ident.New(), Principal: c.Principal, Namespace: ns,
 		Messages: []chat.Message{chat.TextMessage(llm.User, args.Question)}, Options: c.cfg.Defaults, Whole: true,
-	}))
+	})))
 	if err != nil {
 		return nil, out, c.explain(ctx, "ask", err)
 	}
@@ -127,6 +150,27 @@ func (c *client) ask(ctx context.Context, _ *sdk.CallToolRequest, args askArgs) 
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: m.Text}}}, out, nil
 }
 
+// tellingStages passes on the events of a turn, and tells a client that asks for progress which stage begins.
+// Progress is a help: that it cannot be told is not an error.
+func tellingStages(ctx context.Context, req *sdk.CallToolRequest, events iter.Seq2[chat.Event, error]) iter.Seq2[chat.Event, error] {
+	token := req.Params.GetProgressToken()
+	if token == nil {
+		return events
+	}
+	return func(yield func(chat.Event, error) bool) {
+		stages := 0
+		for e, err := range events {
+			if stage, ok := e.(chat.StageStarted); ok {
+				stages++
+				_ = req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: float64(stages), Message: string(stage.Stage)})
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
 // link is where people can read a document: its own URL, or the server's copy.
 func (c *client) link(d retrieval.Document, label string) string {
 	if d.URL != "" || c.base == "" {
@@ -137,68 +181,4 @@ func (c *client) link(d retrieval.Document, label string) string {
 		other = d.Namespace
 	}
 	return wire.ContentURLIn(c.base, label, other)
-}
-
-// read answers resources/read with the text of a document. One that the caller may not see is as if it
-// did not exist.
-func (c *client) read(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-	uri := req.Params.URI
-	ns, name, ok := parseURI(uri)
-	if !ok {
-		return nil, sdk.ResourceNotFoundError(uri)
-	}
-	ns, err := c.namespace(ctx, ns)
-	if chat.KindOf(err) == chat.NotFound {
-		return nil, sdk.ResourceNotFoundError(uri)
-	}
-	if err != nil {
-		return nil, c.explain(ctx, "read document", err)
-	}
-	d, err := c.cfg.Documents.Document(ctx, retrieval.Filter{Principal: c.Principal, Namespace: ns}, name)
-	if errors.Is(err, retrieval.ErrNotFound) {
-		return nil, sdk.ResourceNotFoundError(uri)
-	}
-	if err != nil {
-		return nil, c.explain(ctx, "read document", err)
-	}
-	pages, err := c.cfg.Documents.Pages(ctx, d.Revision)
-	if err != nil {
-		return nil, c.explain(ctx, "read document", err)
-	}
-	res := &sdk.ReadResourceResult{}
-	for _, p := range pages {
-		at := uri
-		if p.Number > 0 {
-			at = fmt.Sprintf("%s#page=%d", uri, p.Number)
-		}
-		res.Contents = append(res.Contents, &sdk.ResourceContents{URI: at, MIMEType: "text/plain", Text: p.Text})
-	}
-	if len(res.Contents) == 0 {
-		res.Contents = append(res.Contents, &sdk.ResourceContents{URI: uri, MIMEType: "text/plain"})
-	}
-	return res, nil
-}
-
-// resourceURI is parley://NAMESPACE/PATH, each segment escaped.
-func resourceURI(d retrieval.Document) string {
-	segments := strings.Split(d.Name, "/")
-	for i, s := range segments {
-		segments[i] = url.PathEscape(s)
-	}
-	return scheme + url.PathEscape(d.Namespace) + "/" + strings.Join(segments, "/")
-}
-
-func parseURI(uri string) (namespace, name string, ok bool) {
-	rest, ok := strings.CutPrefix(uri, scheme)
-	if !ok {
-		return "", "", false
-	}
-	rest, _, _ = strings.Cut(rest, "#")
-	namespace, name, ok = strings.Cut(rest, "/")
-	if !ok {
-		return "", "", false
-	}
-	namespace, err1 := url.PathUnescape(namespace)
-	name, err2 := url.PathUnescape(name)
-	return namespace, name, err1 == nil && err2 == nil && namespace != "" && name != ""
 }
