@@ -54,6 +54,12 @@ func (d *database) updateOne(ctx context.Context, doing, statement string, args 
 
 // enqueue waits until c is committed, by this goroutine or by one that commits several.
 func (d *database) enqueue(c *commit) error {
+	if !d.dialect.oneWriter { // the server has the commits of several connections share a sync
+		return d.retry(c.ctx, func() error {
+			d.commitAll([]*commit{c})
+			return c.err
+		})
+	}
 	c.told = make(chan struct{}, 1)
 	if !d.commits.enter(c) {
 		select {

@@ -102,10 +102,11 @@ func (s *State) Expire(ctx context.Context, kind string, before time.Time, limit
 }
 
 func deleteConversation(ctx context.Context, tx *sql.Tx, owner, id string) error {
-	if _, err := clearTotals(ctx, tx, storedAccount(owner, id)); err != nil {
+	// In the order in which Save locks them. Its turns are deleted with a conversation.
+	if _, err := tx.ExecContext(ctx, "DELETE FROM conversations WHERE id = ?", id); err != nil {
 		return err
 	}
-	_, err := tx.ExecContext(ctx, "DELETE FROM conversations WHERE id = ?", id) // its turns are deleted with it
+	_, err := clearTotals(ctx, tx, storedAccount(owner, id))
 	return err
 }
 

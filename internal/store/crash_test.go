@@ -17,6 +17,7 @@ import (
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 	"parley/internal/store"
+	"parley/internal/store/pgtest"
 	"parley/internal/turn"
 )
 
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	os.Exit(pgtest.Main(m))
 }
 
 // The contents of one batch of the child. All of it must be stored, or none.

@@ -141,7 +141,7 @@ func (s *Jobs) Unfinished(ctx context.Context) (all []job.Job, err error) {
 
 // CountUnfinished returns how many jobs are unfinished, in total and of one caller.
 func (s *Jobs) CountUnfinished(ctx context.Context, owner, origin string) (all, own int, err error) {
-	err = s.db.read.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(SUM(owner = ? AND origin = ?), 0) FROM jobs WHERE finished = 0`,
+	err = s.db.read.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN owner = ? AND origin = ? THEN 1 ELSE 0 END), 0) FROM jobs WHERE finished = 0`,
 		owner, origin).Scan(&all, &own)
 	return all, own, s.db.fail("count unfinished jobs", err)
 }

@@ -40,7 +40,7 @@ func insertEntry(ctx context.Context, into *sql.Stmt, e ledger.Entry) error {
 const (
 	settleCall = `INSERT INTO ledger (` + callColumns + `, status, input_tokens, output_tokens, cached_tokens,
 		reasoning_tokens, estimated, cost_micros, settled_at)
-		SELECT ` + callColumns + `, ?, ?, ?, ?, ?, ?, ?, ? FROM intents WHERE id = ?`
+		SELECT ` + callColumns + `, ?, ?, ?, ?, ?, ?, ?, ? FROM intents WHERE id = ? /* lock */`
 	forgetIntent = "DELETE FROM intents WHERE id = ?"
 	settleAgain  = `UPDATE ledger SET status = ?, input_tokens = ?, output_tokens = ?, cached_tokens = ?,
 		reasoning_tokens = ?, estimated = ?, cost_micros = ?, settled_at = ? WHERE id = ? AND turn_id = ?`

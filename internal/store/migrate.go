@@ -126,13 +126,11 @@ func schemaVersion(ctx context.Context, tx *sql.Tx) (int, error) {
 }
 
 func applyMigrations(ctx context.Context, tx *sql.Tx, pending []migration) error {
+	const table = `CREATE TABLE IF NOT EXISTS migrations (version INTEGER PRIMARY KEY, applied_at BIGINT NOT NULL)`
+	if _, err := tx.ExecContext(ctx, table); err != nil {
+		return err
+	}
 	for _, m := range pending {
-		if m.version == 1 {
-			const table = `CREATE TABLE migrations (version INTEGER PRIMARY KEY, applied_at BIGINT NOT NULL)`
-			if _, err := tx.ExecContext(ctx, table); err != nil {
-				return err
-			}
-		}
 		if _, err := tx.ExecContext(ctx, m.script); err != nil {
 			return fmt.Errorf("apply %s: %w", m.name, err)
 		}

@@ -51,11 +51,21 @@ var pragmas = []string{
 // searches faster.
 var readPragmas = []string{"cache_size(-512)", "query_only(1)"}
 
-// database is one SQLite file with one connection for writing and a pool for reading.
+// dialect is what one kind of database needs that another does not.
+type dialect struct {
+	reading   sql.TxOptions    // of transactions that read
+	oneWriter bool             // there is one connection for writing: transactions share it
+	lock      string           // the first statement of update; optional
+	again     func(error) bool // whether a transaction that failed so may be tried again; optional
+}
+
+// database is one SQLite file with one connection for writing and a pool for reading, or one schema
+// of a PostgreSQL database.
 type database struct {
-	path  string
-	write *sql.DB
-	read  *sql.DB
+	path    string
+	dialect dialect
+	write   *sql.DB
+	read    *sql.DB
 
 	statements statements // of the read pool
 	writing    statements // of the write connection
@@ -66,7 +76,7 @@ type database struct {
 
 // openDatabase opens or creates the file at path and applies the named migrations.
 func openDatabase(ctx context.Context, path, migrations string, log *slog.Logger) (*database, error) {
-	d := &database{path: path}
+	d := &database{path: path, dialect: sqliteDialect}
 	if err := allocatePageCache(); err != nil && !errors.Is(err, errCacheLate) {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
@@ -135,33 +145,54 @@ func dsn(path string, pragmas []string) string {
 	return u.String() + "?vfs=" + pagesum.VFS + "&_pragma=" + strings.Join(pragmas, "&_pragma=")
 }
 
+// sqliteDialect is that of SQLite.
+var sqliteDialect = dialect{reading: sql.TxOptions{ReadOnly: true}, oneWriter: true}
+
 func (d *database) close() error {
 	return errors.Join(d.read.Close(), d.write.Close())
 }
 
 // shrink frees the cache of the write connection.
 func (d *database) shrink(ctx context.Context) error {
+	if !d.dialect.oneWriter {
+		return nil
+	}
 	_, err := d.write.ExecContext(ctx, "PRAGMA shrink_memory")
 	return d.fail("free the cache", err)
 }
 
 // update runs f in a write transaction, and commits unless f fails. "doing" says in errors what was
-// attempted. It is for long transactions; short ones use commit, which shares them.
+// attempted. It is for long transactions; short ones use commit, which shares them. If the dialect
+// has again, f may run several times.
 func (d *database) update(ctx context.Context, doing string, f func(*sql.Tx) error) error {
+	return d.fail(doing, d.retry(ctx, func() error {
+		return d.transaction(ctx, func(tx *sql.Tx) error {
+			if d.dialect.lock != "" {
+				if _, err := tx.ExecContext(ctx, d.dialect.lock); err != nil {
+					return err
+				}
+			}
+			return f(tx)
+		})
+	}))
+}
+
+// transaction runs f in a write transaction, and commits unless f fails.
+func (d *database) transaction(ctx context.Context, f func(*sql.Tx) error) error {
 	tx, err := d.write.BeginTx(ctx, nil)
 	if err != nil {
-		return d.fail(doing, err)
+		return err
 	}
 	defer tx.Rollback() // does nothing after a commit
 	if err := f(tx); err != nil {
-		return d.fail(doing, err)
+		return err
 	}
-	return d.fail(doing, tx.Commit())
+	return tx.Commit()
 }
 
 // view runs f in a read transaction, so that all its queries see one state.
 func (d *database) view(ctx context.Context, doing string, f func(*sql.Tx) error) error {
-	tx, err := d.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	tx, err := d.read.BeginTx(ctx, &d.dialect.reading)
 	if err != nil {
 		return d.fail(doing, err)
 	}
@@ -239,7 +270,7 @@ func isDamage(err error) bool {
 	if _, ok := errors.AsType[*DamagedError](err); ok {
 		return false // already converted
 	}
-	if errors.Is(err, errLayout) || errors.Is(err, retrieval.ErrDamaged) {
+	if errors.Is(err, errLayout) || errors.Is(err, retrieval.ErrDamaged) || hasCode(err, codeDamaged, codeIndexDamaged) {
 		return true
 	}
 	e, ok := errors.AsType[*sqlite.Error](err)
@@ -279,14 +310,14 @@ func isBusy(err error) bool {
 // isFull reports whether err says that a database cannot grow.
 func isFull(err error) bool {
 	e, ok := errors.AsType[*sqlite.Error](err)
-	return ok && e.Code()&0xff == sqlite3.SQLITE_FULL
+	return ok && e.Code()&0xff == sqlite3.SQLITE_FULL || hasCode(err, codeDiskFull)
 }
 
 // isUnique reports whether err says that a row violates a unique index or primary key.
 func isUnique(err error) bool {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	return ok && (e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE ||
-		e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY)
+		e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY) || hasCode(err, codeUnique)
 }
 
 // hasTables reports whether the database has any table, and whether it has one with that name.

@@ -68,8 +68,12 @@ func Open(ctx context.Context, dir string, log *slog.Logger) (*DB, error) {
 	if err != nil {
 		return nil, errors.Join(err, corpus.close(), state.close())
 	}
+	return newDB(corpus, state, blobs), nil
+}
+
+func newDB(corpus, state *database, blobs *Blobs) *DB {
 	return &DB{corpus: &Corpus{db: corpus, large: largeFile}, state: &State{state}, blobs: blobs, transcripts: &Transcripts{state},
-		jobs: &Jobs{state}, keys: &APIKeys{state}, sessions: &Sessions{state}, shelf: &Shelf{state}}, nil
+		jobs: &Jobs{state}, keys: &APIKeys{state}, sessions: &Sessions{state}, shelf: &Shelf{state}}
 }
 
 // RestoreReady is the folder in a data folder that exists while a restored backup takes the place of

@@ -100,12 +100,12 @@ func (c *Corpus) SwitchGeneration(ctx context.Context, id int64) error {
 		if err != nil || g.State == retrieval.Current {
 			return err
 		}
-		var missing int
+		var missing bool
 		err = tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM documents d WHERE "+lacking+")", id).Scan(&missing)
 		if err != nil {
 			return err
 		}
-		if missing != 0 {
+		if missing {
 			return retrieval.ErrIncomplete
 		}
 		_, err = tx.ExecContext(ctx, "UPDATE generations SET state = ? WHERE state = ?", retrieval.Retired, retrieval.Current)
@@ -142,8 +142,8 @@ func liveGeneration(ctx context.Context, tx *sql.Tx, id int64) (retrieval.Genera
 func (c *Corpus) Unembedded(ctx context.Context, generation int64, after retrieval.ChunkKey, limit int) (
 	all []retrieval.Unembedded, err error) {
 	rows, err := c.db.read.QueryContext(ctx, `SELECT c.tokens, c.layout, c.body, c.revision, c.ordinal, d.title
-		FROM documents d CROSS JOIN chunks c ON c.id >= d.revision << 24 AND c.id < (d.revision + 1) << 24
-		WHERE d.revision >= ? AND `+lacking+` AND c.id > ? AND NOT EXISTS (SELECT 1 FROM chunk_vectors l
+		FROM documents d CROSS JOIN chunks c
+		WHERE c.id >= d.revision << 24 AND c.id < (d.revision + 1) << 24 AND d.revision >= ? AND `+lacking+` AND c.id > ? AND NOT EXISTS (SELECT 1 FROM chunk_vectors l
 			WHERE l.revision = c.revision AND l.ordinal = c.ordinal AND l.generation = ?)
 		ORDER BY d.revision, c.id LIMIT ?`, after.Revision, generation, chunkID(after), generation, limit)
 	err = scanAll(rows, err, func(r *sql.Rows) error {

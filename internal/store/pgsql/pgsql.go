@@ -1,0 +1,120 @@
+// Package pgsql runs the store's SQL, which is written for SQLite, on PostgreSQL. It is a driver for
+// database/sql around that of pgx. It changes three things:
+//
+//   - The placeholders ? and ?1 become $1.
+//   - The comment /* lock */ becomes FOR UPDATE. SQLite has one writer at a time and needs no locks.
+//   - Text may hold any bytes, as in SQLite; see Encode.
+//
+// Everything else both databases understand alike.
+package pgsql
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// NewConnector returns a connector for sql.OpenDB.
+func NewConnector(config pgx.ConnConfig) driver.Connector {
+	return connector{stdlib.GetConnector(config)}
+}
+
+type connector struct{ driver.Connector }
+
+func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
+	inner, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	pg, ok := inner.(*stdlib.Conn)
+	if !ok {
+		return nil, fmt.Errorf("connect: unexpected type %T", inner)
+	}
+	return &conn{Conn: pg, translated: map[string]string{}}, nil
+}
+
+// conn is a connection. database/sql does not use it concurrently.
+type conn struct {
+	*stdlib.Conn
+	translated map[string]string // SQLite's SQL to PostgreSQL's
+}
+
+// maxTranslated is how many statements a connection remembers. Few have text that varies.
+const maxTranslated = 512
+
+func (c *conn) translate(query string) string {
+	if t, ok := c.translated[query]; ok {
+		return t
+	}
+	if len(c.translated) >= maxTranslated {
+		clear(c.translated)
+	}
+	t := Translate(query)
+	c.translated[query] = t
+	return t
+}
+
+func (c *conn) Prepare(query string) (driver.Stmt, error) {
+	return c.PrepareContext(context.Background(), query)
+}
+
+func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	inner, err := c.Conn.PrepareContext(ctx, c.translate(query))
+	if err != nil {
+		return nil, err
+	}
+	pg, ok := inner.(*stdlib.Stmt)
+	if !ok {
+		return nil, fmt.Errorf("prepare: unexpected type %T", inner)
+	}
+	return stmt{pg}, nil
+}
+
+func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	return c.Conn.ExecContext(ctx, c.translate(query), args)
+}
+
+func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	return decoded(c.Conn.QueryContext(ctx, c.translate(query), args))
+}
+
+// CheckNamedValue converts an argument as database/sql does for other drivers, and encodes text.
+func (c *conn) CheckNamedValue(v *driver.NamedValue) (err error) {
+	if v.Value, err = driver.DefaultParameterConverter.ConvertValue(v.Value); err != nil {
+		return err
+	}
+	if s, ok := v.Value.(string); ok {
+		v.Value = Encode(s)
+	}
+	return nil
+}
+
+type stmt struct{ *stdlib.Stmt }
+
+func (s stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	return decoded(s.Stmt.QueryContext(ctx, args))
+}
+
+func decoded(inner driver.Rows, err error) (driver.Rows, error) {
+	if err != nil {
+		return nil, err
+	}
+	return rows{inner}, nil
+}
+
+type rows struct{ driver.Rows }
+
+func (r rows) Next(dest []driver.Value) error {
+	if err := r.Rows.Next(dest); err != nil {
+		return err
+	}
+	for i, v := range dest {
+		if s, ok := v.(string); ok {
+			dest[i] = Decode(s)
+		}
+	}
+	return nil
+}

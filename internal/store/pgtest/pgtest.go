@@ -1,0 +1,187 @@
+// Package pgtest gives tests a PostgreSQL server. A test process starts its own server when a test
+// first asks for one, in a temporary folder and with a Unix socket only.
+//
+//	func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+//
+//	db, err := store.Open(ctx, pgtest.New(t), nil)
+package pgtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"parley/test/needs"
+)
+
+// server is the server of this process.
+var server struct {
+	once  sync.Once
+	dir   string
+	admin string // URL of the database postgres
+	stop  func()
+	err   error
+}
+
+// Main runs the tests and then stops the server. It returns the exit code.
+func Main(m *testing.M) int {
+	defer func() {
+		if server.stop != nil {
+			server.stop()
+		}
+	}()
+	return m.Run()
+}
+
+// New returns the URL of a new, empty database, which is dropped when the test ends. A test without
+// PostgreSQL on its machine is skipped, or fails with PARLEY_TEST_ALL=1.
+func New(t testing.TB) string {
+	t.Helper()
+	bin := programs()
+	if bin == "" {
+		needs.Missing(t, "PostgreSQL (Debian package postgresql)")
+	}
+	server.once.Do(func() { server.err = start(bin) })
+	if server.err != nil {
+		t.Fatalf("start PostgreSQL: %v", server.err)
+	}
+	name := fmt.Sprintf("test_%d", time.Now().UnixNano())
+	Exec(t, server.admin, "CREATE DATABASE "+name)
+	t.Cleanup(func() { Exec(t, server.admin, "DROP DATABASE "+name+" WITH (FORCE)") })
+	return address(name)
+}
+
+// Exec runs a statement on the database at url.
+func Exec(t testing.TB, url, statement string) {
+	t.Helper()
+	// The test's own context has ended when its cleanups run.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+	defer cancel()
+	if err := exec1(ctx, url, statement); err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+func exec1(ctx context.Context, url, statement string) error {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, statement)
+	return errors.Join(err, conn.Close(ctx))
+}
+
+// address returns the URL of a database on the server.
+func address(database string) string {
+	return "postgres:///" + database + "?" + url.Values{"host": {server.dir}, "user": {"parley"}}.Encode()
+}
+
+// programs returns the folder with the programs of the newest PostgreSQL on this machine, or "".
+// Debian does not put them on the path.
+func programs() string {
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if path, err := exec.LookPath("initdb"); err == nil {
+		found = append(found, path)
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	slices.Sort(found)
+	return filepath.Dir(found[len(found)-1])
+}
+
+// start creates a cluster and starts its server.
+func start(bin string) error {
+	dir, err := os.MkdirTemp("", "pg") // t.TempDir can be too long for the path of a socket
+	if err != nil {
+		return err
+	}
+	server.dir, server.stop = dir, func() { os.RemoveAll(dir) }
+	as, err := unprivileged(dir)
+	if err != nil {
+		return err
+	}
+	data := filepath.Join(dir, "data")
+	// A locale that does not sort by bytes shows where the schema forgets to ask for that.
+	initdb := exec.Command(filepath.Join(bin, "initdb"), "-D", data, "-U", "parley", "-A", "trust", "-E", "UTF8",
+		"--locale=C.UTF-8", "--locale-provider=icu", "--icu-locale=en", "--no-sync")
+	initdb.Dir, initdb.SysProcAttr = dir, as
+	if out, err := initdb.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w\n%s", err, out)
+	}
+	// The shell stops the server when its input ends, which also happens when this process dies.
+	run := exec.Command("sh", append([]string{"-c", `"$@" & server=$!; cat >/dev/null; kill -INT $server; wait $server`, "sh",
+		filepath.Join(bin, "postgres"), "-D", data}, settings(dir)...)...)
+	run.Dir, run.SysProcAttr = dir, as
+	log, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		return err
+	}
+	defer log.Close() // the server has its own descriptor
+	run.Stdout, run.Stderr = log, log
+	input, err := run.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := run.Start(); err != nil {
+		return err
+	}
+	server.stop = func() {
+		input.Close()
+		run.Wait() //nolint:errcheck // the shell returns the server's exit code, which says nothing here
+		os.RemoveAll(dir)
+	}
+	server.admin = address("postgres")
+	return ready(log.Name())
+}
+
+// settings are for speed: what a test writes need not survive a power failure.
+func settings(dir string) []string {
+	var all []string
+	for _, s := range []string{"listen_addresses=", "unix_socket_directories=" + dir, "fsync=off", "synchronous_commit=off",
+		"full_page_writes=off", "max_connections=200", "shared_buffers=32MB", "autovacuum=off"} {
+		all = append(all, "-c", s)
+	}
+	return all
+}
+
+// ready waits until the server accepts connections.
+func ready(logFile string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for {
+		err := exec1(ctx, server.admin, "SELECT 1")
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return fmt.Errorf("%w\n%s", err, tail(logFile))
+		}
+	}
+}
+
+// tail returns the end of a log.
+func tail(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return err.Error()
+	}
+	defer f.Close()
+	all, _ := io.ReadAll(io.LimitReader(f, 1<<20))
+	lines := strings.Split(strings.TrimSpace(string(all)), "\n")
+	return strings.Join(lines[max(0, len(lines)-20):], "\n")
+}

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package pgtest
+
+import "syscall"
+
+// unprivileged returns nil: the server runs as the user of this process, who must not be root.
+func unprivileged(string) (*syscall.SysProcAttr, error) { return nil, nil }

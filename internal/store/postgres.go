@@ -1,0 +1,148 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"parley/internal/store/pgsql"
+)
+
+// IsURL reports whether a setting names a PostgreSQL database.
+func IsURL(s string) bool {
+	return strings.HasPrefix(s, "postgres://") || strings.HasPrefix(s, "postgresql://")
+}
+
+// OpenPostgres opens the PostgreSQL database at url, and creates or migrates its tables if
+// necessary. They are in the schemas parley_corpus and parley_state. Any number of processes may
+// have the database open at once. dir is a folder on this machine for files that can be lost.
+//
+// Beside the parameters of libpq, url may have those of pgxpool, such as pool_max_conns. They apply
+// to the corpus and to the state each.
+func OpenPostgres(ctx context.Context, url, dir string, log *slog.Logger) (*DB, error) {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, &ServerError{Err: err} // the error of pgx hides the password
+	}
+	dir, err = PrepareFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	corpus, err := openSchema(ctx, config, "corpus", postgresCorpus, log)
+	if err != nil {
+		return nil, err
+	}
+	state, err := openSchema(ctx, config, "state", postgresState, log)
+	if err != nil {
+		return nil, errors.Join(err, corpus.close())
+	}
+	blobs, err := openBlobs(filepath.Join(dir, "blobs"))
+	if err != nil {
+		return nil, errors.Join(err, corpus.close(), state.close())
+	}
+	return newDB(corpus, state, blobs), nil
+}
+
+// The dialects of the two parts of a PostgreSQL database. Writers of the corpus take turns, as in
+// SQLite: versions must be committed in their order. Writers of the state lock the rows that they
+// change.
+var (
+	postgresCorpus = dialect{reading: postgresRead, again: isTransient,
+		lock: "SELECT value FROM counters WHERE name = 'version' /* lock */"}
+	postgresState = dialect{reading: postgresRead, again: isTransient}
+
+	postgresRead = sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead}
+)
+
+// openSchema opens and migrates one part of a PostgreSQL database.
+func openSchema(ctx context.Context, config *pgxpool.Config, part string, d dialect, log *slog.Logger) (*database, error) {
+	schema := "parley_" + part
+	server := config.ConnConfig.Copy()
+	server.RuntimeParams["search_path"] = schema
+	if server.RuntimeParams["application_name"] == "" {
+		server.RuntimeParams["application_name"] = "parley"
+	}
+	open := func(limit int) *sql.DB {
+		db := sql.OpenDB(pgsql.NewConnector(*server))
+		db.SetMaxOpenConns(limit)
+		db.SetMaxIdleConns(limit)
+		db.SetConnMaxIdleTime(config.MaxConnIdleTime)
+		db.SetConnMaxLifetime(config.MaxConnLifetime)
+		return db
+	}
+	db := &database{path: fmt.Sprintf("%s on %s, schema %s", server.Database, server.Host, schema), dialect: d,
+		read: open(int(config.MaxConns))}
+	if db.write = db.read; d.lock != "" {
+		db.write = open(1) // writers that wait for each other need no more
+	}
+	if err := db.migratePostgres(ctx, schema, part, log); err != nil {
+		return nil, errors.Join(err, db.close())
+	}
+	return db, nil
+}
+
+// ServerError says that a PostgreSQL database cannot be used. Its text may be shown to users.
+type ServerError struct{ Err error }
+
+func (e *ServerError) Error() string {
+	return fmt.Sprintf("the PostgreSQL database cannot be used (%v): check --database, and that the server runs and lets this user in", e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *ServerError) Unwrap() error { return e.Err }
+
+// Classes and codes of PostgreSQL's errors, appendix A of its manual.
+const (
+	codeUnique        = "23505"
+	codeSerialization = "40001"
+	codeDeadlock      = "40P01"
+	codeDiskFull      = "53100"
+	codeDamaged       = "XX001"
+	codeIndexDamaged  = "XX002"
+)
+
+// hasCode reports whether err is an error of PostgreSQL with one of these codes.
+func hasCode(err error, codes ...string) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
+		return false
+	}
+	for _, c := range codes {
+		if e.Code == c {
+			return true
+		}
+	}
+	return false
+}
+
+// isTransient reports whether a transaction failed only because of others at the same time.
+func isTransient(err error) bool { return hasCode(err, codeSerialization, codeDeadlock) }
+
+// patience is how often a transaction is tried that others keep from succeeding.
+const patience = 8
+
+// retry calls do until it succeeds, or fails for a reason of its own.
+func (d *database) retry(ctx context.Context, do func() error) error {
+	for try := 1; ; try++ {
+		err := do()
+		if err == nil || d.dialect.again == nil || try == patience || !d.dialect.again(err) {
+			return err
+		}
+		select {
+		case <-time.After(time.Duration(try) * 5 * time.Millisecond):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
