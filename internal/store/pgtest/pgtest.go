@@ -8,6 +8,7 @@ package pgtest
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -29,6 +30,7 @@ import (
 // server is the server of this process.
 var server struct {
 	once  sync.Once
+	spare chan string // names of empty databases
 	dir   string
 	admin string // URL of the database postgres
 	stop  func()
@@ -45,7 +47,7 @@ func Main(m *testing.M) int {
 	return m.Run()
 }
 
-// New returns the URL of a new, empty database, which is dropped when the test ends. A test without
+// New returns the URL of an empty database, which belongs to the test until it ends. A test without
 // PostgreSQL on its machine is skipped, or fails with PARLEY_TEST_ALL=1.
 func New(t testing.TB) string {
 	t.Helper()
@@ -57,9 +59,21 @@ func New(t testing.TB) string {
 	if server.err != nil {
 		t.Fatalf("start PostgreSQL: %v", server.err)
 	}
-	name := fmt.Sprintf("test_%d", time.Now().UnixNano())
-	Exec(t, server.admin, "CREATE DATABASE "+name)
-	t.Cleanup(func() { Exec(t, server.admin, "DROP DATABASE "+name+" WITH (FORCE)") })
+	name := ""
+	select {
+	case name = <-server.spare:
+	default:
+		name = "test_" + strings.ToLower(rand.Text())
+		Exec(t, server.admin, "CREATE DATABASE "+name)
+	}
+	t.Cleanup(func() {
+		// Creating a database takes longer than emptying one.
+		Exec(t, address(name), "DROP SCHEMA IF EXISTS parley_corpus, parley_state CASCADE")
+		select {
+		case server.spare <- name:
+		default:
+		}
+	})
 	return address(name)
 }
 
@@ -143,7 +157,7 @@ func start(bin string) error {
 		run.Wait() //nolint:errcheck // the shell returns the server's exit code, which says nothing here
 		os.RemoveAll(dir)
 	}
-	server.admin = address("postgres")
+	server.admin, server.spare = address("postgres"), make(chan string, 16)
 	return ready(log.Name())
 }
 
