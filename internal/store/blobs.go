@@ -19,7 +19,8 @@ import (
 // changes; storing the same bytes again keeps one file. Several goroutines and processes may use it
 // at once.
 type Blobs struct {
-	root *os.Root // all access goes through it, so that no key or symbolic link leads outside
+	root   *os.Root     // all access goes through it, so that no key or symbolic link leads outside
+	shared *sharedBlobs // keeps the blobs; the folder is a cache. Nil: the folder keeps them
 }
 
 const (
@@ -53,7 +54,7 @@ func blobPath(sha string) (string, error) {
 // Put stores the bytes of r and returns their SHA-256 in lower-case hex and their number. When it
 // returns, the blob is durable.
 func (b *Blobs) Put(ctx context.Context, r io.Reader) (sha string, size int64, err error) {
-	temp := tempPrefix + rand.Text()
+	temp := newTemp()
 	defer b.root.Remove(temp) //nolint:errcheck // after success it is gone already; otherwise Sweep removes it
 	sha, size, err = b.write(ctx, temp, r)
 	if err != nil {
@@ -62,6 +63,11 @@ func (b *Blobs) Put(ctx context.Context, r io.Reader) (sha string, size int64, e
 	name, err := blobPath(sha)
 	if err != nil {
 		return "", 0, err
+	}
+	if b.shared != nil {
+		if err := b.share(ctx, temp, sha, size); err != nil {
+			return "", 0, fmt.Errorf("store blob %s: %w", sha, err)
+		}
 	}
 	if b.touch(name, size) {
 		// The process that stored it first may have died before this step.
@@ -73,6 +79,17 @@ func (b *Blobs) Put(ctx context.Context, r io.Reader) (sha string, size int64, e
 		return "", 0, fmt.Errorf("store blob %s: %w", sha, err)
 	}
 	return sha, size, nil
+}
+
+func newTemp() string { return tempPrefix + rand.Text() }
+
+// share stores the bytes of a file as a blob in the database.
+func (b *Blobs) share(ctx context.Context, name, sha string, size int64) error {
+	f, err := b.root.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(b.shared.put(ctx, sha, size, f), f.Close())
 }
 
 func (b *Blobs) write(ctx context.Context, name string, r io.Reader) (sha string, size int64, err error) {
@@ -127,6 +144,11 @@ func (b *Blobs) Open(sha string) (*os.File, error) {
 		return nil, err
 	}
 	f, err := b.root.Open(name)
+	if errors.Is(err, fs.ErrNotExist) && b.shared != nil {
+		if err = b.fetch(sha, name); err == nil {
+			f, err = b.root.Open(name)
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open blob: %w", err)
 	}

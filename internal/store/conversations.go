@@ -114,10 +114,10 @@ func storedAccount(owner, id string) ledger.AccountKey {
 	return ledger.AccountKey{Owner: owner, Stored: true, Conversation: id}
 }
 
-// owns returns an error if the conversation does not belong to the scope.
+// owns locks the conversation, and returns an error if it does not belong to the scope.
 func (s *State) owns(ctx context.Context, tx *sql.Tx, scope turn.Scope, id string) error {
 	var is turn.Scope
-	err := tx.QueryRowContext(ctx, "SELECT namespace, owner FROM conversations WHERE id = ?", id).
+	err := tx.QueryRowContext(ctx, "SELECT namespace, owner FROM conversations WHERE id = ? /* lock */", id).
 		Scan(&is.Namespace, &is.Owner)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):

@@ -194,6 +194,7 @@ func (s *Jobs) change(ctx context.Context, doing, owner, id string, change func(
 // Purge deletes up to limit jobs that ended before a time, the oldest first.
 func (s *Jobs) Purge(ctx context.Context, before time.Time, limit int) (all []job.Job, err error) {
 	err = s.db.update(ctx, "purge jobs", func(tx *sql.Tx) error {
+		all = nil
 		rows, err := tx.QueryContext(ctx, `DELETE FROM jobs WHERE id IN (SELECT id FROM jobs
 			WHERE finished = 1 AND ended_at < ? ORDER BY ended_at LIMIT ?) RETURNING `+jobColumns, micros(before), limit)
 		return scanAll(rows, err, func(r *sql.Rows) error {

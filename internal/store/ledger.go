@@ -122,7 +122,7 @@ func affects(result sql.Result, err error) (bool, error) {
 func interrupted(ctx context.Context, tx *sql.Tx, of ledger.Entry) (e ledger.Entry, err error) {
 	var cost sql.NullInt64
 	err = tx.QueryRowContext(ctx, `SELECT stage, input_tokens, output_tokens, estimated, cost_micros
-		FROM ledger WHERE turn_id = ? AND id = ? AND status = ?`, of.TurnID, of.ID, string(ledger.Interrupted)).
+		FROM ledger WHERE turn_id = ? AND id = ? AND status = ? /* lock */`, of.TurnID, of.ID, string(ledger.Interrupted)).
 		Scan(&e.Stage, &e.Usage.Input, &e.Usage.Output, &e.Usage.Estimated, &cost)
 	e.Cost = ledger.Cost{Micros: cost.Int64, Known: cost.Valid}
 	return e, err

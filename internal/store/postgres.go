@@ -51,6 +51,7 @@ func OpenPostgres(ctx context.Context, url, dir string, log *slog.Logger) (*DB, 
 	if err != nil {
 		return nil, errors.Join(err, corpus.close(), state.close())
 	}
+	blobs.shared = &sharedBlobs{corpus}
 	return newDB(corpus, state, blobs), nil
 }
 
@@ -126,8 +127,13 @@ func hasCode(err error, codes ...string) bool {
 	return false
 }
 
+// errRaced says that another transaction has just added what this one was about to add.
+var errRaced = errors.New("added by another transaction at the same time")
+
 // isTransient reports whether a transaction failed only because of others at the same time.
-func isTransient(err error) bool { return hasCode(err, codeSerialization, codeDeadlock) }
+func isTransient(err error) bool {
+	return errors.Is(err, errRaced) || hasCode(err, codeSerialization, codeDeadlock)
+}
 
 // patience is how often a transaction is tried that others keep from succeeding.
 const patience = 8

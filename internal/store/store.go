@@ -107,6 +107,10 @@ func (d *DB) Blobs() *Blobs { return d.blobs }
 // SweepBlobs removes the originals that no document refers to and that were last stored more than
 // minAge ago. It returns how many.
 func (d *DB) SweepBlobs(ctx context.Context, minAge time.Duration) (int, error) {
+	if d.blobs.shared != nil {
+		n, err := d.blobs.shared.sweep(ctx, time.Now().Add(-minAge))
+		return n, errors.Join(err, d.blobs.trim(ctx, cacheBytes))
+	}
 	var failed error
 	n, err := d.blobs.Sweep(ctx, minAge, func(sha string) bool {
 		used, err := d.corpus.usesBlob(ctx, sha)

@@ -162,10 +162,13 @@ func writeChat(ctx context.Context, tx *sql.Tx, scope transcript.Scope, key stri
 		return key, err
 	}
 	key = ident.New()
-	_, err := tx.ExecContext(ctx, `INSERT INTO transcripts (key, kind, namespace, owner, `+chatColumns+`, bytes, origin)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	added, err := affects(tx.ExecContext(ctx, `INSERT INTO transcripts (key, kind, namespace, owner, `+chatColumns+`, bytes, origin)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 		key, string(scope.Kind), scope.Namespace, scope.Owner, c.ID, c.Mode, c.Title, c.LastMessage,
-		c.Count, micros(c.CreatedAt), micros(c.UpdatedAt), bytes, access.Origin(ctx))
+		c.Count, micros(c.CreatedAt), micros(c.UpdatedAt), bytes, access.Origin(ctx)))
+	if err == nil && !added {
+		err = errRaced // Save did not find it
+	}
 	return key, err
 }
 

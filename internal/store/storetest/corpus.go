@@ -90,6 +90,7 @@ func Corpus(t *testing.T, open func(t *testing.T) CorpusParts) {
 	}{
 		{"an empty corpus has nothing", searching | catalogue, testEmpty},
 		{"what was put comes back", catalogue, testRoundTrip},
+		{"text of documents may hold any bytes", catalogue, testOddPages},
 		{"a new revision replaces the old one", searching | catalogue, testReplace},
 		{"a deleted document leaves nothing", searching | catalogue, testDelete},
 		{"a name is unique in its namespace", searching | catalogue, testUniqueNames},

@@ -253,7 +253,6 @@ func testChatDelete(t *testing.T, s transcripts) {
 
 func testChatRace(t *testing.T, s transcripts) {
 	const writers, each = 8, 6
-	s.put(alices, aChat("c", 0))
 	var wg sync.WaitGroup
 	errs := make(chan error, writers*each)
 	for w := range writers {

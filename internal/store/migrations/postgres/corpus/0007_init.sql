@@ -141,3 +141,21 @@ CREATE TRIGGER documents_chunks AFTER DELETE ON documents FOR EACH ROW EXECUTE F
 
 -- A function of SQLite's.
 CREATE FUNCTION instr(text, text) RETURNS INTEGER LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS 'SELECT strpos($1, $2)';
+
+-- Originals. With SQLite they are files.
+CREATE TABLE blobs (
+    sha256    TEXT PRIMARY KEY,
+    size      BIGINT NOT NULL,
+    stored_at BIGINT NOT NULL -- last time, UTC, microseconds since 1970
+);
+CREATE TABLE blob_parts (
+    sha256   TEXT NOT NULL REFERENCES blobs (sha256) ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    body     BLOB NOT NULL,
+    PRIMARY KEY (sha256, position)
+);
+
+-- These bytes do not get smaller by compressing them again.
+ALTER TABLE blob_parts ALTER COLUMN body SET STORAGE EXTERNAL;
+ALTER TABLE segment_parts ALTER COLUMN body SET STORAGE EXTERNAL;
+ALTER TABLE vectors ALTER COLUMN body SET STORAGE EXTERNAL;
