@@ -23,21 +23,25 @@ func race(do func(i int)) {
 }
 
 func testSettleRace(t *testing.T, s state) {
-	e := entry(1)
-	e.ConversationID, e.Account = "", chat.Account{User: "u"}
-	s.must(s.Intend(t.Context(), e))
-	race(func(i int) {
-		end := settled(e, ledger.Completed, llm.Usage{Input: 100, Output: 10}, 7)
-		if i%3 == 0 {
-			end.Status, end.Usage, end.Cost = ledger.Interrupted, llm.Usage{Input: 40}, ledger.Cost{}
-		}
-		if err := s.Settle(t.Context(), end); err != nil {
-			t.Errorf("Settle: %v", err)
-		}
-	})
+	const entries = 20
+	var e ledger.Entry
+	for n := range entries {
+		e = entry(n)
+		e.ConversationID, e.Account = "", chat.Account{User: "u"}
+		s.must(s.Intend(t.Context(), e))
+		race(func(i int) {
+			end := settled(e, ledger.Completed, llm.Usage{Input: 100, Output: 10}, 7)
+			if i%3 == 0 {
+				end.Status, end.Usage, end.Cost = ledger.Interrupted, llm.Usage{Input: 40}, ledger.Cost{}
+			}
+			if err := s.Settle(t.Context(), end); err != nil {
+				t.Errorf("Settle: %v", err)
+			}
+		})
+	}
 	got, err := s.Totals(t.Context(), e.AccountKey())
 	s.must(err)
-	s.equal("totals", ledger.Totals{InputTokens: 100, OutputTokens: 10, Micros: 7}, got)
+	s.equal("totals", ledger.Totals{InputTokens: 100 * entries, OutputTokens: 10 * entries, Micros: 7 * entries}, got)
 	open, err := s.Unsettled(t.Context(), 10)
 	s.must(err)
 	s.equal("unsettled", []ledger.Entry(nil), open)
