@@ -21,13 +21,13 @@ func (d *database) migratePostgres(ctx context.Context, schema, part string, log
 		return err
 	}
 	want := all[len(all)-1].version
-	have, err := d.postgresVersion(ctx, d.read)
+	have, err := postgresVersion(ctx, d.read, schema)
 	if err == nil && have < want {
 		err = d.transaction(ctx, func(tx *sql.Tx) error {
-			if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock(hashtext($1))", schema); err != nil {
+			if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock(hashtext(?))", schema); err != nil {
 				return err
 			}
-			if have, err = d.postgresVersion(ctx, tx); err != nil || have >= want {
+			if have, err = postgresVersion(ctx, tx, schema); err != nil || have >= want {
 				return err
 			}
 			if have == 0 {
@@ -59,11 +59,12 @@ func after(all []migration, version int) []migration {
 }
 
 // postgresVersion returns the number of the last applied migration, 0 for an empty schema.
-func (d *database) postgresVersion(ctx context.Context, db interface {
+// It names the schema because a session may remember that the schema does not exist.
+func postgresVersion(ctx context.Context, db interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}) (version int, err error) {
+}, schema string) (version int, err error) {
 	var migrated bool
-	err = db.QueryRowContext(ctx, "SELECT to_regclass('migrations') IS NOT NULL").Scan(&migrated)
+	err = db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM pg_tables WHERE schemaname = ? AND tablename = 'migrations')", schema).Scan(&migrated)
 	if err == nil && migrated {
 		err = db.QueryRowContext(ctx, "SELECT COALESCE(MAX(version), 0) FROM migrations").Scan(&version)
 	}
