@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"path/filepath"
 	"strings"
 	"time"
@@ -56,12 +57,15 @@ func OpenPostgres(ctx context.Context, url, dir string, log *slog.Logger) (*DB, 
 }
 
 // The dialects of the two parts of a PostgreSQL database. Writers of the corpus take turns, as in
-// SQLite: versions must be committed in their order. Writers of the state lock the rows that they
-// change.
+// SQLite: versions must be committed in their order. Writers of the state run side by side. update
+// is serializable there, so that code which reads before it writes needs no more care than with
+// SQLite. commit is not, because calls of the same account would keep failing: its functions lock
+// what they read, with /* lock */.
 var (
 	postgresCorpus = dialect{reading: postgresRead, again: isTransient,
 		lock: "SELECT value FROM counters WHERE name = 'version' /* lock */"}
-	postgresState = dialect{reading: postgresRead, again: isTransient}
+	postgresState = dialect{reading: postgresRead, again: isTransient,
+		updating: sql.TxOptions{Isolation: sql.LevelSerializable}}
 
 	postgresRead = sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead}
 )
@@ -135,18 +139,20 @@ func isTransient(err error) bool {
 	return errors.Is(err, errRaced) || hasCode(err, codeSerialization, codeDeadlock)
 }
 
-// patience is how often a transaction is tried that others keep from succeeding.
-const patience = 8
+// patience is how long a transaction is tried that others keep from succeeding, like busy_timeout
+// of SQLite.
+const patience = 30 * time.Second
 
 // retry calls do until it succeeds, or fails for a reason of its own.
 func (d *database) retry(ctx context.Context, do func() error) error {
-	for try := 1; ; try++ {
+	deadline := time.Now().Add(patience)
+	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
 		err := do()
-		if err == nil || d.dialect.again == nil || try == patience || !d.dialect.again(err) {
+		if err == nil || d.dialect.again == nil || !d.dialect.again(err) || time.Now().After(deadline) {
 			return err
 		}
 		select {
-		case <-time.After(time.Duration(try) * 5 * time.Millisecond):
+		case <-time.After(rand.N(pause)): // other waiters should not come back at the same moment
 		case <-ctx.Done():
 			return err
 		}

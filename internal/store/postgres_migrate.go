@@ -23,7 +23,7 @@ func (d *database) migratePostgres(ctx context.Context, schema, part string, log
 	want := all[len(all)-1].version
 	have, err := postgresVersion(ctx, d.read, schema)
 	if err == nil && have < want {
-		err = d.transaction(ctx, func(tx *sql.Tx) error {
+		err = d.transaction(ctx, sql.TxOptions{}, func(tx *sql.Tx) error {
 			if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock(hashtext(?))", schema); err != nil {
 				return err
 			}

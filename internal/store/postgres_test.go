@@ -41,6 +41,10 @@ func TestPostgresTranscripts_Conform(t *testing.T) {
 	storetest.Transcripts(t, func(t *testing.T) transcript.Store { return openPostgres(t).Transcripts() })
 }
 
+func TestPostgresShelf_Conforms(t *testing.T) {
+	storetest.Shelf(t, func(t *testing.T) storetest.ItemStore { return openPostgres(t).Shelf() })
+}
+
 func TestPostgresJobs_Conform(t *testing.T) {
 	storetest.Jobs(t, func(t *testing.T) storetest.JobStore { return openPostgres(t).Jobs() })
 }

@@ -54,6 +54,7 @@ var readPragmas = []string{"cache_size(-512)", "query_only(1)"}
 // dialect is what one kind of database needs that another does not.
 type dialect struct {
 	reading   sql.TxOptions    // of transactions that read
+	updating  sql.TxOptions    // of update
 	oneWriter bool             // there is one connection for writing: transactions share it
 	lock      string           // the first statement of update; optional
 	again     func(error) bool // whether a transaction that failed so may be tried again; optional
@@ -166,7 +167,7 @@ func (d *database) shrink(ctx context.Context) error {
 // has again, f may run several times.
 func (d *database) update(ctx context.Context, doing string, f func(*sql.Tx) error) error {
 	return d.fail(doing, d.retry(ctx, func() error {
-		return d.transaction(ctx, func(tx *sql.Tx) error {
+		return d.transaction(ctx, d.dialect.updating, func(tx *sql.Tx) error {
 			if d.dialect.lock != "" {
 				if _, err := tx.ExecContext(ctx, d.dialect.lock); err != nil {
 					return err
@@ -178,8 +179,8 @@ func (d *database) update(ctx context.Context, doing string, f func(*sql.Tx) err
 }
 
 // transaction runs f in a write transaction, and commits unless f fails.
-func (d *database) transaction(ctx context.Context, f func(*sql.Tx) error) error {
-	tx, err := d.write.BeginTx(ctx, nil)
+func (d *database) transaction(ctx context.Context, o sql.TxOptions, f func(*sql.Tx) error) error {
+	tx, err := d.write.BeginTx(ctx, &o)
 	if err != nil {
 		return err
 	}

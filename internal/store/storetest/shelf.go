@@ -36,6 +36,7 @@ func Shelf(t *testing.T, open func(t *testing.T) ItemStore) {
 		{"items are counted by their states", testItemCount},
 		{"a store goes with what is in it", testItemDelete},
 		{"a change that fails changes nothing", testItemFailingChange},
+		{"changes at the same time lose nothing", testItemRace},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, shelves{t, open(t)}) })
 	}
@@ -231,4 +232,18 @@ func testItemFailingChange(_ *testing.T, s shelves) {
 		s.Fatal(err)
 	}
 	s.equal("the item", want, got)
+}
+
+func testItemRace(t *testing.T, s shelves) {
+	key := shelf.Key{Kind: shelf.Files, Owner: "alice", ID: "f"}
+	race(func(int) {
+		_, err := s.Save(t.Context(), key, func(i *shelf.Item, _ bool) error { i.Size++; return nil })
+		if err != nil {
+			t.Errorf("Save: %v", err)
+		}
+	})
+	got, err := s.Item(t.Context(), key)
+	if err != nil || got.Size != racers {
+		t.Errorf("%d of %d changes were kept: %v", got.Size, racers, err)
+	}
 }

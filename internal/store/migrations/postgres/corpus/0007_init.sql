@@ -139,7 +139,9 @@ BEGIN
 END $$;
 CREATE TRIGGER documents_chunks AFTER DELETE ON documents FOR EACH ROW EXECUTE FUNCTION documents_chunks();
 
--- A function of SQLite's.
+-- Functions of SQLite's.
+CREATE FUNCTION json_each(text) RETURNS TABLE (value BIGINT) LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
+    'SELECT e::BIGINT FROM jsonb_array_elements_text($1::JSONB) AS a (e)'; -- of a list of numbers
 CREATE FUNCTION instr(text, text) RETURNS INTEGER LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS 'SELECT strpos($1, $2)';
 
 -- Originals. With SQLite they are files.
