@@ -68,6 +68,9 @@ func (p *program) nothingToAsk() error {
 
 // checkStoredAnything reports an empty data folder, before opening would create it.
 func (p *program) checkStoredAnything() error {
+	if p.config.Database != "" {
+		return nil
+	}
 	if _, err := os.Stat(filepath.Join(p.config.Data, "corpus.db")); errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("nothing is stored in %s yet: run parley ingest PATH first, or name another folder with --data", p.config.Data)
 	}

@@ -26,6 +26,9 @@ type backupCmd struct {
 // Run works beside a running server. It exits with 3 if originals of documents are missing or
 // damaged; the backup then lacks only those.
 func (c backupCmd) Run(ctx context.Context, p *program) error {
+	if p.config.Database != "" {
+		return usagef("parley backup is for data folders: back up the PostgreSQL database with pg_dump")
+	}
 	if err := p.checkStoredAnything(); err != nil {
 		return err
 	}
@@ -113,6 +116,9 @@ func (c restoreCmd) Run(ctx context.Context, p *program) error {
 		d.Finish()
 		fmt.Fprintf(p.stdout, "%s is whole: %s\n", c.File, describeBackup(about))
 		return nil
+	}
+	if p.config.Database != "" {
+		return usagef("parley restore is for data folders: restore the PostgreSQL database with pg_restore, or omit --database")
 	}
 	if !c.Replace {
 		if name := holdsSomething(p.config.Data); name != "" {

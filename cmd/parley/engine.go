@@ -47,9 +47,17 @@ type instance struct {
 	library   *library.Library   // files and vector stores of clients
 }
 
+// openStore opens what keeps everything: the data folder, or the database of the configuration.
+func (p *program) openStore(ctx context.Context, cfg Config) (*store.DB, error) {
+	if cfg.Database != "" {
+		return store.OpenPostgres(ctx, cfg.Database, cfg.Data, p.log)
+	}
+	return store.Open(ctx, cfg.Data, p.log)
+}
+
 // open opens the data folder and wires an instance. The caller closes it.
 func (p *program) open(ctx context.Context, cfg Config, options ...retrieval.Option) (*instance, error) {
-	db, err := store.Open(ctx, cfg.Data, p.log)
+	db, err := p.openStore(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}

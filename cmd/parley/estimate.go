@@ -9,7 +9,6 @@ import (
 
 	"parley/internal/documents"
 	"parley/internal/retrieval"
-	"parley/internal/store"
 )
 
 // estimate prints what ingesting sources would index and embed. It works on a copy of each file in
@@ -20,14 +19,14 @@ func (p *program) estimate(ctx context.Context, cfg Config, from documents.Sourc
 		return fmt.Errorf("make a temporary folder: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(temporary)) }()
-	if !exists(filepath.Join(cfg.Data, "corpus.db")) {
+	if cfg.Database == "" && !exists(filepath.Join(cfg.Data, "corpus.db")) {
 		cfg.Data = temporary
 	}
 	prices, err := readPrices(cfg)
 	if err != nil {
 		return err
 	}
-	db, err := store.Open(ctx, cfg.Data, p.log)
+	db, err := p.openStore(ctx, cfg)
 	if err != nil {
 		return err
 	}

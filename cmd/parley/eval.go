@@ -48,7 +48,8 @@ func (c evalCmd) Run(ctx context.Context, p *program) error {
 		return usageError{err}
 	}
 	cfg := p.config
-	if !p.given["data"] {
+	if !p.given["data"] && !p.given["database"] {
+		cfg.Database = ""
 		if cfg.Data, err = os.MkdirTemp("", "parley-eval-"); err != nil {
 			return fmt.Errorf("make a temporary folder: %w", err)
 		}

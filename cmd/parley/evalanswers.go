@@ -45,6 +45,7 @@ func (p *program) judgeSet(ctx context.Context, set *eval.AnswerSet) (judged []e
 		return nil, fmt.Errorf("make a temporary folder: %w", err)
 	}
 	defer os.RemoveAll(cfg.Data)
+	cfg.Database = ""
 	display := newDisplay(p.stderr, time.Now)
 	defer display.Finish()
 	in, err := p.open(ctx, cfg)

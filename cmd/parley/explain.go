@@ -29,7 +29,8 @@ func explain(err error) string {
 func saysWhatToDo(err error) bool {
 	_, folder := errors.AsType[*store.FolderError](err)
 	_, listen := errors.AsType[*listenError](err)
-	return folder || listen || isUsage(err)
+	_, server := errors.AsType[*store.ServerError](err)
+	return folder || server || listen || isUsage(err)
 }
 
 // modelRemedy returns advice for a failed call as the end of a sentence, or "".

@@ -96,7 +96,7 @@ func (p *program) withJobs(ctx context.Context, do func(*store.Jobs) error) (err
 	if err := p.checkStoredAnything(); err != nil {
 		return err
 	}
-	db, err := store.Open(ctx, p.config.Data, p.log)
+	db, err := p.openStore(ctx, p.config)
 	if err != nil {
 		return err
 	}

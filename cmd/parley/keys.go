@@ -147,7 +147,7 @@ func (p *program) withKeys(ctx context.Context, do func(*store.APIKeys) error) e
 
 // withStore opens the data folder for a command.
 func (p *program) withStore(ctx context.Context, do func(*store.DB) error) (err error) {
-	db, err := store.Open(ctx, p.config.Data, p.log)
+	db, err := p.openStore(ctx, p.config)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -45,3 +46,13 @@ func (e secondServerError) Error() string {
 }
 
 func (e secondServerError) Unwrap() error { return e.LockedError }
+
+// claimServing makes this process the only server of a PostgreSQL database. Servers do not share yet
+// who follows a turn, who runs a job and who watches a folder.
+func (in *instance) claimServing(ctx context.Context) (release func(), err error) {
+	release, err = in.db.ClaimServing(ctx)
+	if errors.Is(err, store.ErrClaimed) {
+		return nil, usagef("another server serves this PostgreSQL database already: several servers on one database are not supported yet; stop that server first")
+	}
+	return release, err
+}

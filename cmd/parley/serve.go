@@ -63,6 +63,11 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer in.Close()
+	release, err := in.claimServing(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", p.config.Addr)
 	if err != nil {
 		return &listenError{p.config.Addr, err}

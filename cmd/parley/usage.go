@@ -7,7 +7,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"parley/internal/store"
 	"parley/internal/wire/webapi"
 )
 
@@ -32,7 +31,7 @@ func (c usageCmd) Run(ctx context.Context, p *program) error {
 	if err := p.checkStoredAnything(); err != nil {
 		return err
 	}
-	db, err := store.Open(ctx, p.config.Data, p.log)
+	db, err := p.openStore(ctx, p.config)
 	if err != nil {
 		return err
 	}

@@ -97,6 +97,35 @@ func openSchema(ctx context.Context, config *pgxpool.Config, part string, d dial
 	return db, nil
 }
 
+// ErrClaimed says that another process has claimed a PostgreSQL database.
+var ErrClaimed = errors.New("another process has claimed the database")
+
+// ClaimServing makes this process the only one that serves a PostgreSQL database, until release is
+// called or the connection to the database ends. The error is ErrClaimed if another process serves
+// it. A data folder needs no claim: it has a lock of its own.
+func (d *DB) ClaimServing(ctx context.Context) (release func(), err error) {
+	if d.state.db.dialect.oneWriter {
+		return func() {}, nil
+	}
+	conn, err := d.state.db.read.Conn(ctx)
+	if err != nil {
+		return nil, d.state.db.fail("claim the database", err)
+	}
+	var claimed bool
+	err = conn.QueryRowContext(ctx, "SELECT pg_try_advisory_lock(hashtext('parley serve'))").Scan(&claimed)
+	if err == nil && !claimed {
+		err = ErrClaimed
+	}
+	if err != nil {
+		return nil, d.state.db.fail("claim the database", errors.Join(err, conn.Close()))
+	}
+	return func() {
+		ctx := context.WithoutCancel(ctx)                        // it has ended when a server stops
+		conn.ExecContext(ctx, "SELECT pg_advisory_unlock_all()") //nolint:errcheck // closing the pool ends the session too
+		conn.Close()
+	}, nil
+}
+
 // ServerError says that a PostgreSQL database cannot be used. Its text may be shown to users.
 type ServerError struct{ Err error }
 
