@@ -43,7 +43,7 @@ var allowed = map[string][]string{
 	"ledger":      {"chat", "llm"},
 	"turn":        {"chat", "ledger", "retrieval", "llm"},
 	"team":        {"ledger", "chat", "retrieval", "llm"},
-	"store":       {"store/pagesum", "auth/apikey", "auth/session", "chat", "turn", "ledger", "transcript", "shelf", "documents/job", "retrieval", "llm"},
+	"store":       {"store/pagesum", "store/pgsql", "auth/apikey", "auth/session", "chat", "turn", "ledger", "transcript", "shelf", "documents/job", "retrieval", "llm"},
 	"wire":        {"chat", "turn"},
 	"auth":        {"auth/apikey", "auth/oidc", "auth/session", "chat", "wire"},
 	"wire/*":      {"wire", "turn", "ledger", "transcript", "chat", "chat/cite", "retrieval", "llm"},
@@ -90,6 +90,8 @@ var allowed = map[string][]string{
 	"extract/sandbox":  {"extract", "extract/formats"},
 
 	"store/pagesum":   {},
+	"store/pgsql":     {},
+	"store/pgtest":    {},
 	"auth/apikey":     {},
 	"auth/session":    {},
 	"store/backup":    {"store"},

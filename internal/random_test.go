@@ -16,6 +16,7 @@ var predictable = []string{"math/rand", "math/rand/v2", "github.com/oklog/ulid",
 var mayForetell = map[string]string{
 	"internal/documents/follow.go": "spreads the times at which sites are read again",
 	"internal/llm/retry.go":        "spreads the times of retries",
+	"internal/store/postgres.go":   "spreads the times of retries",
 	"test/bench/sessions.go":       "draws made-up questions",
 }
 

@@ -86,6 +86,7 @@ type commandLine struct {
 	Check    checkCmd    `cmd:"" help:"Check which rules of the chat protocols a server keeps; it need not be Parley."`
 	Models   modelsCmd   `cmd:"" help:"List the model providers, whether they can be reached, and what their models accept and cost."`
 	Prompts  promptsCmd  `cmd:"" help:"List the prompts, or print one of them."`
+	Migrate  migrateCmd  `cmd:"" help:"Copy everything from one data folder or PostgreSQL database to another."`
 	Show     configCmd   `cmd:"" name:"config" help:"Print the effective configuration, with secrets hidden."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`
 }

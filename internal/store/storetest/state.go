@@ -369,3 +369,7 @@ func testInterrupted(t *testing.T, s state) {
 	s.must(err)
 	s.equal("entry that ended after all", []ledger.Entry{e}, entries)
 }
+
+// Record returns the nth completed turn for tests of other things than the suite. "" is no
+// conversation.
+func Record(n int, conversation string) turn.Record { return record(n, conversation) }
