@@ -129,14 +129,14 @@ func start(bin string) error {
 	}
 	data := filepath.Join(dir, "data")
 	// A locale that does not sort by bytes shows where the schema forgets to ask for that.
-	initdb := exec.Command(filepath.Join(bin, "initdb"), "-D", data, "-U", "parley", "-A", "trust", "-E", "UTF8",
+	initdb := exec.CommandContext(context.Background(), filepath.Join(bin, "initdb"), "-D", data, "-U", "parley", "-A", "trust", "-E", "UTF8",
 		"--locale=C.UTF-8", "--locale-provider=icu", "--icu-locale=en", "--no-sync")
 	initdb.Dir, initdb.SysProcAttr = dir, as
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w\n%s", err, out)
 	}
 	// The shell stops the server when its input ends, which also happens when this process dies.
-	run := exec.Command("sh", append([]string{"-c", `"$@" & server=$!; cat >/dev/null; kill -INT $server; wait $server`, "sh",
+	run := exec.CommandContext(context.Background(), "sh", append([]string{"-c", `"$@" & server=$!; cat >/dev/null; kill -INT $server; wait $server`, "sh",
 		filepath.Join(bin, "postgres"), "-D", data}, settings(dir)...)...)
 	run.Dir, run.SysProcAttr = dir, as
 	log, err := os.Create(filepath.Join(dir, "log"))
