@@ -44,7 +44,7 @@ func (c askCmd) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	if stats.Documents == 0 {
-		return p.nothingToAsk()
+		return in.nothingToAsk()
 	}
 	options := in.engine.Defaults()
 	options.FollowUps = true
@@ -59,11 +59,11 @@ func (c askCmd) Run(ctx context.Context, p *program) error {
 }
 
 // nothingToAsk returns an error that says why the namespace has no documents.
-func (p *program) nothingToAsk() error {
-	if _, busy := errors.AsType[*ingest.LockedError](ingest.Busy(p.config.Data)); busy {
-		return fmt.Errorf("there are no documents in the namespace %s yet, but another process is reading some: ask again in a moment", p.config.Namespace)
+func (in *instance) nothingToAsk() error {
+	if _, busy := errors.AsType[*ingest.LockedError](in.locks().Busy()); busy {
+		return fmt.Errorf("there are no documents in the namespace %s yet, but another process is reading some: ask again in a moment", in.cfg.Namespace)
 	}
-	return fmt.Errorf("there are no documents in the namespace %s: run parley ingest PATH first", p.config.Namespace)
+	return fmt.Errorf("there are no documents in the namespace %s: run parley ingest PATH first", in.cfg.Namespace)
 }
 
 // checkStoredAnything reports an empty data folder, before opening would create it.

@@ -27,7 +27,7 @@ type backupCmd struct {
 // damaged; the backup then lacks only those.
 func (c backupCmd) Run(ctx context.Context, p *program) error {
 	if p.config.Database != "" {
-		return usagef("parley backup is for data folders: back up the PostgreSQL database with pg_dump")
+		return usagef("parley backup is for data folders: back up a PostgreSQL database with pg_dump, and the uploaded files as docs/operations.md says")
 	}
 	if err := p.checkStoredAnything(); err != nil {
 		return err
@@ -118,7 +118,7 @@ func (c restoreCmd) Run(ctx context.Context, p *program) error {
 		return nil
 	}
 	if p.config.Database != "" {
-		return usagef("parley restore is for data folders: restore the PostgreSQL database with pg_restore, or omit --database")
+		return usagef("parley restore is for data folders: restore a PostgreSQL database with pg_restore; to move a backup into one, restore it into a folder without --database, and then run parley migrate")
 	}
 	if !c.Replace {
 		if name := holdsSomething(p.config.Data); name != "" {
@@ -167,7 +167,7 @@ func (p *program) lockRestoring() (dir string, unlock func(), err error) {
 	if dir, err = store.PrepareFolder(p.config.Data); err != nil {
 		return "", nil, err
 	}
-	unlock, err = ingest.LockAll(dir)
+	unlock, err = ingest.Locks{Dir: dir}.All()
 	if locked, taken := errors.AsType[*ingest.LockedError](err); taken {
 		return "", nil, usagef("%s is %s the data folder %s: stop it first, or choose another folder with --data", locked.Who(), locked.Doing, dir)
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"time"
 
 	"parley/internal/extract/sandbox"
 	"parley/internal/retrieval"
@@ -83,19 +84,29 @@ func existingFolder(dir string) string {
 	return abs
 }
 
-// openStored opens the data folder unless nothing is stored in it.
+// openStored opens the data folder or database unless nothing is stored.
 func openStored(ctx context.Context, p *program) (*store.DB, []finding) {
-	if !exists(filepath.Join(p.config.Data, "corpus.db")) && !exists(filepath.Join(p.config.Data, store.RestoreReady)) {
+	if p.config.Database == "" && !exists(filepath.Join(p.config.Data, "corpus.db")) && !exists(filepath.Join(p.config.Data, store.RestoreReady)) {
 		return nil, found(skipped, "", "nothing is stored yet")
 	}
-	db, err := store.Open(ctx, p.config.Data, nil)
+	cfg := p.config
+	if cfg.Database != "" && !exists(cfg.Data) { // do not create it
+		dir, err := os.MkdirTemp("", "parley-doctor-")
+		if err != nil {
+			return nil, found(broken, "", "make a temporary folder: %v", err)
+		}
+		defer os.RemoveAll(dir)
+		cfg.Data = dir
+	}
+	db, err := p.openStore(ctx, cfg)
 	if err != nil {
 		return nil, found(broken, "", "%v", err)
 	}
 	return db, nil
 }
 
-// checkDatabases examines the structure and the checksums of both databases.
+// checkDatabases examines the structure and the checksums of both databases, or how a PostgreSQL server
+// is set up.
 func checkDatabases(ctx context.Context, p *program) []finding {
 	db, failed := openStored(ctx, p)
 	if failed != nil {
@@ -109,7 +120,40 @@ func checkDatabases(ctx context.Context, p *program) []finding {
 	if err != nil {
 		return found(broken, "", "%v", err)
 	}
-	return found(fine, "", "both are whole; the namespace %s has %s", p.config.Namespace, plural(stats.Documents, "document"))
+	whole := "both are whole"
+	if p.config.Database != "" {
+		s, err := db.Server(ctx)
+		if err != nil {
+			return found(broken, "", "%v", err)
+		}
+		if unsafe := checkServer(s); unsafe != nil {
+			return unsafe
+		}
+		whole = fmt.Sprintf("PostgreSQL %s answers in %v and keeps what it acknowledges; back it up with pg_dump", s.Version, s.RoundTrip.Round(10*time.Microsecond))
+	}
+	return found(fine, "", "%s; the namespace %s has %s", whole, p.config.Namespace, plural(stats.Documents, "document"))
+}
+
+// slowDatabase is the time from which a round trip to the database is worth a warning: a turn takes some
+// ten of them.
+const slowDatabase = 20 * time.Millisecond
+
+// checkServer returns what is wrong with the setup of a PostgreSQL server, nil if nothing is.
+func checkServer(s store.Server) (all []finding) {
+	add := func(remedy, format string, args ...any) { all = append(all, found(warned, remedy, format, args...)...) }
+	if !s.Durable {
+		add("set fsync and full_page_writes to on, and synchronous_commit to on or remote_apply", "the PostgreSQL server may lose what it has acknowledged: fsync, full_page_writes or synchronous_commit is off")
+	}
+	if s.RoundTrip > slowDatabase {
+		add("run Parley near the database", "a round trip to the PostgreSQL server takes %v, and a turn needs several", s.RoundTrip.Round(time.Millisecond))
+	}
+	if off := s.Clock.Abs(); off > someSkew {
+		add("set the clocks with NTP", "the clock of the PostgreSQL server differs by %v", off.Round(time.Second))
+	}
+	if s.Connections < s.Needed {
+		add("raise max_connections of the PostgreSQL server, or lower pool_max_conns in --database", "%d connections are left on the PostgreSQL server, and a Parley needs up to %d", s.Connections, s.Needed)
+	}
+	return all
 }
 
 // checkVectors compares the configured embedding model with the one that made the stored vectors.

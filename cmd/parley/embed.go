@@ -48,7 +48,7 @@ func (in *instance) embed(ctx context.Context, out io.Writer, d *display, watch 
 	if in.cfg.Embedding == "" {
 		return nil
 	}
-	unlock, err := ingest.LockEmbedding(in.cfg.Data)
+	unlock, err := in.locks().Embedding()
 	if err != nil {
 		return err
 	}

@@ -27,8 +27,8 @@ type evalCmd struct {
 
 // Help returns text that kong cannot derive.
 func (evalCmd) Help() string {
-	return "The index is made in a temporary folder, unless --data is on the command line: " +
-		"then it is kept there for the next time. The usual data folder is never touched."
+	return "The index is made in a temporary folder, unless --data or --database is on the command line: " +
+		"then it is kept there for the next time. The usual data folder and database are never touched."
 }
 
 // Run prints the measures.
@@ -48,8 +48,10 @@ func (c evalCmd) Run(ctx context.Context, p *program) error {
 		return usageError{err}
 	}
 	cfg := p.config
-	if !p.given["data"] && !p.given["database"] {
+	if !p.given["database"] {
 		cfg.Database = ""
+	}
+	if !p.given["data"] {
 		if cfg.Data, err = os.MkdirTemp("", "parley-eval-"); err != nil {
 			return fmt.Errorf("make a temporary folder: %w", err)
 		}

@@ -30,7 +30,9 @@ func saysWhatToDo(err error) bool {
 	_, folder := errors.AsType[*store.FolderError](err)
 	_, listen := errors.AsType[*listenError](err)
 	_, server := errors.AsType[*store.ServerError](err)
-	return folder || server || listen || isUsage(err)
+	_, copying := errors.AsType[*store.CopyingError](err)
+	_, occupied := errors.AsType[*store.OccupiedError](err)
+	return folder || server || copying || occupied || listen || isUsage(err)
 }
 
 // modelRemedy returns advice for a failed call as the end of a sentence, or "".

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -47,12 +46,23 @@ func (e secondServerError) Error() string {
 
 func (e secondServerError) Unwrap() error { return e.LockedError }
 
-// claimServing makes this process the only server of a PostgreSQL database. Servers do not share yet
-// who follows a turn, who runs a job and who watches a folder.
-func (in *instance) claimServing(ctx context.Context) (release func(), err error) {
-	release, err = in.db.ClaimServing(ctx)
-	if errors.Is(err, store.ErrClaimed) {
-		return nil, usagef("another server serves this PostgreSQL database already: several servers on one database are not supported yet; stop that server first")
+// locks returns the locks of the instance's store.
+func (in *instance) locks() ingest.Locks {
+	return ingest.Locks{Dir: in.cfg.Data, Shared: sharedLocks(in.db)}
+}
+
+// sharedLocks returns what takes locks in a database that several machines can reach.
+func sharedLocks(db *store.DB) func(name string) (unlock func(), ok bool, err error) {
+	return func(name string) (func(), bool, error) { return db.TryLock(name, nil) }
+}
+
+// claimServing makes this process the only server of a PostgreSQL database: servers do not share yet
+// who follows a turn and who watches a folder. It calls lost if another server took the place while the
+// connection to the database was interrupted.
+func (in *instance) claimServing(lost func()) (release func(), err error) {
+	release, ok, err := in.db.TryLock("serve.lock", lost)
+	if err == nil && !ok {
+		return nil, usagef("another server serves %v already: several servers on one database are not supported yet; stop that server first", in.db)
 	}
 	return release, err
 }

@@ -17,8 +17,9 @@ type migrateCmd struct {
 
 // Help is the long description.
 func (migrateCmd) Help() string {
-	return "Stop the server first. All rows are compared when they are copied. An interrupted copy goes on when the command is repeated. " +
-		"With a PostgreSQL database, --data names the folder for caches; uploaded files that lie in the data folder are not copied."
+	return "Stop the server first. Everything that was copied is compared with the source by numbers and checksums. When an interrupted copy " +
+		"is repeated, it goes on; until then no command opens the target. The files that people uploaded lie in the folder that --data names, " +
+		"also with a PostgreSQL database: start the server with the same --data, or move that folder with it."
 }
 
 // Run copies and prints how much.
@@ -26,60 +27,72 @@ func (c migrateCmd) Run(ctx context.Context, p *program) (err error) {
 	if c.From == c.To {
 		return usagef("FROM and TO are the same")
 	}
-	from, err := p.openEnd(ctx, c.From)
+	from, unlockFrom, err := p.openEnd(ctx, c.From, p.openPlace)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, from.Close()) }()
-	to, err := p.openEnd(ctx, c.To)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, to.Close()) }()
-	rows := 0
-	err = store.Copy(ctx, to.DB, from.DB, func(done store.Copied) {
-		rows += done.Rows
-		fmt.Fprintf(p.stderr, "%s: %d\n", done.Table, done.Rows)
+	defer func() { unlockFrom(); err = errors.Join(err, from.Close()) }()
+	to, unlockTo, err := p.openEnd(ctx, c.To, func(ctx context.Context, place string) (*store.DB, error) {
+		return store.OpenTarget(ctx, place, p.config.Data, p.log)
 	})
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.stdout, "Copied and compared %s.\n", plural(rows, "row"))
+	defer func() { unlockTo(); err = errors.Join(err, to.Close()) }()
+	rows := 0
+	err = store.Copy(ctx, to, from, func(done store.Copied) {
+		rows += done.N
+		fmt.Fprintf(p.stderr, "%s: %d\n", done.What, done.N)
+	})
+	if err != nil {
+		return err
+	}
+	if _, err = fmt.Fprintf(p.stdout, "Copied everything from %v to %v, and compared it: %s.\n", from, to, plural(rows, "row")); err != nil {
+		return err
+	}
+	if store.IsURL(c.To) {
+		_, err = fmt.Fprintf(p.stdout, "Uploaded files are in %s: start the server with --data %s.\n", to.Folder(), p.config.Data)
+	}
 	return err
 }
 
-// end is one side of a copy, which nobody else serves.
-type end struct {
-	*store.DB
-	unlock func()
-}
-
-func (e end) Close() error {
-	e.unlock()
-	return e.DB.Close()
-}
-
-// openEnd opens a folder or database and keeps servers away from it.
-func (p *program) openEnd(ctx context.Context, place string) (e end, err error) {
+// openPlace opens a data folder or database.
+func (p *program) openPlace(ctx context.Context, place string) (*store.DB, error) {
 	if store.IsURL(place) {
-		if e.DB, err = store.OpenPostgres(ctx, place, p.config.Data, p.log); err != nil {
-			return e, err
-		}
-		e.unlock, err = (&instance{db: e.DB}).claimServing(ctx)
+		return store.OpenPostgres(ctx, place, p.config.Data, p.log)
+	}
+	return store.Open(ctx, place, p.log)
+}
+
+// openEnd opens one end of a copy and keeps other processes away from it.
+func (p *program) openEnd(ctx context.Context, place string, open func(context.Context, string) (*store.DB, error)) (
+	db *store.DB, unlock func(), err error) {
+	if !store.IsURL(place) { // locked first, because opening may update the schema
+		dir, err := store.PrepareFolder(place)
 		if err != nil {
-			err = errors.Join(err, e.DB.Close())
+			return nil, nil, err
 		}
-		return e, err
+		if unlock, err = lockAll(ingest.Locks{Dir: dir}); err != nil {
+			return nil, nil, err
+		}
+		if db, err = open(ctx, dir); err != nil {
+			unlock()
+		}
+		return db, unlock, err
 	}
-	dir, err := store.PrepareFolder(place)
-	if err != nil {
-		return e, err
+	if db, err = open(ctx, place); err != nil {
+		return nil, nil, err
 	}
-	if _, e.unlock, err = ingest.LockServing(dir); err != nil {
-		return e, usageError{err}
+	if unlock, err = lockAll(ingest.Locks{Dir: db.Folder(), Shared: sharedLocks(db)}); err != nil {
+		return nil, nil, errors.Join(err, db.Close())
 	}
-	if e.DB, err = store.Open(ctx, dir, p.log); err != nil {
-		e.unlock()
+	return db, unlock, nil
+}
+
+func lockAll(locks ingest.Locks) (unlock func(), err error) {
+	unlock, err = locks.All()
+	if _, taken := errors.AsType[*ingest.LockedError](err); taken {
+		err = usageError{err}
 	}
-	return e, err
+	return unlock, err
 }

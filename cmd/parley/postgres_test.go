@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/store"
 	"parley/internal/store/pgtest"
 )
 
@@ -25,42 +26,94 @@ func TestPostgres_HoldsEverythingForCommandsAndServer(t *testing.T) {
 	}
 	waitServing(t, startServe(t, env, "--data", t.TempDir()).addr)
 	got, code := refused(t, "serve", "--database", url, "--data", t.TempDir(), "--addr", "127.0.0.1:0")
-	if code == 0 || !strings.Contains(got, "another server serves this PostgreSQL database already") {
+	if code == 0 || !strings.Contains(got, "another server serves the PostgreSQL database") {
 		t.Errorf("a second server: exit %d, %s", code, got)
 	}
 	folder := filepath.Join(t.TempDir(), "moved")
 	got, code = refused(t, "migrate", url, folder)
-	if code == 0 || !strings.Contains(got, "another server") {
+	if code == 0 || !strings.Contains(got, "another process is serving") {
 		t.Errorf("migrate beside a server: exit %d, %s", code, got)
 	}
 }
 
-func TestMigrate_MovesAFolderToPostgres(t *testing.T) {
+func TestMigrate_MovesEverythingToPostgresAndBack(t *testing.T) {
 	url := pgtest.New(t)
-	docs, folder, back := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "back")
+	docs, folder, back, files := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "back"), t.TempDir()
 	if err := os.WriteFile(filepath.Join(docs, "tea.md"), []byte("# Tea\n\nGreen tea is brewed at 80 degrees.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	parley(t, "ingest", docs, "--data", folder)
+	p := startServe(t, nil, "--data", folder)
+	waitServing(t, p.addr)
+	if _, j := lastEvent(t, p.addr, uploadTo(t, p.addr, map[string]string{"rice.md": "# Rice\n\nRice is soaked for 30 minutes.\n"})); j.State != "done" {
+		t.Fatalf("upload: %+v", j)
+	}
+	p.signal(t, os.Interrupt)
 	for _, step := range [][]string{{folder, url}, {url, back}} {
-		if got := parley(t, "migrate", step[0], step[1], "--data", t.TempDir()); !strings.Contains(got, "Copied and compared") {
+		if got := parley(t, "migrate", step[0], step[1], "--data", files); !strings.Contains(got, "and compared it") {
 			t.Errorf("migrate: %s", got)
 		}
 	}
-	for _, from := range [][]string{{"--database", url, "--data", t.TempDir()}, {"--data", back}} {
-		args := append([]string{"ask", "At how many degrees is green tea brewed?"}, from...)
-		if got := parley(t, args...); !strings.Contains(got, "80 degrees") {
-			t.Errorf("the answer from %s: %s", from[1], got)
+	for _, from := range [][]string{{"--database", url, "--data", files}, {"--data", back}} {
+		// An upload has the folder of uploads read, and what is no longer in it forgotten.
+		p := startServe(t, nil, from...)
+		waitServing(t, p.addr)
+		if _, j := lastEvent(t, p.addr, uploadTo(t, p.addr, map[string]string{"salt.md": "# Salt\n\nSalt comes last.\n"})); j.State != "done" {
+			t.Errorf("upload: %+v", j)
+		}
+		p.signal(t, os.Interrupt)
+		for question, want := range map[string]string{"At how many degrees is green tea brewed?": "80 degrees", "For how long is rice soaked?": "30 minutes"} {
+			if got := parley(t, append([]string{"ask", question}, from...)...); !strings.Contains(got, want) {
+				t.Errorf("the answer from %s: %s", from[1], got)
+			}
 		}
 	}
 }
 
-// refused runs a command of the binary that should fail, and returns its error output and code.
+func TestMigrate_SaysWhatToDoAboutAnInterruptedCopy(t *testing.T) {
+	url, from := pgtest.New(t), t.TempDir()
+	db, err := store.Open(t.Context(), from, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	parley(t, "migrate", from, url, "--data", t.TempDir())
+	pgtest.Exec(t, url, "INSERT INTO parley_state.about (name, value) VALUES ('copying', 'the data folder "+from+"')")
+	for _, args := range [][]string{{"serve", "--addr", "127.0.0.1:0"}, {"ask", "why?"}, {"ingest", from}, {"doctor"}} {
+		got, code := refused(t, append(args, "--database", url, "--data", t.TempDir())...)
+		if code == 0 || !strings.Contains(got, "run the same parley migrate command again") {
+			t.Errorf("%s: exit %d, %s", args[0], code, got)
+		}
+	}
+	parley(t, "migrate", from, url, "--data", t.TempDir())
+	if got, code := refused(t, "migrate", from, from); code == 0 || !strings.Contains(got, "are the same") {
+		t.Errorf("a copy to itself: exit %d, %s", code, got)
+	}
+}
+
+func TestDoctor_ChecksPostgres(t *testing.T) {
+	url, data := pgtest.New(t), filepath.Join(t.TempDir(), "data")
+	findings, _ := doctor(t, nil, "--database", url, "--data", data)
+	wantFinding(t, findings, "databases", warned, "fsync") // the server of the tests is fast, not safe
+	findings, code := doctor(t, nil, "--database", "postgres://127.0.0.1:1/none", "--data", data)
+	wantFinding(t, findings, "databases", broken, "check --database")
+	if code != exitFailure {
+		t.Errorf("exit code %d", code)
+	}
+	if exists(data) {
+		t.Error("the data folder was created")
+	}
+}
+
+// refused runs a command of the binary that should fail, and returns its output and code.
 func refused(t *testing.T, args ...string) (string, int) {
 	t.Helper()
 	var stderr strings.Builder
 	cmd := exec.CommandContext(t.Context(), binary, args...)
-	cmd.Stderr = &stderr
+	cmd.Dir = t.TempDir()
+	cmd.Stderr, cmd.Stdout = &stderr, &stderr // doctor prints what is wrong
 	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
 		t.Fatal(err)
 	}

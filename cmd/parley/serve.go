@@ -63,7 +63,9 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer in.Close()
-	release, err := in.claimServing(ctx)
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	release, err := in.claimServing(func() { fail(errReplaced) })
 	if err != nil {
 		return err
 	}
@@ -105,8 +107,14 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 	if b.damage != nil {
 		return b.damage
 	}
+	if errors.Is(context.Cause(ctx), errReplaced) {
+		return errReplaced
+	}
 	return err
 }
+
+// errReplaced ends a server whose place another one has taken.
+var errReplaced = errors.New("the connection to the database was interrupted, and another server has taken the place of this one")
 
 // beside is the work that goes on while the server answers. The errors may be read after Wait.
 type beside struct {

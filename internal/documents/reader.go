@@ -61,7 +61,7 @@ func (r *reader) config(namespace string, pool *sandbox.Pool) ingest.Config {
 	crawler.Accept = ingest.AcceptsPage
 	return ingest.Config{
 		Corpus: r.cfg.Corpus, Store: r.cfg.Store, Blobs: r.cfg.Blobs, Extractor: pool,
-		Namespace: namespace, DataDir: r.cfg.Data, Supports: r.supports,
+		Namespace: namespace, DataDir: r.cfg.Data, Shared: r.cfg.Locks, Supports: r.supports,
 		Sweep:   func(ctx context.Context) (int, error) { return r.cfg.Disk.SweepBlobs(ctx, blobAge) },
 		Workers: r.workers(), ConfigFile: r.cfg.ConfigFile, Logger: r.cfg.Logger,
 		Crawler: crawl.New(r.cfg.Web, crawler), MayName: r.mayName, Split: r.cfg.Split,

@@ -15,6 +15,7 @@
 package documents
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,10 +85,14 @@ type Disk interface {
 
 // Config is what a Service works with. A zero field means the default.
 type Config struct {
-	Data       string // data folder, which contains the uploads and the locks, and is never ingested
+	Data       string // data folder, which contains the locks, and is never ingested
+	Uploads    string // folder of uploaded files; by default in Data
 	Cache      string // folder of compiled parsers; by default in Data
 	Namespace  string // namespace into which Ingest puts documents
 	ConfigFile string // the program's own, which is not the parley.yaml of a folder; "" for none
+
+	// Locks takes locks also against other machines; see ingest.Locks. Nil for a store that is a folder.
+	Locks func(name string) (unlock func(), ok bool, err error)
 
 	Store   Store
 	Corpus  ingest.Aside
@@ -130,12 +135,12 @@ func New(cfg Config) *Service {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Service{cfg: cfg, files: upload.New(filepath.Join(cfg.Data, "uploads")), reading: &reader{cfg}, reader: cfg.Reader}
+	files := upload.New(cmp.Or(cfg.Uploads, filepath.Join(cfg.Data, "uploads")))
+	s := &Service{cfg: cfg, files: files, reading: &reader{cfg}, reader: cfg.Reader}
 	if s.reader == nil {
 		s.reader = s.reading
 	}
-	lock := func() (func(), error) { return ingest.LockJobs(cfg.Data) }
-	s.runner = job.NewRunner(job.Options{Store: cfg.Jobs, Execute: s.execute, Lock: lock, Logger: cfg.Logger})
+	s.runner = job.NewRunner(job.Options{Store: cfg.Jobs, Execute: s.execute, Lock: ingest.Locks{Dir: cfg.Data, Shared: cfg.Locks}.Jobs, Logger: cfg.Logger})
 	return s
 }
 

@@ -112,3 +112,7 @@ func TestJobs_Conform(t *testing.T) {
 func TestJobsInMemory_Conform(t *testing.T) {
 	storetest.Jobs(t, func(*testing.T) storetest.JobStore { return &jobtest.Memory{} })
 }
+
+func TestKeys_Conform(t *testing.T) {
+	storetest.Keys(t, func(t *testing.T) storetest.KeyStore { return open(t).APIKeys() })
+}

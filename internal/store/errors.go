@@ -43,16 +43,20 @@ type NewerError struct {
 
 func (e *NewerError) Error() string {
 	return fmt.Sprintf("%s was written by a newer version of Parley (schema %d, this program knows %d): "+
-		"use that version, or choose another folder with --data", e.Path, e.Have, e.Want)
+		"use that version, or choose another folder with --data or another database with --database", e.Path, e.Have, e.Want)
 }
 
 // DamagedError says that a database is unreadable. Its text may be shown to users.
 type DamagedError struct {
-	Path string
-	Err  error
+	Path   string // of the file; with PostgreSQL the names of database, host and schema
+	Server bool   // it is a PostgreSQL database
+	Err    error
 }
 
 func (e *DamagedError) Error() string {
+	if e.Server {
+		return fmt.Sprintf("the PostgreSQL database %s is damaged (%v): restore it from a backup of the database server", e.Path, e.Err)
+	}
 	remedy := "restore it from a backup, or move it away to continue without its conversations"
 	if filepath.Base(e.Path) == "corpus.db" {
 		remedy = "restore it from a backup, or move it away and ingest the documents again"
@@ -63,6 +67,14 @@ func (e *DamagedError) Error() string {
 
 // Unwrap returns the cause.
 func (e *DamagedError) Unwrap() error { return e.Err }
+
+// CopyingError says that a database holds an incomplete copy of another one. Its text may be shown to
+// users.
+type CopyingError struct{ From, To string } // names of the two, see DB.String
+
+func (e *CopyingError) Error() string {
+	return fmt.Sprintf("%s holds an incomplete copy of %s: run the same parley migrate command again to complete it", e.To, e.From)
+}
 
 // IsFull reports whether err says that the disk is full.
 func IsFull(err error) bool {

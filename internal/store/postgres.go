@@ -24,21 +24,35 @@ func IsURL(s string) bool {
 
 // OpenPostgres opens the PostgreSQL database at url, and creates or migrates its tables if
 // necessary. They are in the schemas parley_corpus and parley_state. Any number of processes may
-// have the database open at once. dir is a folder on this machine for files that can be lost.
+// have the database open at once. dir is a folder on this machine; see DB.Folder.
 //
 // Beside the parameters of libpq, url may have those of pgxpool, such as pool_max_conns. They apply
-// to the corpus and to the state each.
+// to the corpus and to the state each. A process needs twice as many connections and two more.
+//
+// The error is a *ServerError, *NewerError, *CopyingError or *FolderError where the user can act on it.
 func OpenPostgres(ctx context.Context, url, dir string, log *slog.Logger) (*DB, error) {
+	db, err := openPostgres(ctx, url, dir, log)
+	if err != nil {
+		return nil, err
+	}
+	from, err := db.copying(ctx)
+	if err == nil && from != "" {
+		err = &CopyingError{From: from, To: db.String()}
+	}
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// openPostgres is OpenPostgres for the target of a Copy.
+func openPostgres(ctx context.Context, url, dir string, log *slog.Logger) (*DB, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, &ServerError{Err: err} // the error of pgx hides the password
-	}
-	dir, err = PrepareFolder(dir)
-	if err != nil {
-		return nil, err
 	}
 	corpus, err := openSchema(ctx, config, "corpus", postgresCorpus, log)
 	if err != nil {
@@ -48,12 +62,35 @@ func OpenPostgres(ctx context.Context, url, dir string, log *slog.Logger) (*DB, 
 	if err != nil {
 		return nil, errors.Join(err, corpus.close())
 	}
-	blobs, err := openBlobs(filepath.Join(dir, "blobs"))
-	if err != nil {
-		return nil, errors.Join(err, corpus.close(), state.close())
+	db := newDB(corpus, state, nil)
+	db.needed = 2*int(config.MaxConns) + 2
+	db.server = nameOf(config)
+	db.locks = &locks{db: pool(config, schemaOf("state"), 1), log: log, held: map[string]func(){}}
+	if db.blobs, db.folder, err = openFolder(ctx, state, dir); err != nil {
+		return nil, errors.Join(err, db.Close())
 	}
-	blobs.shared = &sharedBlobs{corpus}
-	return newDB(corpus, state, blobs), nil
+	db.blobs.shared = &sharedBlobs{corpus}
+	return db, nil
+}
+
+// openFolder creates the folder of a database in dir, and opens its cache of originals.
+func openFolder(ctx context.Context, state *database, dir string) (blobs *Blobs, folder string, err error) {
+	var id string
+	err = state.read.QueryRowContext(ctx, "SELECT value FROM about WHERE name = 'id'").Scan(&id)
+	if err == nil && !filepath.IsLocal(id) {
+		err = errors.New("it has no id")
+	}
+	if err != nil {
+		return nil, "", &ServerError{Err: err}
+	}
+	if folder, err = PrepareFolder(dir); err != nil {
+		return nil, "", err
+	}
+	if folder, err = PrepareFolder(filepath.Join(folder, "postgres-"+id)); err != nil {
+		return nil, "", err
+	}
+	blobs, err = openBlobs(filepath.Join(folder, "blobs"))
+	return blobs, folder, err
 }
 
 // The dialects of the two parts of a PostgreSQL database. Writers of the corpus take turns, as in
@@ -70,26 +107,19 @@ var (
 	postgresRead = sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead}
 )
 
+func nameOf(config *pgxpool.Config) string {
+	return config.ConnConfig.Database + " on " + config.ConnConfig.Host
+}
+
+func schemaOf(part string) string { return "parley_" + part }
+
 // openSchema opens and migrates one part of a PostgreSQL database.
 func openSchema(ctx context.Context, config *pgxpool.Config, part string, d dialect, log *slog.Logger) (*database, error) {
-	schema := "parley_" + part
-	server := config.ConnConfig.Copy()
-	server.RuntimeParams["search_path"] = schema
-	if server.RuntimeParams["application_name"] == "" {
-		server.RuntimeParams["application_name"] = "parley"
-	}
-	open := func(limit int) *sql.DB {
-		db := sql.OpenDB(pgsql.NewConnector(*server))
-		db.SetMaxOpenConns(limit)
-		db.SetMaxIdleConns(limit)
-		db.SetConnMaxIdleTime(config.MaxConnIdleTime)
-		db.SetConnMaxLifetime(config.MaxConnLifetime)
-		return db
-	}
-	db := &database{path: fmt.Sprintf("%s on %s, schema %s", server.Database, server.Host, schema), dialect: d,
-		read: open(int(config.MaxConns))}
+	schema := schemaOf(part)
+	db := &database{path: fmt.Sprintf("%s, schema %s", nameOf(config), schema), dialect: d,
+		read: pool(config, schema, int(config.MaxConns))}
 	if db.write = db.read; d.lock != "" {
-		db.write = open(1) // writers that wait for each other need no more
+		db.write = pool(config, schema, 1) // writers that wait for each other need no more
 	}
 	if err := db.migratePostgres(ctx, schema, part, log); err != nil {
 		return nil, errors.Join(err, db.close())
@@ -97,33 +127,48 @@ func openSchema(ctx context.Context, config *pgxpool.Config, part string, d dial
 	return db, nil
 }
 
-// ErrClaimed says that another process has claimed a PostgreSQL database.
-var ErrClaimed = errors.New("another process has claimed the database")
+// pool returns up to limit connections that find the tables of a schema.
+func pool(config *pgxpool.Config, schema string, limit int) *sql.DB {
+	server := config.ConnConfig.Copy()
+	server.RuntimeParams["search_path"] = schema
+	if server.RuntimeParams["application_name"] == "" {
+		server.RuntimeParams["application_name"] = "parley"
+	}
+	db := sql.OpenDB(pgsql.NewConnector(*server))
+	db.SetMaxOpenConns(limit)
+	db.SetMaxIdleConns(limit)
+	db.SetConnMaxIdleTime(config.MaxConnIdleTime)
+	db.SetConnMaxLifetime(config.MaxConnLifetime)
+	return db
+}
 
-// ClaimServing makes this process the only one that serves a PostgreSQL database, until release is
-// called or the connection to the database ends. The error is ErrClaimed if another process serves
-// it. A data folder needs no claim: it has a lock of its own.
-func (d *DB) ClaimServing(ctx context.Context) (release func(), err error) {
-	if d.state.db.dialect.oneWriter {
-		return func() {}, nil
-	}
-	conn, err := d.state.db.read.Conn(ctx)
+// Server is the state of a PostgreSQL server.
+type Server struct {
+	Version     string
+	RoundTrip   time.Duration // of a query
+	Clock       time.Duration // how far its clock is ahead of the one here
+	Durable     bool          // it keeps what it has acknowledged
+	Connections int           // that are left, counting those of this process
+	Needed      int           // connections that a process opens at most
+}
+
+// Server returns the state of the server of a PostgreSQL database.
+func (d *DB) Server(ctx context.Context) (s Server, err error) {
+	var now int64
+	err = d.state.db.read.QueryRowContext(ctx, `SELECT current_setting('server_version'), (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::BIGINT,
+		current_setting('fsync') = 'on' AND current_setting('full_page_writes') = 'on' AND current_setting('synchronous_commit') <> 'off',
+		current_setting('max_connections')::INTEGER - current_setting('superuser_reserved_connections')::INTEGER -
+			(SELECT COUNT(*)::INTEGER FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid())`).
+		Scan(&s.Version, &now, &s.Durable, &s.Connections)
 	if err != nil {
-		return nil, d.state.db.fail("claim the database", err)
+		return s, d.state.db.fail("look at the server", err)
 	}
-	var claimed bool
-	err = conn.QueryRowContext(ctx, "SELECT pg_try_advisory_lock(hashtext('parley serve'))").Scan(&claimed)
-	if err == nil && !claimed {
-		err = ErrClaimed
-	}
-	if err != nil {
-		return nil, d.state.db.fail("claim the database", errors.Join(err, conn.Close()))
-	}
-	return func() {
-		ctx := context.WithoutCancel(ctx)                        // it has ended when a server stops
-		conn.ExecContext(ctx, "SELECT pg_advisory_unlock_all()") //nolint:errcheck // closing the pool ends the session too
-		conn.Close()
-	}, nil
+	s.Clock, s.Needed = time.Until(fromMicros(now)), d.needed
+	s.Version, _, _ = strings.Cut(s.Version, " ")
+	began := time.Now()
+	_, err = d.state.db.read.ExecContext(ctx, "SELECT 1")
+	s.RoundTrip = time.Since(began)
+	return s, d.state.db.fail("look at the server", err)
 }
 
 // ServerError says that a PostgreSQL database cannot be used. Its text may be shown to users.

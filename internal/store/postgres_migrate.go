@@ -22,6 +22,9 @@ func (d *database) migratePostgres(ctx context.Context, schema, part string, log
 	}
 	want := all[len(all)-1].version
 	have, err := postgresVersion(ctx, d.read, schema)
+	if err == nil {
+		err = checkEncoding(ctx, d.read)
+	}
 	if err == nil && have < want {
 		err = d.transaction(ctx, sql.TxOptions{}, func(tx *sql.Tx) error {
 			if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock(hashtext(?))", schema); err != nil {
@@ -46,6 +49,16 @@ func (d *database) migratePostgres(ctx context.Context, schema, part string, log
 		return &NewerError{Path: d.path, Have: have, Want: want}
 	}
 	return nil
+}
+
+// checkEncoding returns an error if the database cannot hold text of all languages.
+func checkEncoding(ctx context.Context, db *sql.DB) error {
+	var encoding string
+	err := db.QueryRowContext(ctx, "SELECT current_setting('server_encoding')").Scan(&encoding)
+	if err == nil && encoding != "UTF8" {
+		err = fmt.Errorf("its encoding is %s: create one with ENCODING 'UTF8' TEMPLATE template0", encoding)
+	}
+	return err
 }
 
 // after returns the migrations after a version.

@@ -48,3 +48,7 @@ func TestPostgresShelf_Conforms(t *testing.T) {
 func TestPostgresJobs_Conform(t *testing.T) {
 	storetest.Jobs(t, func(t *testing.T) storetest.JobStore { return openPostgres(t).Jobs() })
 }
+
+func TestPostgresKeys_Conform(t *testing.T) {
+	storetest.Keys(t, func(t *testing.T) storetest.KeyStore { return openPostgres(t).APIKeys() })
+}

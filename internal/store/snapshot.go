@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -21,10 +22,14 @@ type Snapshot struct {
 }
 
 // Snapshots calls f with a snapshot of each database, which f may read while others write. The log
-// of a database grows until f returns. Damage that a snapshot meets is a *DamagedError.
+// of a database grows until f returns. Damage that a snapshot meets is a *DamagedError. PostgreSQL has
+// no files to snapshot: the error is errors.ErrUnsupported.
 //
 // Used returns the SHA-256 of every original that a document of the snapshot refers to.
 func (d *DB) Snapshots(ctx context.Context, f func(all []Snapshot, used func() ([]string, error)) error) error {
+	if d.locks != nil {
+		return fmt.Errorf("copy %v: %w: use pg_dump", d, errors.ErrUnsupported)
+	}
 	return d.corpus.db.snapshot(ctx, func(corpus Snapshot) error {
 		return d.state.db.snapshot(ctx, func(state Snapshot) error {
 			return f([]Snapshot{corpus, state}, func() ([]string, error) {

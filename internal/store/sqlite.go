@@ -258,7 +258,7 @@ func (d *database) fail(doing string, err error) error {
 		if isBadSum(err) {
 			err = errSum
 		}
-		err = &DamagedError{Path: d.path, Err: err}
+		err = &DamagedError{Path: d.path, Server: !d.dialect.oneWriter, Err: err}
 	}
 	if IsFull(err) {
 		err = &chat.Error{Kind: chat.Full, Err: err}

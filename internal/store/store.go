@@ -41,11 +41,30 @@ type DB struct {
 	keys        *APIKeys
 	sessions    *Sessions
 	shelf       *Shelf
+
+	folder string // see Folder
+	server string // name and host of a PostgreSQL database
+	needed int    // connections that it opens to that at most
+	locks  *locks // nil for a data folder
 }
 
 // Open opens the data folder at dir, and creates or migrates it if necessary. A nil log discards.
-// The error is a *FolderError, *NewerError or *DamagedError where the user can act on it.
+// The error is a *FolderError, *NewerError, *CopyingError or *DamagedError where the user can act on it.
 func Open(ctx context.Context, dir string, log *slog.Logger) (*DB, error) {
+	dir, err := PrepareFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	if from, err := copyingTo(dir); err != nil {
+		return nil, &FolderError{Path: dir, Err: err}
+	} else if from != "" {
+		return nil, &CopyingError{From: from, To: folderName(dir)}
+	}
+	return openFiles(ctx, dir, log)
+}
+
+// openFiles is Open for the target of a Copy.
+func openFiles(ctx context.Context, dir string, log *slog.Logger) (*DB, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
@@ -68,7 +87,9 @@ func Open(ctx context.Context, dir string, log *slog.Logger) (*DB, error) {
 	if err != nil {
 		return nil, errors.Join(err, corpus.close(), state.close())
 	}
-	return newDB(corpus, state, blobs), nil
+	db := newDB(corpus, state, blobs)
+	db.folder = dir
+	return db, nil
 }
 
 func newDB(corpus, state *database, blobs *Blobs) *DB {
@@ -104,6 +125,21 @@ func (d *DB) Shelf() *Shelf { return d.shelf }
 // Blobs returns the store of originals.
 func (d *DB) Blobs() *Blobs { return d.blobs }
 
+// String names the database in messages.
+func (d *DB) String() string {
+	if d.locks == nil {
+		return folderName(d.folder)
+	}
+	return "the PostgreSQL database " + d.server
+}
+
+func folderName(dir string) string { return "the data folder " + dir }
+
+// Folder returns the folder for files on this machine that belong to the database, such as uploads:
+// the data folder, or with PostgreSQL a folder in it. That one has a name of its own for each
+// database, so that files of one database are never taken for those of another.
+func (d *DB) Folder() string { return d.folder }
+
 // SweepBlobs removes the originals that no document refers to and that were last stored more than
 // minAge ago. It returns how many.
 func (d *DB) SweepBlobs(ctx context.Context, minAge time.Duration) (int, error) {
@@ -128,7 +164,14 @@ func (d *DB) Shrink(ctx context.Context) error {
 
 // Close ends all use of the folder. No other method may be running.
 func (d *DB) Close() error {
-	return errors.Join(d.corpus.db.close(), d.state.db.close(), d.blobs.close())
+	var err error
+	if d.locks != nil {
+		err = d.locks.close()
+	}
+	if d.blobs != nil { // else opening failed
+		err = errors.Join(err, d.blobs.close())
+	}
+	return errors.Join(err, d.corpus.db.close(), d.state.db.close())
 }
 
 // PrepareFolder creates the data folder dir if it is missing and returns its absolute path. The

@@ -84,7 +84,7 @@ func TestRun_OwnersAreReadBesideEachOther(t *testing.T) {
 func TestLockShared_OneKeyHasOneRunAndNoneBesideThatOfAll(t *testing.T) {
 	data := t.TempDir()
 	take := func(key string) (func(), error) {
-		unlock, _, err := lockShared(data, "ingest.lock", "ingesting into", key)
+		unlock, _, err := Locks{Dir: data}.share("ingest.lock", "ingesting into", key)
 		return unlock, err
 	}
 	a, err := take("a")

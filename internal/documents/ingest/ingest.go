@@ -69,7 +69,8 @@ type Config struct {
 	Extractor Extractor
 	Namespace string
 
-	DataDir string                                 // location of the lock; never ingested; "" means no lock
+	DataDir string                                 // Locks.Dir; never ingested
+	Shared  func(string) (func(), bool, error)     // Locks.Shared
 	Sweep   func(ctx context.Context) (int, error) // removes originals without a document; optional
 	// Supports reports whether a file is worth reading, by its name and, once they are known, its first
 	// bytes. Nil means all files.
@@ -151,10 +152,12 @@ func (in *Ingester) Run(ctx context.Context, paths []string, progress func(Progr
 	})
 }
 
-// locked runs f with the lock of the data folder, see lockShared, and a folder for nested files.
+func (in *Ingester) locks() Locks { return Locks{Dir: in.cfg.DataDir, Shared: in.cfg.Shared} }
+
+// locked runs f with the lock of the data folder, see Locks.share, and a folder for nested files.
 // Concurrent runs have different roots, and assign different names.
 func (in *Ingester) locked(key string, f func(spools string) (Report, error)) (Report, error) {
-	unlock, first, err := lockShared(in.cfg.DataDir, "ingest.lock", "ingesting into", key)
+	unlock, first, err := in.locks().share("ingest.lock", "ingesting into", key)
 	if err != nil {
 		return Report{}, err
 	}

@@ -44,18 +44,27 @@ func hostname() string {
 	return name
 }
 
-// Busy returns a *LockedError while documents are being ingested into a data folder. It takes the lock for a
-// moment to find out, so do not call it often.
-func Busy(dataDir string) error {
-	unlock, err := lockIngestion(dataDir)
+// Locks keep the processes that use one store out of each other's way. The system releases them when
+// a process dies.
+type Locks struct {
+	Dir string // data folder, in which the locks are files; "" for no locks
+	// Shared takes a lock also against the processes on other machines that use the store. It reports
+	// false if one of them has the lock. Nil for a store that is a folder.
+	Shared func(name string) (unlock func(), ok bool, err error)
+}
+
+// Busy returns a *LockedError while documents are being ingested. It takes the lock for a moment to find
+// out, so do not call it often.
+func (l Locks) Busy() error {
+	unlock, err := l.ingestion()
 	if err == nil {
 		unlock()
 	}
 	return err
 }
 
-func lockIngestion(dataDir string) (unlock func(), err error) {
-	unlock, _, err = lockShared(dataDir, "ingest.lock", "ingesting into", "")
+func (l Locks) ingestion() (unlock func(), err error) {
+	unlock, _, err = l.share("ingest.lock", "ingesting into", "")
 	return unlock, err
 }
 
@@ -76,52 +85,51 @@ type sharedLock struct {
 // second.
 const yieldTime = 5 * time.Second
 
-// lockShared takes a lock of a data folder for a run, and shares it with the runs of this process that
-// have other keys. With the key "" the run needs the lock alone. first reports whether no other run
-// holds it.
-func lockShared(dataDir, name, doing, key string) (unlock func(), first bool, err error) {
-	if dataDir == "" {
+// share takes a lock for a run, and shares it with the runs of this process that have other keys. With
+// the key "" the run needs the lock alone. first reports whether no other run holds it.
+func (l Locks) share(name, doing, key string) (unlock func(), first bool, err error) {
+	if l.Dir == "" {
 		return func() {}, true, nil
 	}
-	path := filepath.Join(realPath(dataDir), name)
+	path := filepath.Join(realPath(l.Dir), name)
 	sharing.Lock()
 	defer sharing.Unlock()
-	l := sharing.locks[path]
-	if l == nil {
-		release, err := lock(dataDir, name, doing)
+	held := sharing.locks[path]
+	if held == nil {
+		release, err := l.lock(name, doing)
 		if err != nil {
 			return nil, false, err
 		}
-		l = &sharedLock{unlock: release, keys: map[string]bool{}}
-		sharing.locks[path], first = l, true
-	} else if taken := l.keys[key] || l.keys[""] || key == ""; taken || time.Since(l.wanted) < yieldTime {
+		held = &sharedLock{unlock: release, keys: map[string]bool{}}
+		sharing.locks[path], first = held, true
+	} else if taken := held.keys[key] || held.keys[""] || key == ""; taken || time.Since(held.wanted) < yieldTime {
 		if key == "" {
-			l.wanted = time.Now()
+			held.wanted = time.Now()
 		}
-		return nil, false, &LockedError{DataDir: dataDir, Doing: doing, PID: os.Getpid()}
+		return nil, false, &LockedError{DataDir: l.Dir, Doing: doing, PID: os.Getpid()}
 	}
-	l.keys[key] = true
+	held.keys[key] = true
 	return sync.OnceFunc(func() {
 		sharing.Lock()
 		defer sharing.Unlock()
-		if delete(l.keys, key); len(l.keys) == 0 {
+		if delete(held.keys, key); len(held.keys) == 0 {
 			delete(sharing.locks, path)
-			l.unlock()
+			held.unlock()
 		}
 	}), first, nil
 }
 
-// LockEmbedding takes the lock for embedding the documents of a data folder, so that two processes do
-// not pay for the same texts. The returned function releases it. A *LockedError means that another
-// process holds it.
-func LockEmbedding(dataDir string) (unlock func(), err error) {
-	return lock(dataDir, "embed.lock", "embedding the documents of")
+// Embedding takes the lock for embedding the documents of a store, so that two processes do not pay
+// for the same texts. The returned function releases it. A *LockedError means that another process
+// holds it.
+func (l Locks) Embedding() (unlock func(), err error) {
+	return l.lock("embed.lock", "embedding the documents of")
 }
 
-// LockJobs takes the lock for running the jobs of a data folder. The returned function releases it. A
-// *LockedError means that another process holds it.
-func LockJobs(dataDir string) (unlock func(), err error) {
-	return lock(dataDir, "jobs.lock", "carrying out the jobs of")
+// Jobs takes the lock for running the jobs of a store. The returned function releases it. A *LockedError
+// means that another process holds it.
+func (l Locks) Jobs() (unlock func(), err error) {
+	return l.lock("jobs.lock", "carrying out the jobs of")
 }
 
 // LockServing takes the lock for serving a data folder: two servers would not see each other's
@@ -136,20 +144,20 @@ func LockServing(dataDir string) (announce func(url string) error, unlock func()
 	return func(url string) error { return writeHolder(f, url) }, func() { f.Close() }, nil
 }
 
-// LockAll takes all locks of a data folder, so that no other process serves it, changes its documents or
-// runs its jobs. A *LockedError names the process that does.
-func LockAll(dataDir string) (unlock func(), err error) {
+// All takes all locks, so that no other process serves the store, changes its documents or runs its
+// jobs. A *LockedError names the process that does.
+func (l Locks) All() (unlock func(), err error) {
 	var held []func()
 	unlock = func() {
 		for _, release := range held {
 			release()
 		}
 	}
-	for _, l := range []struct{ name, doing string }{
+	for _, each := range []struct{ name, doing string }{
 		{"serve.lock", "serving"}, {"ingest.lock", "ingesting into"}, {"sites.lock", "reading web sites into"},
 		{"embed.lock", "embedding the documents of"}, {"jobs.lock", "carrying out the jobs of"},
 	} {
-		release, err := lock(dataDir, l.name, l.doing)
+		release, err := l.lock(each.name, each.doing)
 		if err != nil {
 			unlock()
 			return nil, err
@@ -159,17 +167,28 @@ func LockAll(dataDir string) (unlock func(), err error) {
 	return unlock, nil
 }
 
-// lock takes a lock of a data folder. The returned function releases it, as does the system when the
-// process dies, so a remaining file means nothing.
-func lock(dataDir, name, doing string) (unlock func(), err error) {
-	if dataDir == "" {
+// lock takes a lock. The returned function releases it, as does the system when the process dies, so a
+// remaining file means nothing.
+func (l Locks) lock(name, doing string) (unlock func(), err error) {
+	if l.Dir == "" {
 		return func() {}, nil
 	}
-	f, err := openLock(dataDir, name, doing)
+	f, err := openLock(l.Dir, name, doing)
 	if err != nil {
 		return nil, err
 	}
-	return func() { f.Close() }, nil // closing releases the lock
+	release := func() {}
+	if l.Shared != nil {
+		var ok bool
+		if release, ok, err = l.Shared(name); err == nil && !ok {
+			err = &LockedError{DataDir: "the database", Doing: doing}
+		}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return func() { release(); f.Close() }, nil // closing releases the lock
 }
 
 // openLock takes a lock that lasts until the file is closed.

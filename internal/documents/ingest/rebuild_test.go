@@ -145,7 +145,7 @@ func changedDocument(p retrieval.Put) retrieval.Put {
 
 func TestRebuild_OneAtATime(t *testing.T) {
 	b, a := ingested(t)
-	unlock, err := lockIngestion(b.data)
+	unlock, err := Locks{Dir: b.data}.ingestion()
 	if err != nil {
 		t.Fatal(err)
 	}

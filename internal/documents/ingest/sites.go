@@ -129,7 +129,7 @@ func (in *Ingester) checkSites(sites []Site) error {
 // walk does not hold them up. Walks over different hosts do not wait for each other; a host is walked by one run
 // at a time.
 func (in *Ingester) lockSites(sites ...Site) (unlock func(), first bool, err error) {
-	return lockShared(in.cfg.DataDir, "sites.lock", "reading web sites into", hostOf(sites))
+	return in.locks().share("sites.lock", "reading web sites into", hostOf(sites))
 }
 
 // hostOf returns the host of all sites, or "" if they have several.

@@ -83,12 +83,12 @@ func Exec(t testing.TB, url, statement string) {
 	// The test's own context has ended when its cleanups run.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 	defer cancel()
-	if err := exec1(ctx, url, statement); err != nil {
+	if err := runOne(ctx, url, statement); err != nil {
 		t.Fatalf("%s: %v", statement, err)
 	}
 }
 
-func exec1(ctx context.Context, url, statement string) error {
+func runOne(ctx context.Context, url, statement string) error {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
 		return err
@@ -176,7 +176,7 @@ func ready(logFile string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for {
-		err := exec1(ctx, server.admin, "SELECT 1")
+		err := runOne(ctx, server.admin, "SELECT 1")
 		if err == nil {
 			return nil
 		}

@@ -193,3 +193,10 @@ CREATE TABLE ledger (
 CREATE INDEX conversations_recent ON conversations (namespace, owner, kind, updated_at, id);
 CREATE INDEX turns_origin ON turns (owner, origin, finished_at, id, bytes) WHERE conversation_id IS NULL;
 CREATE INDEX turns_stateless ON turns (finished_at) WHERE conversation_id IS NULL;
+
+-- What is said of the database as a whole. SQLite has files for that.
+CREATE TABLE about (
+    name  TEXT PRIMARY KEY, -- id: of this database; copying: from where, while it is being filled by a copy
+    value TEXT NOT NULL
+);
+INSERT INTO about (name, value) VALUES ('id', gen_random_uuid());
