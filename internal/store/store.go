@@ -1,5 +1,5 @@
 // Package store keeps a data folder: documents and their index, conversations and the ledger, and
-// the originals of documents.
+// the originals of documents. All of it may also be in a PostgreSQL database (OpenPostgres).
 //
 //	parley-data/
 //	  corpus.db    documents, pages, chunks, index segments, ingested roots and files
@@ -16,8 +16,9 @@
 //	corpus := retrieval.NewCorpus(db.Corpus())
 //
 // The SQL is portable: ids are text (package ident), times are UTC microseconds as integers,
-// booleans are 0 or 1. SQLite's own dialect is confined to sqlite.go. Another database is a file
-// beside that one that passes storetest.
+// booleans are 0 or 1. What only SQLite or only PostgreSQL needs is confined to sqlite.go and to the
+// files that begin with postgres; package pgsql translates the few words that differ. Both pass
+// storetest.
 package store
 
 import (
