@@ -116,3 +116,7 @@ func TestJobsInMemory_Conform(t *testing.T) {
 func TestKeys_Conform(t *testing.T) {
 	storetest.Keys(t, func(t *testing.T) storetest.KeyStore { return open(t).APIKeys() })
 }
+
+func TestSessions_Conform(t *testing.T) {
+	storetest.Sessions(t, func(t *testing.T) storetest.SessionStore { return open(t).Sessions() })
+}

@@ -52,3 +52,7 @@ func TestPostgresJobs_Conform(t *testing.T) {
 func TestPostgresKeys_Conform(t *testing.T) {
 	storetest.Keys(t, func(t *testing.T) storetest.KeyStore { return openPostgres(t).APIKeys() })
 }
+
+func TestPostgresSessions_Conform(t *testing.T) {
+	storetest.Sessions(t, func(t *testing.T) storetest.SessionStore { return openPostgres(t).Sessions() })
+}
