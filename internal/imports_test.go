@@ -102,6 +102,7 @@ var allowed = map[string][]string{
 	"wire/signin":     {"wire", "auth/apikey", "auth/oidc", "auth/session", "chat"},
 	"wire/filesapi":   {"wire", "wire/openai", "wire/ingestapi", "library", "shelf", "chat", "documents", "documents/job", "documents/upload", "retrieval"},
 	"wire/webapi":     {"wire", "turn", "ledger", "transcript", "chat", "chat/cite", "retrieval", "llm", "pageview"},
+	"wire/yourdata":   {"wire", "wire/openai", "turn", "transcript", "chat", "chat/cite", "retrieval", "llm"},
 	"wire/responses":  {"wire", "wire/openai", "wire/filesapi", "library", "turn", "transcript", "chat", "retrieval", "llm"},
 	"wire/agui":       {"wire", "wire/openai", "turn", "chat", "llm"},
 	"wire/aisdk":      {"wire", "wire/openai", "turn", "chat", "llm"},

@@ -43,6 +43,7 @@ var idOf = []struct{ path, kind string }{
 	{"/content/{path...}", "name"}, {"/delete/{url...}", "name"},
 	{"/v1/models/{id...}", "model"}, {"/assets/{path...}", "asset"}, {"/v1/chat/completions/{", "completion"},
 	{"/sign-in/{provider}", "provider"},
+	{"/openai/deployments/{name}", "deployment"},
 }
 
 // second are the placeholders after the first one.
@@ -100,6 +101,7 @@ func (m *matrix) own() {
 	m.ids["chat"] = m.made("POST", "/chat-history", `{`+question+`}`, "id")
 	m.ids["response"] = m.made("POST", "/v1/responses", `{"model":"parley","input":"What is the `+canary+`?"}`, "id")
 	m.ids["conversation"] = m.made("POST", "/v1/conversations", `{"items":[{"type":"message","role":"user","content":"`+canary+`"}]}`, "id")
+	m.made("POST", "/history/generate", `{`+question+`}`, "")
 	w := m.as(m.owner, "POST", "/chat", `{`+question+`}`, "application/json")
 	m.ids["turn"] = w.Header().Get("X-Turn-Id")
 	m.ids["store"] = m.made("POST", "/v1/vector_stores", `{"name":"`+canary+`"}`, "id")
@@ -119,6 +121,7 @@ func (m *matrix) own() {
 	m.ids["model"], m.ids["asset"], m.ids["completion"] = "parley", "nothing", "chatcmpl-1"
 	m.ids["provider"] = "corp"
 	m.ids["stream"] = "chat-1"
+	m.ids["deployment"] = "gpt-4o"
 }
 
 func formOf(t *testing.T, name string) (body, contentType string) {
@@ -264,7 +267,7 @@ func TestRights_EveryRouteRefusesWhoMayNotCallIt(t *testing.T) {
 func TestRights_WhatBelongsToOthersIsLikeWhatIsNotThere(t *testing.T) {
 	m := newMatrix(t)
 	// Of streams, TestResume_RepeatsAllChunksOfTheAnswerThatIsBeingWritten asks for those of others.
-	notOwned := []string{"key", "model", "asset", "completion", "provider", "stream"}
+	notOwned := []string{"key", "model", "asset", "completion", "provider", "stream", "deployment"}
 	objects := 0
 	for _, rt := range m.routes {
 		method, _, _ := strings.Cut(rt.Pattern, " ")

@@ -30,6 +30,7 @@ import (
 	"parley/internal/wire/openai"
 	"parley/internal/wire/ragchat"
 	"parley/internal/wire/responses"
+	"parley/internal/wire/yourdata"
 )
 
 type serveCmd struct {
@@ -241,6 +242,15 @@ func (s *serving) protocols() []wire.Protocol {
 		Library: s.library, Search: s.corpus.Search, Mode: s.engine.Defaults().Mode,
 		Namespace: s.cfg.Namespace, PublicURL: s.cfg.PublicURL, MaxUpload: int64(s.cfg.LimitsMaxUpload),
 	})
+	completions := openai.New(openai.Config{
+		Runner:     s.runner,
+		Namespaces: s.namespaces,
+		Defaults:   s.engine.Defaults(),
+		Namespace:  s.cfg.Namespace,
+		PublicURL:  s.cfg.PublicURL,
+		Vision:     s.sees(),
+		Embedding:  s.embeddings(),
+	})
 	return []wire.Protocol{
 		azurechat.New(azurechat.Config{
 			Runner:    s.runner,
@@ -257,14 +267,15 @@ func (s *serving) protocols() []wire.Protocol {
 				Effort: s.models.Capabilities(s.cfg.Model).Effort, Uploads: s.uploads,
 			},
 		}).Protocol(),
-		openai.New(openai.Config{
+		completions.Protocol(),
+		yourdata.New(yourdata.Config{
 			Runner:     s.runner,
+			Store:      s.db.Transcripts(),
+			Complete:   completions.Complete,
 			Namespaces: s.namespaces,
 			Defaults:   s.engine.Defaults(),
 			Namespace:  s.cfg.Namespace,
 			PublicURL:  s.cfg.PublicURL,
-			Vision:     s.sees(),
-			Embedding:  s.embeddings(),
 		}).Protocol(),
 		responses.New(responses.Config{
 			Runner:     s.runner,

@@ -1,6 +1,6 @@
 // Package transcript describes chats that belong to their clients: messages as raw JSON with the
 // clients' own ids and timestamps, which the server stores and returns but never interprets as turns.
-// They are the chats of the Chat UI API, the histories of the AI Chat Protocol's front ends, and the
+// They are the chats of the Chat UI API and of "On Your Data", the histories of the AI Chat Protocol's front ends, and the
 // responses and conversations of the Responses API, whose messages are items.
 //
 //	chat, err := store.Save(ctx, scope, id, func(t *transcript.Transcript, found bool) error {
@@ -33,6 +33,7 @@ type Kind string
 const (
 	ChatUI        Kind = "chatui"        // chats of the Chat UI API
 	Azure         Kind = "azure"         // histories of the AI Chat Protocol's front ends
+	YourData      Kind = "yourdata"      // chats of "On Your Data"
 	Responses     Kind = "responses"     // responses of the Responses API, each with its input
 	Conversations Kind = "conversations" // conversations of the Responses API
 )

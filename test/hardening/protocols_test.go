@@ -66,6 +66,28 @@ var protocols = []protocol{
 		stream: sse, done: "[DONE]", text: at("delta"), failed: erring},
 	{name: "AG-UI", path: "/ag-ui", body: `{"messages":[{"role":"user","content":"What is covered?"}]}`,
 		stream: sse, done: "RUN_FINISHED", text: at("delta"), failed: erring},
+	{name: "On Your Data", path: "/history/generate", body: "{" + question + `,"stream":false}`, text: atAssistant, failed: sentence},
+	{name: "On Your Data stream", path: "/conversation", body: "{" + question + "}", stream: lines, text: atAssistant, failed: sentence},
+	{name: "data sources", path: "/openai/deployments/x/chat/completions", body: "{" + question + sources + "}", text: at("choices", "message", "content"), failed: typed},
+	{name: "data sources stream", path: "/openai/deployments/x/chat/completions", body: "{" + question + sources + `,"stream":true}`, stream: sse, done: "[DONE]",
+		text: at("choices", "delta", "content"), failed: typed},
+}
+
+const sources = `,"data_sources":[{"type":"azure_search","parameters":{}}]`
+
+// atAssistant returns the text of the last message of a choice if the assistant has said it.
+func atAssistant(object map[string]any) string {
+	choices, _ := object["choices"].([]any)
+	for _, choice := range choices {
+		messages, _ := choice.(map[string]any)["messages"].([]any)
+		for _, m := range messages {
+			if m, _ := m.(map[string]any); m["role"] == "assistant" {
+				text, _ := m["content"].(string)
+				return text
+			}
+		}
+	}
+	return ""
 }
 
 // at returns the string at a path of members; in a list it takes the first element.

@@ -38,6 +38,7 @@ import (
 	"parley/internal/wire/ragchat"
 	"parley/internal/wire/responses"
 	"parley/internal/wire/webapi"
+	"parley/internal/wire/yourdata"
 )
 
 // patience is how long a test waits for an event.
@@ -129,9 +130,11 @@ func (s *stack) router(t testing.TB, books *ledger.Ledger, o options) *llm.Route
 
 func (s *stack) serve(t testing.TB, o options, engine *chat.Engine, runner *turn.Runner, log *slog.Logger) {
 	defaults := engine.Defaults()
+	completions := wireopenai.New(wireopenai.Config{Runner: runner, Defaults: defaults})
 	srv := server.New(server.Config{WriteTimeout: o.write, Drain: -1}, server.Deps{Documents: s, Status: s, Log: log, Protocols: []wire.Protocol{
 		azurechat.New(azurechat.Config{Runner: runner, Store: s.db.Transcripts(), Defaults: defaults}).Protocol(),
-		wireopenai.New(wireopenai.Config{Runner: runner, Defaults: defaults}).Protocol(),
+		completions.Protocol(),
+		yourdata.New(yourdata.Config{Runner: runner, Store: s.db.Transcripts(), Complete: completions.Complete, Defaults: defaults}).Protocol(),
 		responses.New(responses.Config{Runner: runner, Store: s.db.Transcripts(), Defaults: defaults}).Protocol(),
 		chatui.New(chatui.Config{Runner: runner, Store: s.db.Transcripts(), Defaults: defaults}).Protocol(),
 		aisdk.New(aisdk.Config{Runner: runner, Turns: runner, Defaults: defaults}).Protocol(),

@@ -1,0 +1,286 @@
+package yourdata
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"parley/internal/chat"
+	"parley/internal/llm"
+	"parley/internal/turn"
+	"parley/internal/wire"
+)
+
+// exchange is one question of the front end.
+type exchange struct {
+	id       string          // of the answer
+	metadata json.RawMessage // history_metadata of each line
+	base     string          // URL of the server, for links
+	created  int64           // Unix seconds
+	whole    bool            // not streamed
+	req      chat.Request
+}
+
+// converse answers POST /conversation, of which nothing is kept.
+func (h *Handler) converse(w http.ResponseWriter, r *wire.Request) error {
+	object, err := r.Object()
+	if err != nil {
+		return err
+	}
+	metadata := json.RawMessage("{}")
+	if v, _ := object.Get("history_metadata"); v != nil && !v.IsNull() {
+		if _, ok := v.Object(); !ok {
+			return wire.Invalidf(`"history_metadata" must be an object`)
+		}
+		metadata = v.Compact()
+	}
+	x, err := h.exchangeOf(r, object)
+	if err != nil {
+		return err
+	}
+	x.id, x.metadata = x.req.TurnID, metadata
+	return h.answer(w, r, x)
+}
+
+// exchangeOf reads what the requests for an answer have in common.
+func (h *Handler) exchangeOf(r *wire.Request, object wire.Object) (*exchange, error) {
+	x := &exchange{created: h.cfg.Now().Unix(), base: wire.BaseURL(r.Request, h.cfg.PublicURL, false)}
+	v, _ := object.Get("messages")
+	var err error
+	if x.req.Messages, err = messagesOf(v, h.cfg.MaxMessages); err != nil {
+		return nil, err
+	}
+	if v, _ := object.Get("stream"); v != nil && !v.IsNull() {
+		streamed, ok := v.Bool()
+		if !ok {
+			return nil, wire.Invalidf(`"stream" must be true or false`)
+		}
+		x.whole = !streamed
+	}
+	x.req.Principal, x.req.Namespace, x.req.Options = r.Who, h.cfg.Namespace, h.cfg.Defaults
+	x.req.TurnID = turn.IDOf(r.Context(), h.cfg.NewID)
+	return x, nil
+}
+
+// messagesOf reads messages of the front end: it sends back those with the role tool, which hold the citations of
+// earlier answers, and {} where an answer had none.
+func messagesOf(v wire.Value, most int) ([]chat.Message, error) {
+	elements, ok := v.Elements()
+	if !ok {
+		return nil, wire.Invalidf(`"messages" must be a list of messages, each with "role" and "content"`)
+	}
+	if _, ok := wire.AtMost(most, elements); !ok {
+		return nil, wire.Invalidf(`"messages" may hold %d messages at most`, most)
+	}
+	var messages []chat.Message
+	n, question := -1, ""
+	for v := range elements {
+		n++
+		m, skip, err := messageOf(v, fmt.Sprintf("messages[%d]", n))
+		if err != nil {
+			return nil, err
+		}
+		if skip {
+			continue
+		}
+		if m.Role == llm.User {
+			question = m.Text()
+		}
+		messages = append(messages, m)
+	}
+	if strings.TrimSpace(question) == "" {
+		return nil, wire.Invalidf(`"messages" has no question: the last message with the role "user" is missing or empty`)
+	}
+	return messages, nil
+}
+
+// messageOf reads one message; skip says that it is none of the conversation's.
+func messageOf(v wire.Value, at string) (m chat.Message, skip bool, err error) {
+	if v.IsNull() {
+		return m, true, nil
+	}
+	object, ok := v.Object()
+	if !ok {
+		return m, false, wire.Invalidf("%q must be an object", at)
+	}
+	role, sent := object.Get("role")
+	if !sent {
+		for range object.Members() {
+			return m, false, wire.Invalidf(`"%s.role" is missing`, at)
+		}
+		return m, true, nil
+	}
+	content, _ := object.Get("content")
+	name, _ := role.Text()
+	switch name {
+	case "tool", "function", "error":
+		return m, true, nil
+	case "user", "assistant", "system", "developer":
+	default:
+		return m, false, wire.Invalidf(`"%s.role" must be "user", "assistant", "system" or "tool"`, at)
+	}
+	text, err := textOfContent(content, at+".content")
+	switch {
+	case err != nil:
+		return m, false, err
+	case name == "assistant":
+		text = unmarked(text)
+	case name == "developer":
+		name = string(llm.System)
+	}
+	return chat.TextMessage(llm.Role(name), text), false, nil
+}
+
+// textOfContent reads a text, or the texts of a list of parts.
+func textOfContent(v wire.Value, at string) (string, error) {
+	if text, ok := v.Text(); ok {
+		return text, nil
+	}
+	parts, ok := v.Elements()
+	if !ok {
+		return "", wire.Invalidf(`%q must be a string or a list of parts`, at)
+	}
+	var all strings.Builder
+	for v := range parts {
+		part, _ := v.Object()
+		kind, _ := part.Get("type")
+		value, _ := part.Get("text")
+		text, ok := value.Text()
+		if name, _ := kind.Text(); name != "text" || !ok {
+			return "", wire.Invalidf(`%q may hold parts with the type "text" only: this server reads no images here`, at)
+		}
+		all.WriteString(text)
+	}
+	return all.String(), nil
+}
+
+// answer runs the turn: first a line with what was found, then one for each piece of the answer.
+func (h *Handler) answer(w http.ResponseWriter, r *wire.Request, x *exchange) error {
+	w.Header().Set("X-Turn-Id", x.req.TurnID)
+	if x.whole {
+		return h.reply(w, r, x)
+	}
+	s := &session{h: h, x: x, stream: wire.NDJSON(w, "application/json-lines")}
+	defer s.stream.Close() // if the client is gone, nobody is left to tell
+	err := s.run(r.Context())
+	if err != nil && s.stream.Begun() {
+		// The status is sent. If the client is gone too, this fails, and nobody is left to tell.
+		_ = s.stream.Send(ascii(appendFailure(s.stream.Line(), wire.FailureOf(wire.CauseOf(r.Context(), err)))))
+	}
+	return err
+}
+
+// session is the streamed answer to one exchange.
+type session struct {
+	h      *Handler
+	x      *exchange
+	stream *wire.Stream
+	turn   chat.Turn // up to the beginning of the answer
+	model  string
+	marks  marker
+	ended  bool // the turn was seen to its end
+}
+
+// run ranges over the turn and sends its lines. An error of the stream ends the range at once,
+// which cancels the turn.
+func (s *session) run(ctx context.Context) error {
+	for e, err := range s.h.cfg.Runner.Run(ctx, &s.x.req) {
+		if err != nil {
+			return err
+		}
+		if err := s.event(e); err != nil {
+			return err
+		}
+	}
+	if !s.ended {
+		return wire.ErrEndedEarly
+	}
+	return nil
+}
+
+func (s *session) event(e chat.Event) error {
+	switch e := e.(type) {
+	case chat.TextDelta:
+		return s.text(s.marks.add(e.Text))
+	case chat.ReasoningDelta:
+		return nil // there is no place for it
+	case chat.CompletionStarted:
+		s.model = e.Model
+	case chat.MessageStarted:
+		s.model, s.marks.labels = e.Model, s.turn.Prompt.Labels
+		tool, err := s.h.toolMessage(&s.turn, s.x)
+		if err != nil {
+			return err
+		}
+		return s.stream.Send(ascii(s.x.appendLine(s.stream.Line(), "chat.completion.chunk", s.model, tool)))
+	case chat.MessageFinished:
+		if err := s.text(s.marks.end()); err != nil {
+			return err
+		}
+		return wire.MessageError(e)
+	case chat.TurnFinished:
+		s.ended = true
+	default:
+		s.turn.Add(e)
+	}
+	return nil
+}
+
+func (s *session) text(text string) error {
+	if text == "" {
+		return nil
+	}
+	return s.stream.SendSoon(ascii(s.x.appendLine(s.stream.Line(), "chat.completion.chunk", s.model, assistantMessage(text))))
+}
+
+// reply answers with the fold of the same events.
+func (h *Handler) reply(w http.ResponseWriter, r *wire.Request, x *exchange) error {
+	x.req.Whole = true
+	t, err := chat.Collect(h.cfg.Runner.Run(r.Context(), &x.req))
+	if err != nil {
+		return err
+	}
+	m, err := wire.AnswerOf(t)
+	if err != nil {
+		return err
+	}
+	tool, err := h.toolMessage(t, x)
+	if err != nil {
+		return err
+	}
+	marks := marker{labels: t.Prompt.Labels}
+	text := marks.add(m.Text) + marks.end()
+	both := append(append(tool, ','), assistantMessage(text)...)
+	return wire.WriteJSON(w, http.StatusOK, ascii(x.appendLine(nil, "chat.completion", m.Model, both)))
+}
+
+// toolMessage is the message with what was found: JSON in a text.
+func (h *Handler) toolMessage(t *chat.Turn, x *exchange) ([]byte, error) {
+	f, err := h.foundOf(t, x.req.Namespace, x.base)
+	if err != nil {
+		return nil, err
+	}
+	content, err := wire.AppendJSON(nil, f)
+	if err != nil {
+		return nil, err
+	}
+	return append(wire.AppendString([]byte(`{"role":"tool","content":`), string(content)), '}'), nil
+}
+
+func assistantMessage(text string) []byte {
+	return append(wire.AppendString([]byte(`{"role":"assistant","content":`), text), '}')
+}
+
+// appendLine appends an object with messages, separated by commas.
+func (x *exchange) appendLine(dst []byte, object, model string, messages []byte) []byte {
+	dst = wire.AppendString(append(dst, `{"id":`...), x.id)
+	dst = wire.AppendString(append(dst, `,"model":`...), model)
+	dst = strconv.AppendInt(append(dst, `,"created":`...), x.created, 10)
+	dst = wire.AppendString(append(dst, `,"object":`...), object)
+	dst = append(append(append(dst, `,"choices":[{"messages":[`...), messages...), `]}],"history_metadata":`...)
+	dst = append(append(dst, x.metadata...), `,"apim-request-id":`...)
+	return append(wire.AppendString(dst, x.req.TurnID), '}')
+}

@@ -1,0 +1,433 @@
+package yourdata
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"parley/internal/chat"
+	"parley/internal/llm"
+	"parley/internal/retrieval"
+	"parley/internal/turn"
+	"parley/internal/wire"
+	"parley/internal/wire/openai"
+)
+
+// era is a generation of the service's API.
+type era uint8
+
+const (
+	serviceNow  era = iota // from 2024-02-15-preview: message.context has the citations
+	serviceThen            // …/extensions/…: message.context.messages has a tool message with them
+)
+
+// firstVersion is the version of …/extensions/… whose choices hold a list of messages.
+const firstVersion = "2023-06-01-preview"
+
+// call is one request to the service.
+type call struct {
+	era      era
+	list     bool // choices hold messages, each with a delta where they are streamed
+	streamed bool
+	created  int64 // Unix seconds
+	base     string
+	req      chat.Request
+}
+
+// serve answers chat completions of a deployment. Any name of one will do: the documents are those of Parley.
+func (h *Handler) serve(e era) func(http.ResponseWriter, *wire.Request) error {
+	return func(w http.ResponseWriter, r *wire.Request) error {
+		object, err := r.Object()
+		if err != nil {
+			return err
+		}
+		sources, sent := object.Get("data_sources")
+		if !sent {
+			sources, sent = object.Get("dataSources")
+		}
+		if !sent || sources.IsNull() {
+			return h.complete(w, r, object)
+		}
+		c := &call{era: e, list: e == serviceThen && r.URL.Query().Get("api-version") == firstVersion,
+			created: h.cfg.Now().Unix(), base: wire.BaseURL(r.Request, h.cfg.PublicURL, false)}
+		if err := h.readCall(r, c, object, sources); err != nil {
+			return err
+		}
+		w.Header().Set("X-Turn-Id", c.req.TurnID)
+		w.Header().Set("Apim-Request-Id", c.req.TurnID)
+		if c.streamed {
+			return h.streamCall(w, r, c)
+		}
+		return h.replyCall(w, r, c)
+	}
+}
+
+// complete answers a request without data sources, whose model is the deployment.
+func (h *Handler) complete(w http.ResponseWriter, r *wire.Request, object wire.Object) error {
+	body := []byte(`{"model":"parley"`)
+	for key, v := range object.Members() {
+		if key != "model" {
+			body = append(append(wire.AppendString(append(body, ','), key), ':'), v...)
+		}
+	}
+	r.SetBody(append(body, '}'))
+	return h.cfg.Complete(w, r)
+}
+
+// callMembers reads the members of a request beside its messages and data sources. Others are ignored.
+var callMembers = map[string]wire.Option{
+	"temperature": wire.Temperature, "top_p": wire.TopP, "max_tokens": wire.MaxOutputTokens,
+}
+
+func (h *Handler) readCall(r *wire.Request, c *call, object wire.Object, sources wire.Value) (err error) {
+	c.req.Principal, c.req.Namespace, c.req.Options = r.Who, h.cfg.Namespace, h.cfg.Defaults
+	for key, option := range callMembers {
+		if v, _ := object.Get(key); v != nil && !v.IsNull() {
+			if want := option.Set(&c.req.Options, v); want != "" {
+				return refusef(key, "%q must be %s.", key, want)
+			}
+		}
+	}
+	if v, _ := object.Get("stream"); v != nil && !v.IsNull() {
+		var ok bool
+		if c.streamed, ok = v.Bool(); !ok {
+			return refusef("stream", `"stream" must be true or false.`)
+		}
+	}
+	if v, _ := object.Get("stop"); v != nil && !v.IsNull() {
+		if c.req.Options.Stop, err = stopOf(v); err != nil {
+			return err
+		}
+	}
+	messages, _ := object.Get("messages")
+	if c.req.Messages, err = messagesOf(messages, h.cfg.MaxMessages); err != nil {
+		return err
+	}
+	parameters, err := parametersOf(sources)
+	if err != nil {
+		return err
+	}
+	if err := h.readParameters(r, c, parameters); err != nil {
+		return err
+	}
+	c.req.TurnID = turn.IDOf(r.Context(), h.cfg.NewID)
+	return nil
+}
+
+// stopOf reads one text to stop at, or a list of them.
+func stopOf(v wire.Value) (stop []string, err error) {
+	if text, ok := v.Text(); ok && text != "" {
+		return []string{text}, nil
+	}
+	elements, ok := v.Elements()
+	if !ok {
+		return nil, refusef("stop", `"stop" must be a string or a list of strings.`)
+	}
+	for e := range elements {
+		text, ok := e.Text()
+		if !ok || text == "" || len(stop) == llm.MaxStop {
+			return nil, refusef("stop", `"stop" must hold %d strings at most, none of them empty.`, llm.MaxStop)
+		}
+		stop = append(stop, text)
+	}
+	return stop, nil
+}
+
+// parametersOf returns the parameters of the one data source.
+func parametersOf(sources wire.Value) (none wire.Object, err error) {
+	elements, ok := sources.Elements()
+	n, few := 0, ok
+	if ok {
+		n, few = wire.AtMost(1, elements)
+	}
+	if !few || n != 1 {
+		return none, refusef("data_sources", `"data_sources" must be a list with one data source.`)
+	}
+	for v := range elements {
+		source, ok := v.Object()
+		if !ok {
+			return none, refusef("data_sources", `"data_sources[0]" must be an object.`)
+		}
+		parameters, sent := source.Get("parameters")
+		if !sent || parameters.IsNull() {
+			return none, nil
+		}
+		if none, ok = parameters.Object(); !ok {
+			return none, refusef("data_sources", `"data_sources[0].parameters" must be an object.`)
+		}
+	}
+	return none, nil
+}
+
+// parameters are those of a data source that mean something here, by both of their names. The others say where
+// Azure finds documents and how: nothing is fetched from there.
+var parameters = map[string]func(o *chat.Options, v wire.Value) (want string){
+	"top_n_documents": setTop, "topNDocuments": setTop,
+	"query_type": setQueryType, "queryType": setQueryType,
+	"role_information": setRole, "roleInformation": setRole,
+	"in_scope": checkFlag, "inScope": checkFlag,
+	"strictness": checkStrictness,
+	"filter":     refuseFilter,
+}
+
+func (h *Handler) readParameters(r *wire.Request, c *call, source wire.Object) error {
+	const at = "data_sources[0].parameters."
+	for key, v := range source.Members() {
+		if v.IsNull() {
+			continue
+		}
+		if key == "index_name" || key == "indexName" {
+			name, ok := v.Text()
+			if !ok {
+				return refusef(at+key, "%q must be a string.", at+key)
+			}
+			// An index that is no namespace is one of Azure's: the server's own documents stand in for it.
+			known, err := h.catalog.Has(r.Context(), r.Who, name)
+			if err != nil {
+				return err
+			}
+			if known {
+				c.req.Namespace = name
+			}
+			continue
+		}
+		if set := parameters[key]; set != nil {
+			if want := set(&c.req.Options, v); want != "" {
+				return refusef(at+key, "%q must be %s.", at+key, want)
+			}
+		}
+	}
+	return nil
+}
+
+func setTop(o *chat.Options, v wire.Value) string { return wire.Top.Set(o, v) }
+
+func setQueryType(o *chat.Options, v wire.Value) string {
+	name, _ := v.Text()
+	switch name {
+	case "simple":
+		o.Mode = retrieval.Text
+	case "semantic":
+		o.Mode, o.Rerank = retrieval.Text, true
+	case "vector":
+		o.Mode = retrieval.Vectors
+	case "vector_simple_hybrid", "vectorSimpleHybrid":
+		o.Mode = retrieval.Hybrid
+	case "vector_semantic_hybrid", "vectorSemanticHybrid":
+		o.Mode, o.Rerank = retrieval.Hybrid, true
+	default:
+		return `"simple", "semantic", "vector", "vector_simple_hybrid" or "vector_semantic_hybrid"`
+	}
+	return ""
+}
+
+// setRole takes instructions for the model, which are added to the default ones.
+func setRole(o *chat.Options, v wire.Value) string {
+	text, ok := v.Text()
+	if !ok {
+		return "a string"
+	}
+	if text == "" {
+		return ""
+	}
+	return wire.PromptTemplate.Set(o, wire.AppendString(nil, ">>>"+text))
+}
+
+// checkFlag takes in_scope. Answers are made from the documents whatever it says.
+func checkFlag(_ *chat.Options, v wire.Value) string {
+	if _, ok := v.Bool(); !ok {
+		return "true or false"
+	}
+	return ""
+}
+
+// checkStrictness takes how alike a document and a question must be for Azure, which has no counterpart here.
+func checkStrictness(_ *chat.Options, v wire.Value) string {
+	if n, ok := v.Number(); !ok || n < 1 || n > 5 {
+		return "a number from 1 to 5"
+	}
+	return ""
+}
+
+// refuseFilter refuses what would restrict who sees which document: to ignore it would show too much.
+func refuseFilter(_ *chat.Options, v wire.Value) string {
+	if text, ok := v.Text(); !ok || text != "" {
+		return "empty: this server filters by its own access lists"
+	}
+	return ""
+}
+
+func refusef(param, format string, args ...any) error {
+	return openai.Refuse(chat.Invalid, param, openai.Invalid, fmt.Sprintf(format, args...))
+}
+
+// streamCall answers with server-sent events.
+func (h *Handler) streamCall(w http.ResponseWriter, r *wire.Request, c *call) error {
+	s := &callStream{h: h, c: c, stream: wire.SSE(w)}
+	defer s.stream.Close() // if the client is gone, nobody is left to tell
+	err := s.run(r.Context())
+	if err != nil && s.stream.Begun() {
+		// The status is sent. If the client is gone too, this fails, and nobody is left to tell.
+		_ = s.stream.Send(openai.AppendError(s.stream.Line(), wire.CauseOf(r.Context(), err)))
+	}
+	return err
+}
+
+// callStream is the streamed answer to a call.
+type callStream struct {
+	h      *Handler
+	c      *call
+	stream *wire.Stream
+	turn   chat.Turn // up to the beginning of the answer
+	model  string
+	marks  marker
+	reason string
+	ended  bool
+}
+
+func (s *callStream) run(ctx context.Context) error {
+	for e, err := range s.h.cfg.Runner.Run(ctx, &s.c.req) {
+		if err != nil {
+			return err
+		}
+		if err := s.event(e); err != nil {
+			return err
+		}
+	}
+	if !s.ended {
+		return wire.ErrEndedEarly
+	}
+	return nil
+}
+
+func (s *callStream) event(e chat.Event) error {
+	switch e := e.(type) {
+	case chat.TextDelta:
+		return s.text(s.marks.add(e.Text))
+	case chat.ReasoningDelta:
+		return nil // there is no place for it
+	case chat.CompletionStarted:
+		s.model = e.Model
+	case chat.MessageStarted:
+		s.model, s.marks.labels = e.Model, s.turn.Prompt.Labels
+		return s.first()
+	case chat.MessageFinished:
+		if err := s.text(s.marks.end()); err != nil {
+			return err
+		}
+		s.reason = openai.ReasonOf(e.FinishReason)
+		return wire.MessageError(e)
+	case chat.TurnFinished:
+		s.ended = true
+		if err := s.stream.Send(s.c.appendDelta(s.stream.Line(), s.model, `{}`, s.reason)); err != nil {
+			return err
+		}
+		return s.stream.Send(append(s.stream.Line(), "[DONE]"...))
+	default:
+		s.turn.Add(e)
+	}
+	return nil
+}
+
+// first sends what was found, and with the API of then the role of what follows.
+func (s *callStream) first() error {
+	f, err := s.h.foundOf(&s.turn, s.c.req.Namespace, s.c.base)
+	if err != nil {
+		return err
+	}
+	delta, err := s.c.foundDelta(f)
+	if err != nil {
+		return err
+	}
+	if err := s.stream.Send(s.c.appendDelta(s.stream.Line(), s.model, delta, "")); err != nil || s.c.era == serviceNow {
+		return err
+	}
+	return s.stream.Send(s.c.appendDelta(s.stream.Line(), s.model, `{"role":"assistant"}`, ""))
+}
+
+func (s *callStream) text(text string) error {
+	if text == "" {
+		return nil
+	}
+	delta := append(wire.AppendString([]byte(`{"content":`), text), '}')
+	return s.stream.SendSoon(s.c.appendDelta(s.stream.Line(), s.model, string(delta), ""))
+}
+
+// foundDelta is the delta with what was found.
+func (c *call) foundDelta(f found) (string, error) {
+	raw, err := wire.AppendJSON(nil, f)
+	if err != nil {
+		return "", err
+	}
+	if c.era == serviceNow {
+		return `{"role":"assistant","context":` + string(raw) + `}`, nil
+	}
+	tool := string(append(wire.AppendString([]byte(`{"role":"tool","content":`), string(raw)), '}'))
+	if c.list {
+		return tool, nil
+	}
+	return `{"role":"assistant","context":{"messages":[` + tool[:len(tool)-1] + `,"end_turn":false}]}}`, nil
+}
+
+// appendHead opens an object with what a reply and a chunk have in common.
+func (c *call) appendHead(dst []byte, object, model string) []byte {
+	dst = wire.AppendString(append(dst, `{"id":`...), c.req.TurnID)
+	dst = wire.AppendString(append(dst, `,"model":`...), model)
+	dst = strconv.AppendInt(append(dst, `,"created":`...), c.created, 10)
+	dst = wire.AppendString(append(dst, `,"object":`...), object)
+	return wire.AppendString(append(dst, `,"system_fingerprint":`...), model)
+}
+
+// appendDelta appends a chunk; a reason ends the answer.
+func (c *call) appendDelta(dst []byte, model, delta, reason string) []byte {
+	dst = append(c.appendHead(dst, "extensions.chat.completion.chunk", model), `,"choices":[{"index":0,`...)
+	if c.list {
+		dst = append(append(append(dst, `"messages":[{"index":0,"delta":`...), delta...), `,"end_turn":`...)
+		dst = append(strconv.AppendBool(dst, reason != ""), `}],`...)
+	} else {
+		dst = append(append(append(dst, `"delta":`...), delta...), `,"end_turn":`...)
+		dst = append(strconv.AppendBool(dst, reason != ""), ',')
+	}
+	dst = append(dst, `"finish_reason":`...)
+	if reason == "" {
+		dst = append(dst, `null`...)
+	} else {
+		dst = wire.AppendString(dst, reason)
+	}
+	return append(dst, `}]}`...)
+}
+
+// replyCall answers with the fold of the same events.
+func (h *Handler) replyCall(w http.ResponseWriter, r *wire.Request, c *call) error {
+	c.req.Whole = true
+	t, err := chat.Collect(h.cfg.Runner.Run(r.Context(), &c.req))
+	if err != nil {
+		return err
+	}
+	m, err := wire.AnswerOf(t)
+	if err != nil {
+		return err
+	}
+	f, err := h.foundOf(t, c.req.Namespace, c.base)
+	if err != nil {
+		return err
+	}
+	raw, err := wire.AppendJSON(nil, f)
+	if err != nil {
+		return err
+	}
+	marks := marker{labels: t.Prompt.Labels}
+	answer := append(wire.AppendString([]byte(`{"role":"assistant","content":`), marks.add(m.Text)+marks.end()), `,"end_turn":true`...)
+	body := append(c.appendHead(nil, "extensions.chat.completion", m.Model), `,"choices":[{"index":0,`...)
+	switch tool := append(wire.AppendString([]byte(`{"role":"tool","content":`), string(raw)), `,"end_turn":false}`...); {
+	case c.list:
+		body = append(append(append(append(body, `"messages":[`...), tool...), ','), append(answer, `}],`...)...)
+	case c.era == serviceThen:
+		body = append(append(append(append(body, `"message":`...), answer...), `,"context":{"messages":[`...), append(tool, `]}},`...)...)
+	default:
+		body = append(append(append(append(body, `"message":`...), answer...), `,"context":`...), append(raw, `},`...)...)
+	}
+	body = wire.AppendString(append(body, `"finish_reason":`...), openai.ReasonOf(m.FinishReason))
+	return wire.WriteJSON(w, http.StatusOK, append(openai.AppendUsage(append(body, `}],"usage":`...), t.Usage), '}'))
+}

@@ -1,0 +1,116 @@
+// Package yourdata speaks the two sides of "Azure OpenAI On Your Data": what the front end of Microsoft's sample
+// (sample-app-aoai-chatGPT) asks of its back end, and what that back end asks of the service: chat completions
+// with data sources. So Parley can stand in for either.
+//
+// A citation is [docN] in the text and the Nth of a list that comes before the text, so the list has every page
+// that the answer may cite: one for each of chat.PromptBuilt.Labels, in their order.
+// README.md beside this file describes the protocol as implemented.
+package yourdata
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"net/http"
+	"slices"
+	"time"
+
+	"parley/internal/access"
+	"parley/internal/chat"
+	"parley/internal/ident"
+	"parley/internal/transcript"
+	"parley/internal/wire"
+	"parley/internal/wire/openai"
+)
+
+// Config is what a Handler needs. Runner, Store and Complete are required.
+type Config struct {
+	Runner chat.Runner
+	Store  transcript.Store // of the chats that front ends keep
+
+	// Complete answers POST /v1/chat/completions, which is what the service does without data sources.
+	Complete func(http.ResponseWriter, *wire.Request) error
+
+	// Namespaces returns the namespaces that a caller may ask, beside Namespace. Nil means that there are no others.
+	Namespaces func(context.Context, access.Principal) ([]string, error)
+
+	Defaults    chat.Options
+	Namespace   string // "" means "default"
+	PublicURL   string // where clients reach the server; "" means as each request says
+	MaxMessages int    // of one request; 0 means 1,000
+
+	Now   func() time.Time // nil means time.Now
+	NewID func() string    // makes ids; nil means ident.New
+}
+
+const (
+	defaultTop         = 5 // of the service
+	defaultMaxMessages = 1000
+)
+
+// Handler answers the requests of both sides. It is safe for concurrent use.
+type Handler struct {
+	cfg     Config
+	catalog openai.Catalog
+}
+
+// New returns a Handler with the defaults of cfg filled in.
+func New(cfg Config) *Handler {
+	cfg.Namespace = cmp.Or(cfg.Namespace, "default")
+	cfg.MaxMessages = cmp.Or(cfg.MaxMessages, defaultMaxMessages)
+	cfg.Defaults.FollowUps = false // there is no place for them
+	cfg.Defaults.Top = defaultTop
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.NewID == nil {
+		cfg.NewID = ident.New
+	}
+	return &Handler{cfg: cfg, catalog: openai.Catalog{Namespaces: cfg.Namespaces, Own: cfg.Namespace}}
+}
+
+//go:embed openapi.json
+var openAPI []byte
+
+// Protocol returns the routes. Those of the sample are there a second time below /api, where its successors
+// look for them.
+func (h *Handler) Protocol() wire.Protocol {
+	service := wire.Route{Right: wire.Ask, Fail: openai.Fail, Body: wire.JSON, Turn: true}
+	return wire.Protocol{OpenAPI: openAPI, Routes: slices.Concat(h.sample(""), h.sample("/api"), []wire.Route{
+		service.At("POST /openai/deployments/{name}/chat/completions", h.serve(serviceNow)),
+		service.At("POST /openai/deployments/{name}/extensions/chat/completions", h.serve(serviceThen)),
+	})}
+}
+
+// sample returns the routes of the sample's back end below a path.
+func (h *Handler) sample(at string) []wire.Route {
+	get := wire.Route{Right: wire.Ask, Fail: fail}
+	post, turn, ignoring := get, get, get
+	post.Body, turn.Body, ignoring.Body = wire.JSON, wire.JSON, wire.Ignored
+	turn.Turn = true
+	return []wire.Route{
+		turn.At("POST "+at+"/conversation", h.converse),
+		turn.At("POST "+at+"/history/generate", h.generate),
+		post.At("POST "+at+"/history/update", h.answering(h.update)),
+		post.At("POST "+at+"/history/read", h.answering(h.read)),
+		post.At("POST "+at+"/history/rename", h.answering(h.rename)),
+		post.At("POST "+at+"/history/clear", h.answering(h.clear)),
+		post.At("POST "+at+"/history/message_feedback", h.answering(h.feedback)),
+		post.At("DELETE "+at+"/history/delete", h.answering(h.delete)),
+		ignoring.At("DELETE "+at+"/history/delete_all", h.answering(h.deleteAll)),
+		get.At("GET "+at+"/history/list", h.answering(h.list)),
+		get.At("GET "+at+"/history/ensure", h.answering(ensure)),
+		get.At("GET "+at+"/frontend_settings", h.answering(frontendSettings)),
+		get.At("GET "+at+"/.auth/me", h.answering(h.me)),
+	}
+}
+
+// fail answers with {"error": a sentence}, which is what the front end shows.
+func fail(w http.ResponseWriter, _ *wire.Request, err error) {
+	f := wire.FailureOf(err)
+	f.Write(w, appendFailure(nil, f))
+}
+
+func appendFailure(dst []byte, f wire.Failure) []byte {
+	return append(wire.AppendString(append(dst, `{"error":`...), f.Text), '}')
+}
