@@ -101,7 +101,6 @@ func (h *Handler) sample(at string) []wire.Route {
 		get.At("GET "+at+"/history/list", h.answering(h.list)),
 		get.At("GET "+at+"/history/ensure", h.answering(ensure)),
 		get.At("GET "+at+"/frontend_settings", h.answering(frontendSettings)),
-		get.At("GET "+at+"/.auth/me", h.answering(h.me)),
 	}
 }
 
