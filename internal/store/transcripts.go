@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 	"time"
 
 	"parley/internal/access"
@@ -19,11 +20,11 @@ type Transcripts struct {
 
 var _ transcript.Store = (*Transcripts)(nil)
 
-const chatColumns = `id, mode, title, last_message, messages, created_at, updated_at`
+const chatColumns = `id, mode, title, last_message, messages, created_at, updated_at, pinned`
 
 // chatFields returns the scan destinations of chatColumns.
 func chatFields(c *transcript.Chat, created, updated *int64) []any {
-	return []any{&c.ID, &c.Mode, &c.Title, &c.LastMessage, &c.Count, created, updated}
+	return []any{&c.ID, &c.Mode, &c.Title, &c.LastMessage, &c.Count, created, updated, &c.Pinned}
 }
 
 // Queries for lists: all chats of a mode, and one page of them, with a limit and a position.
@@ -59,6 +60,39 @@ func (s *Transcripts) Chats(ctx context.Context, scope transcript.Scope, list tr
 	})
 	return all, s.db.fail("list chats", err)
 }
+
+// Search visits the messages that may hold the words, of the chat updated last first.
+func (s *Transcripts) Search(ctx context.Context, scope transcript.Scope, mode string, words []string, visit func(transcript.Hit) bool) error {
+	query := `SELECT t.id, t.mode, t.title, t.last_message, t.messages, t.created_at, t.updated_at, t.pinned, m.id, m.body
+		FROM transcripts t JOIN transcript_messages m ON m.transcript = t.key
+		WHERE t.kind = ? AND t.namespace = ? AND t.owner = ? AND (? = '' OR t.mode = ?)`
+	args := []any{string(scope.Kind), scope.Namespace, scope.Owner, mode, mode}
+	for _, word := range words {
+		query += ` AND LOWER(m.body) LIKE ?`
+		args = append(args, "%"+strings.ToLower(word)+"%")
+	}
+	rows, err := s.db.read.QueryContext(ctx, query+` ORDER BY t.updated_at DESC, t.id DESC, m.position`, args...)
+	var h transcript.Hit
+	var created, updated int64
+	fields := append(chatFields(&h.Chat, &created, &updated), &h.Message.ID, (*[]byte)(&h.Message.Body))
+	err = scanAll(rows, err, func(r *sql.Rows) error {
+		h.Message.Body = nil // visit may keep it
+		if err := r.Scan(fields...); err != nil {
+			return err
+		}
+		h.Chat.CreatedAt, h.Chat.UpdatedAt = fromMicros(created), fromMicros(updated)
+		if !visit(h) {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return s.db.fail("search chats", err)
+}
+
+var errEnough = errors.New("enough was found")
 
 // Transcript returns a chat with its messages.
 func (s *Transcripts) Transcript(ctx context.Context, scope transcript.Scope, id string) (t transcript.Transcript, err error) {
@@ -157,15 +191,15 @@ func writeChat(ctx context.Context, tx *sql.Tx, scope transcript.Scope, key stri
 	bytes := sizeOf(c.Messages)
 	if key != "" {
 		_, err := tx.ExecContext(ctx, `UPDATE transcripts SET mode = ?, title = ?, last_message = ?,
-			messages = ?, created_at = ?, updated_at = ?, bytes = ? WHERE key = ?`,
-			c.Mode, c.Title, c.LastMessage, c.Count, micros(c.CreatedAt), micros(c.UpdatedAt), bytes, key)
+			messages = ?, created_at = ?, updated_at = ?, pinned = ?, bytes = ? WHERE key = ?`,
+			c.Mode, c.Title, c.LastMessage, c.Count, micros(c.CreatedAt), micros(c.UpdatedAt), flag(c.Pinned), bytes, key)
 		return key, err
 	}
 	key = ident.New()
 	added, err := affects(tx.ExecContext(ctx, `INSERT INTO transcripts (key, kind, namespace, owner, `+chatColumns+`, bytes, origin)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 		key, string(scope.Kind), scope.Namespace, scope.Owner, c.ID, c.Mode, c.Title, c.LastMessage,
-		c.Count, micros(c.CreatedAt), micros(c.UpdatedAt), bytes, access.Origin(ctx)))
+		c.Count, micros(c.CreatedAt), micros(c.UpdatedAt), flag(c.Pinned), bytes, access.Origin(ctx)))
 	if err == nil && !added {
 		err = errRaced // Save did not find it
 	}

@@ -52,6 +52,7 @@ type Chat struct {
 	Title       string
 	LastMessage string // shortened for lists
 	Count       int    // number of messages
+	Pinned      bool   // kept at the top of lists
 	CreatedAt   time.Time
 	UpdatedAt   time.Time // UTC, to the microsecond, as is CreatedAt
 }
@@ -93,10 +94,20 @@ type Place struct {
 	ID        string
 }
 
+// Hit is a message that a search looks at, with its chat.
+type Hit struct {
+	Chat    Chat
+	Message Message
+}
+
 // Store keeps transcripts durably. Implementations pass storetest.Transcripts.
 type Store interface {
 	// Chats lists the scope's chats by descending time of update, then by descending id.
 	Chats(ctx context.Context, scope Scope, list List) ([]Chat, error)
+	// Search calls visit for the messages of a scope's chats of a mode ("" for every one) until it returns false:
+	// the messages of the chat that was updated last come first, each chat's in their order. Messages whose JSON lacks
+	// one of the words may be left out. Words are ASCII letters and digits, found in either case.
+	Search(ctx context.Context, scope Scope, mode string, words []string, visit func(Hit) bool) error
 	// Transcript returns a chat with its messages, or ErrNotFound.
 	Transcript(ctx context.Context, scope Scope, id string) (Transcript, error)
 	// Save lets change edit the stored transcript, or fill a new one: then found is false and only

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -27,6 +29,7 @@ func Transcripts(t *testing.T, open func(t *testing.T) transcript.Store) {
 		{"an id belongs to its scope", testChatScopes},
 		{"chats are listed, the last updated first", testChatList},
 		{"a list goes on where it stopped", testChatPages},
+		{"a search sees the scope's messages in order, and those with the words", testChatSearch},
 		{"a deleted chat leaves nothing", testChatDelete},
 		{"old chats of a kind expire", testChatExpire},
 		{"concurrent changes lose nothing", testChatRace},
@@ -230,6 +233,53 @@ func testChatPages(t *testing.T, s transcripts) {
 		list.Before = &transcript.Place{UpdatedAt: last.UpdatedAt, ID: last.ID}
 	}
 	s.equal("pages", "gf|ed|cb|a|", got)
+}
+
+func testChatSearch(t *testing.T, s transcripts) {
+	for id, minute := range map[string]int{"a": 1, "b": 3, "c": 2} {
+		c := aChat(id, 0)
+		c.UpdatedAt = started.Add(time.Duration(minute) * time.Minute)
+		c.Pinned = id == "a"
+		if id == "c" {
+			c.Mode = "multiAgent"
+		}
+		for i, body := range []string{`{"content":"Größe der Pumpe"}`, `{"content":"100%_\\ of PUMP"}`} {
+			c.Messages = append(c.Messages, transcript.Message{ID: fmt.Sprintf("%s%d", id, i), Body: json.RawMessage(body)})
+		}
+		c.Count = len(c.Messages)
+		s.put(alices, c)
+	}
+	for _, other := range []transcript.Scope{{Kind: transcript.Azure, Namespace: "ns", Owner: "alice"}, {Kind: transcript.ChatUI, Namespace: "ns", Owner: "bob"},
+		{Kind: transcript.ChatUI, Namespace: "other", Owner: "alice"}} {
+		stranger := aChat("s", 1)
+		stranger.Messages[0].Body = json.RawMessage(`{"content":"pump"}`)
+		s.put(other, stranger)
+	}
+	search := func(mode string, words []string, most int) (seen string) {
+		t.Helper()
+		err := s.Search(t.Context(), alices, mode, words, func(h transcript.Hit) bool {
+			if want := s.get(alices, h.Chat.ID); h.Chat != want.Chat || !slices.ContainsFunc(want.Messages, func(m transcript.Message) bool {
+				return m.ID == h.Message.ID && string(m.Body) == string(h.Message.Body)
+			}) {
+				t.Errorf("%s of %+v is not as it was stored", h.Message.ID, h.Chat)
+			}
+			seen += h.Message.ID + " "
+			most--
+			return most > 0
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return seen
+	}
+	s.equal("every message", "b0 b1 c0 c1 a0 a1 ", search("", nil, 100))
+	s.equal("of a mode", "b0 b1 a0 a1 ", search("standard", nil, 100))
+	s.equal("until it is enough", "b0 b1 c0 ", search("", nil, 3))
+	for _, m := range []string{"b1", "c1", "a1"} {
+		if got := search("", []string{"pump", "of"}, 100); !strings.Contains(got, m) {
+			t.Errorf("a search for words of %s has seen %s", m, got)
+		}
+	}
 }
 
 func testChatDelete(t *testing.T, s transcripts) {

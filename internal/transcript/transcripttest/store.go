@@ -54,6 +54,26 @@ func behind(c transcript.Chat, p *transcript.Place) bool {
 	return p == nil || cmp.Or(p.UpdatedAt.Compare(c.UpdatedAt), strings.Compare(p.ID, c.ID)) > 0
 }
 
+// Search visits the messages of the scope's chats, whatever their words.
+func (s *Store) Search(ctx context.Context, scope transcript.Scope, mode string, _ []string, visit func(transcript.Hit) bool) error {
+	chats, err := s.Chats(ctx, scope, transcript.List{Mode: mode})
+	if err != nil {
+		return err
+	}
+	for _, c := range chats {
+		t, err := s.Transcript(ctx, scope, c.ID)
+		if err != nil {
+			return err
+		}
+		for _, m := range t.Messages {
+			if !visit(transcript.Hit{Chat: t.Chat, Message: m}) {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
 // Transcript returns a chat with its messages.
 func (s *Store) Transcript(ctx context.Context, scope transcript.Scope, id string) (transcript.Transcript, error) {
 	s.mu.Lock()

@@ -40,6 +40,7 @@ func (h *Handler) history(path string) []wire.Route {
 	one := path + "/{id}"
 	routes := []wire.Route{
 		rt.At("GET "+path, answering(h.chats)),
+		rt.At("GET "+path+"/search", answering(h.search)),
 		rt.At("POST "+path, answering(h.createChat)),
 		rt.At("PUT "+one, answering(h.putMessages)),
 		rt.At("DELETE "+one, answering(h.deleteChat)),
@@ -152,7 +153,8 @@ func (h *Handler) messages(r *wire.Request) ([]byte, error) {
 }
 
 // putMessages handles PUT /chat-history/{id} and PUT /chat-history/{id}/messages, which both add or
-// change messages of a chat. A title, with or without messages, renames the chat.
+// change messages of a chat. A title, with or without messages, renames the chat; pinned keeps it at the
+// top of lists, or no longer.
 func (h *Handler) putMessages(r *wire.Request) ([]byte, error) {
 	put, err := changesOf(r.Body)
 	if err != nil {
@@ -166,7 +168,12 @@ func (h *Handler) putMessages(r *wire.Request) ([]byte, error) {
 		if put.title != "" {
 			t.Title = put.title
 		}
-		t.UpdatedAt = h.cfg.Now()
+		if put.pinned != nil {
+			t.Pinned = *put.pinned
+		}
+		if put.pinned == nil || len(put.messages) > 0 || put.title != "" {
+			t.UpdatedAt = h.cfg.Now()
+		}
 		describe(t)
 		return checkSize(t.Messages)
 	})
@@ -229,5 +236,9 @@ func appendChat(dst []byte, c *transcript.Chat) []byte {
 	}
 	dst = append(appendTime(append(dst, `,"lastUpdated":"`...), c.UpdatedAt), '"')
 	dst = strconv.AppendInt(append(dst, `,"messageCount":`...), int64(c.Count), 10)
-	return append(wire.AppendString(append(dst, `,"mode":`...), c.Mode), '}')
+	dst = wire.AppendString(append(dst, `,"mode":`...), c.Mode)
+	if c.Pinned {
+		dst = append(dst, `,"pinned":true`...)
+	}
+	return append(dst, '}')
 }

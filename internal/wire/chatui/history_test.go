@@ -7,10 +7,12 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
 
 	"parley/internal/chat"
 	"parley/internal/store"
@@ -244,5 +246,63 @@ func TestChats_HaveTitlesThatHideNothing(t *testing.T) {
 		if c[0] != c[1] {
 			t.Errorf("%q, want %q", c[0], c[1])
 		}
+	}
+}
+
+// What people have said is found in whatever case, with the words around it, and only by whom it belongs to.
+func TestSearch_FindsChatsByTheirMessages(t *testing.T) {
+	h := serve(handlerOf(nil, func(c *Config) { c.Store = &transcripttest.Store{} }))
+	for _, content := range []string{"How tall is the lighthouse of Skagen?", "Die GRÖSSE der Pumpe", strings.Repeat("word ", 100) + "needle " + strings.Repeat("word ", 100), "a<b>c"} {
+		var made summary
+		called(t, h, "POST", "/chat-history", `{}`, &made)
+		body, _ := json.Marshal(map[string]any{"title": "t " + made.ID, "messages": []any{map[string]any{"messageId": "m1", "role": "user", "content": content, "parley": "hidden lighthouse2"}}})
+		called(t, h, "PUT", "/chat-history/"+made.ID, string(body), &made)
+	}
+	type hit struct{ ID, Snippet, MessageID string }
+	find := func(q string) (all []hit) {
+		called(t, h, "GET", "/chat-history/search?q="+url.QueryEscape(q), "", &all)
+		return all
+	}
+	for q, want := range map[string]string{
+		"LIGHTHOUSE tall": "How tall is the lighthouse of Skagen?", "größe": "", "grösse pumpe": "Die GRÖSSE der Pumpe", "a<b>": "a<b>c",
+		"lighthouse2": "", "%": "", "needle": "needle", " ": "",
+	} {
+		got := find(q)
+		if want == "" && len(got) > 0 || want != "" && (len(got) != 1 || !strings.Contains(got[0].Snippet, want) || got[0].MessageID != "m1") {
+			t.Errorf("%q finds %+v, want %q", q, got, want)
+		}
+		for _, f := range got {
+			if n := utf8.RuneCountInString(f.Snippet); n > 200 {
+				t.Errorf("%q has a snippet of %d characters", q, n)
+			}
+		}
+	}
+	if got := find("t "); len(got) != 4 {
+		t.Errorf("%d chats are found by their titles, want 4", len(got))
+	}
+	var refused any
+	if status := called(t, h, "GET", "/chat-history/search?q="+strings.Repeat("x", 201), "", &refused); status != http.StatusBadRequest {
+		t.Errorf("a search that is too long: status %d", status)
+	}
+}
+
+// A chat that is pinned says so, and keeps its place in the list.
+func TestPutMessages_PinsAChat(t *testing.T) {
+	h := serve(handlerOf(nil, func(c *Config) { c.Store = &transcripttest.Store{} }))
+	var before, after struct {
+		ID, LastUpdated string
+		Pinned          bool
+	}
+	called(t, h, "POST", "/chat-history", `{}`, &before)
+	for _, pinned := range []bool{true, false} {
+		after.Pinned = false // it is left out where it is not
+		called(t, h, "PUT", "/chat-history/"+before.ID, fmt.Sprintf(`{"pinned":%v}`, pinned), &after)
+		if after.Pinned != pinned || after.LastUpdated != before.LastUpdated {
+			t.Errorf("pinned: %v gives %+v, was %+v", pinned, after, before)
+		}
+	}
+	var refused any
+	if status := called(t, h, "PUT", "/chat-history/"+before.ID, `{"pinned":"maybe"}`, &refused); status != http.StatusBadRequest {
+		t.Errorf("pinned: maybe has status %d", status)
 	}
 }

@@ -28,12 +28,13 @@ var pairs = [][2]string{{"messageId", "id"}, {"agentName", "agentIdentifier"}}
 
 // changes are a client's changes to a chat.
 type changes struct {
+	pinned   *bool // nil to leave it as it is
 	messages []item
 	title    string // "" means no change
 }
 
-// changesOf reads a body {"messages":[…], "title"?}. The messages may be missing only if there is a
-// title.
+// changesOf reads a body {"messages":[…], "title"?, "pinned"?}. The messages may be missing only if there is a
+// title or pinned.
 func changesOf(body []byte) (c changes, err error) {
 	object, err := wire.ParseObject(body)
 	if err != nil {
@@ -45,8 +46,15 @@ func changesOf(body []byte) (c changes, err error) {
 		}
 		c.title = strings.TrimSpace(c.title)
 	}
+	if v, _ := object.Get("pinned"); v != nil && !v.IsNull() {
+		pinned, ok := v.Flag()
+		if !ok {
+			return c, wire.Invalidf(`"pinned" must be true or false`)
+		}
+		c.pinned = &pinned
+	}
 	list, given := object.Get("messages")
-	if !given && c.title != "" {
+	if !given && (c.title != "" || c.pinned != nil) {
 		return c, nil
 	}
 	c.messages, err = itemsOf(list)
