@@ -20,7 +20,8 @@ func (s *serving) ragChat() *ragchat.Handler {
 		Sessions: s.db.State(), Ledger: s.db.State(), Search: s.corpus.Search, Models: catalog.models,
 		Engine: s.engine.Defaults(), Defaults: s.ragChatDefaults(), Namespace: s.cfg.Namespace,
 		NewBill: func() ragchat.Bill { return s.runner.NewBill(s.engine.Finder()) }, Document: s.db.Corpus().Document,
-		Embedding: s.cfg.Embedding, WebSearch: s.tools.searchesWeb,
+		DocumentByID: s.db.Corpus().DocumentByID,
+		Embedding:    s.cfg.Embedding, WebSearch: s.tools.searchesWeb,
 		PublicURL: s.cfg.PublicURL, Logger: s.log,
 	})
 }

@@ -1,5 +1,5 @@
 // Calls of the server. Nothing here knows of the page.
-import type { ChatEntry, ChunkList, Box, DocumentList, DocumentRecord, NamespaceRecord, PageRecord, ServerConfig, TurnRecord } from "./types.ts";
+import type { ChatEntry, ChunkList, Box, DocumentList, DocumentRecord, FoundChat, ModelRecord, NamespaceRecord, PageRecord, ServerConfig, TurnRecord } from "./types.ts";
 import { reach } from "./reach.ts";
 import { strings } from "./strings.ts";
 
@@ -178,8 +178,8 @@ export const api = {
   config: () => json<ServerConfig>("/api/ui/config"),
   namespaces: () => json<NamespaceRecord[]>("/api/namespaces"),
   models: async () => {
-    const models = await json<Record<string, { key: string; endpoint: string }>>("/api/models");
-    return Object.values(models).filter((m) => m.endpoint === "chat").map((m) => m.key);
+    const models = await json<Record<string, ModelRecord>>("/api/models");
+    return Object.values(models).filter((m) => m.endpoint === "chat");
   },
   turn: (id: string) => json<TurnRecord>(`/api/turns/${segment(id)}`),
   stopTurn: (id: string) => send(`/api/turns/${segment(id)}`, { method: "DELETE" }),
@@ -207,5 +207,8 @@ export const api = {
   putMessages: (id: string, messages: unknown[]) =>
     json<ChatEntry>(`/api/chat-history/${segment(id)}/messages`, withBody("PUT", { messages })),
   renameChat: (id: string, title: string) => json<ChatEntry>(`/api/chat-history/${segment(id)}`, withBody("PUT", { title })),
-  deleteChat: (id: string) => json<unknown>(`/api/chat-history/${segment(id)}`, { method: "DELETE" }),
+  pinChat: (id: string, pinned: boolean) => json<ChatEntry>(`/api/chat-history/${segment(id)}`, withBody("PUT", { pinned })),
+  searchChats: (q: string, signal: AbortSignal) => json<FoundChat[]>(`/api/chat-history/search${query({ q, mode: "standard" })}`, { signal }),
+  /** `leaving`: the page is being closed. */
+  deleteChat: (id: string, leaving = false) => json<unknown>(`/api/chat-history/${segment(id)}`, { method: "DELETE", keepalive: leaving }),
 };

@@ -1,10 +1,13 @@
 // The state of the page and what people do to it. Components only show cells and call these functions.
 import { api, toApiError, type ApiError } from "./api.ts";
 import { Cell, saved } from "./cell.ts";
+import * as chatlist from "./chatlist.ts";
+import { chats, loadChats, tellOtherTabs } from "./chatlist.ts";
 import { emptyConversation, historyOf, newId, pathOf, restored, stored, upsert, type Conversation, type Message } from "./conversation.ts";
-import { beginEdit, draft, dropDraft, endEdit, nameDraft, openDraft } from "./drafts.ts";
+import { beginEdit, draft, endEdit, nameDraft, openDraft } from "./drafts.ts";
 import { changed } from "./jobs.ts";
 import { LiveTurn, type Pending } from "./live.ts";
+import { announcement, tell } from "./notices.ts";
 import { afterPanel, panel, watchPanel } from "./panelstate.ts";
 import { reachable } from "./reach.ts";
 import { ragchatRequest } from "./requests.ts";
@@ -15,6 +18,8 @@ import { strings } from "./strings.ts";
 
 export type View = { name: "chat"; id: string } | { name: "documents"; id: string } | { name: "settings" };
 
+export { chats, pin } from "./chatlist.ts";
+export { announcement, tell, toast } from "./notices.ts";
 export { closePanel, panel } from "./panelstate.ts";
 export { draft } from "./drafts.ts";
 export { reachable } from "./reach.ts";
@@ -26,13 +31,10 @@ export const online = new Cell(navigator.onLine);
 export const config = new Cell<ServerConfig | null>(null);
 export const configError = new Cell<ApiError | null>(null);
 export const namespaces = new Cell<NamespaceRecord[]>([]);
-export const chats = new Cell<ChatEntry[] | null>(null);
 export const conversation = new Cell<Conversation>(emptyConversation());
 export const loading = new Cell<"" | "loading" | "missing" | "failed">("");
 export const busy = new Cell(false); // the conversation waits for an answer
 export const editing = new Cell<Message | null>(null); // the question that is being edited
-export const toast = new Cell<{ text: string; bad: boolean; n: number } | null>(null);
-export const announcement = new Cell(""); // what screen readers are told
 export const theme = saved<"" | "light" | "dark">("parley.theme", "", (v): v is "" | "light" | "dark" => v === "" || v === "light" || v === "dark");
 
 conversation.watch(() => (busy.value = isBusy(conversation.value)));
@@ -69,7 +71,7 @@ export function go(v: View): void {
 export function start(): void {
   watchPanel();
   watchServer();
-  watchOtherTabs();
+  chatlist.watchChats(renewIfShown);
   changed.watch(() => void refreshDocuments());
   addEventListener("hashchange", () => void arrive(viewOf(location.hash)));
   addEventListener("online", () => {
@@ -150,20 +152,10 @@ async function refreshDocuments(): Promise<void> {
   if (c.status === "rejected") watchIngestion();
 }
 
-async function loadChats(): Promise<void> {
-  const list = await api.chats();
-  chats.value = list.filter((c) => c.mode === "standard");
-}
-
 async function loadNamespaces(): Promise<void> {
   namespaces.value = await api.namespaces();
   const { namespace } = choices.value;
   if (namespace && !namespaces.value.some((n) => n.name === namespace)) choices.value = { ...choices.value, namespace: "" };
-}
-
-let toasts = 0;
-export function tell(text: string, bad = false): void {
-  toast.value = { text, bad, n: ++toasts };
 }
 
 // ---- Conversations ------------------------------------------------------------------------------
@@ -236,18 +228,15 @@ function put(message: Message): Message {
 export async function rename(id: string, title: string): Promise<void> {
   const clean = title.trim();
   if (!clean) return;
-  await api.renameChat(id, clean);
-  tellOtherTabs(id);
+  await chatlist.renameChat(id, clean);
   if (conversation.value.id === id) conversation.value = { ...conversation.value, title: clean };
-  await loadChats();
 }
 
-export async function remove(id: string): Promise<void> {
-  await api.deleteChat(id);
-  dropDraft(id);
-  tellOtherTabs(id);
-  if (conversation.value.id === id) begin();
-  await loadChats();
+/** Deletes a conversation, which can be undone for a while. */
+export function remove(entry: ChatEntry): void {
+  const shown = conversation.value.id === entry.id;
+  chatlist.remove(entry, () => shown && go({ name: "chat", id: entry.id }));
+  if (shown) begin();
 }
 
 /** loadConversation reads a conversation without showing it, for its export. */
@@ -365,7 +354,7 @@ async function store(of: string): Promise<boolean> {
 async function sendMessages(id: string, messages: Message[]): Promise<void> {
   const entry = await api.putMessages(id, messages.map(stored));
   if (id === conversation.value.id) conversation.value = { ...conversation.value, title: entry.title };
-  chats.value = [entry, ...(chats.value ?? []).filter((c) => c.id !== entry.id)];
+  chatlist.showFirst(entry);
   tellOtherTabs(id);
 }
 
@@ -419,19 +408,8 @@ export function cancelEdit(): void {
 
 // ---- Other tabs -----------------------------------------------------------------------------------
 
-const tabs = "BroadcastChannel" in window ? new BroadcastChannel("parley") : null;
-
-function tellOtherTabs(id: string): void {
-  tabs?.postMessage({ changed: id });
-}
-
-/** Shows what other tabs of this browser change. */
-function watchOtherTabs(): void {
-  tabs?.addEventListener("message", (event: MessageEvent<{ changed?: unknown }>) => {
-    void loadChats().catch(() => {}); // the next change, or the next look at this tab, tries again
-    const { id } = conversation.value;
-    if (id && event.data.changed === id && lives.size === 0 && unsaved.size === 0) void renew(id);
-  });
+function renewIfShown(id: string): void {
+  if (id === conversation.value.id && lives.size === 0 && unsaved.size === 0) void renew(id);
 }
 
 /** Reads the conversation that is shown again. */

@@ -103,12 +103,13 @@ function escape(): void {
 }
 
 const toastTime = 6000; // ms
+const actionTime = 10_000; // ms, for a notice that something can be done about
 
 function Toast() {
   const toast = useCell(app.toast);
   useEffect(() => {
     if (!toast) return;
-    const timer = setTimeout(() => (app.toast.value = null), toastTime);
+    const timer = setTimeout(() => (app.toast.value = null), toast.action ? actionTime : toastTime);
     return () => clearTimeout(timer);
   }, [toast]);
   return (
@@ -116,7 +117,10 @@ function Toast() {
       {toast && (
         <p class={`toast ${toast.bad ? "bad" : ""}`} key={toast.n}>
           {toast.bad && <Icon name="warn" />}
-          {toast.text}
+          <span dir="auto">{toast.text}</span>
+          {toast.action && (
+            <button type="button" class="quiet small" onClick={() => { toast.action?.run(); app.toast.value = null; }}>{toast.action.label}</button>
+          )}
           <IconButton icon="close" label={strings.dismiss} onClick={() => (app.toast.value = null)} />
         </p>
       )}

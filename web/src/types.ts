@@ -259,6 +259,22 @@ export interface ChatEntry {
   lastUpdated: string;
   messageCount: number;
   mode: string;
+  pinned?: boolean;
+}
+
+/** FoundChat is a conversation that a search has found. */
+export interface FoundChat extends ChatEntry {
+  messageId: string;
+  snippet: string; // "" when only the title matches
+}
+
+/** ModelRecord is a model that a provider has. */
+export interface ModelRecord {
+  key: string;
+  provider: string;
+  model: string;
+  endpoint: string;
+  pricing: { input_per_mm: number; output_per_mm: number } | null;
 }
 
 /** TurnEvent is an event of a turn in the engine's own encoding. */

@@ -38,6 +38,9 @@ func (h *Handler) decode(r *wire.Request, x *exchange) error {
 	if err := h.overlay(x, settings); err != nil {
 		return err
 	}
+	if err := h.confine(r.Context(), x); err != nil {
+		return err
+	}
 	question, ok := b.Message.Text()
 	if !ok || strings.TrimSpace(question) == "" {
 		return &fieldError{"message", "a string that is not empty"}

@@ -1,12 +1,16 @@
 package ragchat
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"parley/internal/chat"
+	"parley/internal/retrieval"
 	"parley/internal/wire"
 )
 
@@ -15,6 +19,7 @@ type params struct {
 	queryID  string
 	stream   bool
 	pictures pictures
+	only     []string // ids of the documents that are searched; nil for all
 }
 
 // overlay applies parameters to the defaults.
@@ -126,6 +131,7 @@ var paramTable = map[string]setter{
 	"use_web_search":        func(x *exchange, v wire.Value) string { return setBool(&x.webSearch, v) },
 	"show_sources":          func(x *exchange, v wire.Value) string { return setBool(&x.showSources, v) },
 	"show_processing_steps": func(x *exchange, v wire.Value) string { return setBool(&x.showSteps, v) },
+	"documents":             setDocuments,
 	"stream":                func(x *exchange, v wire.Value) string { return setBool(&x.stream, v) },
 	"prompt_domain":         func(x *exchange, v wire.Value) string { return setName(&x.req.Options.PromptDomain, v) },
 	"query_id": func(x *exchange, v wire.Value) string {
@@ -155,6 +161,51 @@ func setNamespace(x *exchange, v wire.Value) string {
 		x.req.Namespace = name
 	}
 	return ""
+}
+
+// maxDocuments is the most documents that a request may name.
+const maxDocuments = 100
+
+func setDocuments(x *exchange, v wire.Value) string {
+	elements, ok := v.Elements()
+	if !ok {
+		return documentsWanted
+	}
+	x.only = []string{}
+	for e := range elements {
+		id := ""
+		if want := setName(&id, e); want != "" || len(x.only) == maxDocuments {
+			return documentsWanted
+		}
+		x.only = append(x.only, id)
+	}
+	return ""
+}
+
+var documentsWanted = fmt.Sprintf("a list of %d ids of documents at most", maxDocuments)
+
+// confine has only the documents searched that the request names. One that is not there, or that the caller may not
+// see, is left out.
+func (h *Handler) confine(ctx context.Context, x *exchange) error {
+	if x.only == nil {
+		return nil
+	}
+	f := retrieval.Filter{Principal: x.req.Principal, Namespace: x.req.Namespace}
+	revisions := []int64{}
+	for _, id := range x.only {
+		if h.cfg.DocumentByID == nil {
+			break
+		}
+		d, err := h.cfg.DocumentByID(ctx, f, id)
+		if err != nil && !errors.Is(err, retrieval.ErrNotFound) {
+			return fmt.Errorf("look up a document to search: %w", err)
+		}
+		if err == nil {
+			revisions = append(revisions, d.Revision)
+		}
+	}
+	x.req.Within = retrieval.NewRevisions(revisions)
+	return nil
 }
 
 // setModels reads the models of the five stages. The engine checks whether they exist.

@@ -43,6 +43,7 @@ func TestParams_EachDoesWhatItsNameSays(t *testing.T) {
 		{"top_k", `1`, func(e effect) string { return fmt.Sprint(e.answer["metrics"].(map[string]any)["vectors_retrieved"]) }, "2", "1"},
 		{"score_threshold", `0.7`, func(e effect) string { return fmt.Sprint(e.queries[0].MinScore) }, "0", "0.7"},
 		{"namespace", `"empty"`, namespace, "default 2", "empty 0"},
+		{"documents", `["none"]`, func(e effect) string { return fmt.Sprint(e.queries[0].Within.Has(1)) }, "true", "false"},
 		{"active_domain", `"empty"`, namespace, "default 2", "empty 0"},
 		{"raw_tail_turns", `4`, func(e effect) string { return has(answered(e).text(), "Question 2") }, "false", "true"},
 		{"raw_tail_turns", `5`, func(e effect) string { return e.call(chat.StageSummarize).key }, "test:usual", ""},

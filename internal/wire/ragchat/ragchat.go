@@ -67,6 +67,9 @@ type Config struct {
 	// report missing documents. Optional.
 	Document func(ctx context.Context, f retrieval.Filter, name string) (retrieval.Document, error)
 
+	// DocumentByID is Document by its id. If it is nil, the parameter documents finds nothing.
+	DocumentByID func(ctx context.Context, f retrieval.Filter, id string) (retrieval.Document, error)
+
 	// Log returns the log of an owner's turn, for the steps of a turn that has ended.
 	Log func(ctx context.Context, owner, turnID string) (*turn.Log, error)
 

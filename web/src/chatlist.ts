@@ -1,0 +1,89 @@
+// The list of conversations: read, named, pinned, searched and deleted, the same in every tab of the browser.
+import { api } from "./api.ts";
+import { Cell } from "./cell.ts";
+import { dropDraft } from "./drafts.ts";
+import { tell } from "./notices.ts";
+import { strings } from "./strings.ts";
+import type { ChatEntry } from "./types.ts";
+
+/** What is listed, the last changed first; null until the server has answered. */
+export const chats = new Cell<ChatEntry[] | null>(null);
+
+export async function loadChats(): Promise<void> {
+  show(await api.chats());
+}
+
+function show(list: ChatEntry[]): void {
+  chats.value = list.filter((c) => c.mode === "standard" && !doomed.has(c.id));
+}
+
+/** Puts a conversation that has changed at the top. */
+export function showFirst(entry: ChatEntry): void {
+  show([entry, ...(chats.value ?? []).filter((c) => c.id !== entry.id)]);
+}
+
+export async function renameChat(id: string, title: string): Promise<void> {
+  await api.renameChat(id, title);
+  tellOtherTabs(id);
+  await loadChats();
+}
+
+export async function pin(entry: ChatEntry, pinned: boolean): Promise<void> {
+  await api.pinChat(entry.id, pinned);
+  tellOtherTabs(entry.id);
+  await loadChats();
+}
+
+// ---- Deleting, which can be undone for a while ----------------------------------------------------
+
+export const undoTime = 10_000; // ms
+
+/** Conversations that are not listed any more and will be deleted. */
+const doomed = new Map<string, ReturnType<typeof setTimeout>>();
+
+/** Takes a conversation from the list, and deletes it unless that is undone. */
+export function remove(entry: ChatEntry, undone: () => void): void {
+  doomed.set(entry.id, setTimeout(() => void destroy(entry.id), undoTime));
+  show(chats.value ?? []);
+  tell(strings.sidebar.removed(entry.title), false, {
+    label: strings.undo,
+    run: () => {
+      clearTimeout(doomed.get(entry.id));
+      if (!doomed.delete(entry.id)) return; // it was too late
+      void loadChats().then(undone, () => {});
+    },
+  });
+}
+
+async function destroy(id: string, leaving = false): Promise<void> {
+  clearTimeout(doomed.get(id));
+  try {
+    await api.deleteChat(id, leaving);
+    dropDraft(id);
+    tellOtherTabs(id);
+  } catch {
+    tell(strings.sidebar.notRemoved, true);
+  } finally {
+    doomed.delete(id);
+  }
+  await loadChats().catch(() => {}); // the next look at the list tries again
+}
+
+// ---- Other tabs -----------------------------------------------------------------------------------
+
+const tabs = "BroadcastChannel" in window ? new BroadcastChannel("parley") : null;
+
+export function tellOtherTabs(id: string): void {
+  tabs?.postMessage({ changed: id });
+}
+
+/** Shows what other tabs of this browser change; `changed` is called with the id of a conversation. */
+export function watchChats(changed: (id: string) => void): void {
+  tabs?.addEventListener("message", (event: MessageEvent<{ changed?: unknown }>) => {
+    void loadChats().catch(() => {}); // the next change, or the next look at this tab, tries again
+    if (typeof event.data.changed === "string") changed(event.data.changed);
+  });
+  addEventListener("pagehide", () => {
+    for (const id of doomed.keys()) void destroy(id, true);
+  });
+}
