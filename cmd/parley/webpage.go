@@ -118,17 +118,17 @@ func (s *serving) problems(embedding bool, waiting int) []webapi.Problem {
 	out := []webapi.Problem{}
 	if isBuiltin(s.cfg.Model) {
 		out = append(out, webapi.Problem{Code: "no_key", Severity: webapi.Info,
-			Message: "Answers are sentences of your documents, because no language model is configured. " +
-				"Set a key, such as OPENAI_API_KEY, and the setting model to have them worded by one."})
+			Message: "Answers quote your documents, because no language model is set up. " +
+				"To have a model write them, set a key such as OPENAI_API_KEY, and the setting model."})
 	}
 	if embedding && waiting > 0 {
 		out = append(out, webapi.Problem{Code: "embedding", Severity: webapi.Info,
-			Message: "Vectors are being made for " + plural(waiting, "chunk") + ". Until then those are found by their words only."})
+			Message: "Search by meaning is being prepared for " + plural(waiting, "passage") + ". Until it is ready, these are found by their words only."})
 	}
 	for _, endpoint := range s.models.Open() {
 		provider, model, _ := strings.Cut(endpoint, ":")
 		out = append(out, webapi.Problem{Code: "provider_down", Severity: webapi.Failing,
-			Message: "The model " + llm.CleanName(model) + " of " + llm.CleanName(provider) + " does not answer at the moment. It is tried again now and then."})
+			Message: "The model " + llm.CleanName(model) + " of " + llm.CleanName(provider) + " isn't answering at the moment. Parley keeps trying."})
 	}
 	return out
 }

@@ -36,7 +36,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 	"font-src 'self'; manifest-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
 // permissions disables browser features that the page does not use.
-const permissions = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), serial=(), usb=()"
+const permissions = "camera=(), display-capture=(), geolocation=(), microphone=(self), payment=(), serial=(), usb=()"
 
 // hashed matches names with a content hash: app-3f9c2b1d.js, index.DkX0_a1B.css.
 var hashed = regexp.MustCompile(`[.-][0-9A-Za-z_]{8,}\.[0-9a-z]+$`)

@@ -11,6 +11,7 @@ import { announcement, tell } from "./notices.ts";
 import { afterPanel, panel, watchPanel } from "./panelstate.ts";
 import { reachable } from "./reach.ts";
 import { ragchatRequest } from "./requests.ts";
+import { scope } from "./scope.ts";
 import { choices, recordOf, setChoice, settings } from "./settings.ts";
 import { newAnswer, isOver, type Answer, type Feedback } from "./turnstate.ts";
 import type { ChatEntry, NamespaceRecord, ServerConfig } from "./types.ts";
@@ -37,7 +38,13 @@ export const busy = new Cell(false); // the conversation waits for an answer
 export const editing = new Cell<Message | null>(null); // the question that is being edited
 export const theme = saved<"" | "light" | "dark">("parley.theme", "", (v): v is "" | "light" | "dark" => v === "" || v === "light" || v === "dark");
 
-conversation.watch(() => (busy.value = isBusy(conversation.value)));
+export const queued = new Cell(""); // the question that is asked when the answer at work is over
+
+conversation.watch(() => {
+  const before = busy.value;
+  busy.value = isBusy(conversation.value);
+  if (before && !busy.value) askQueued();
+});
 
 /** Answers at work, by the id of their message. */
 const lives = new Map<string, LiveTurn>();
@@ -177,6 +184,8 @@ async function open(id: string): Promise<void> {
   lives.clear();
   unsaved.clear();
   panel.value = null;
+  if (queued.value) draft.value = [queued.value, draft.value].filter(Boolean).join("\n"); // it waits where it was written
+  queued.value = "";
   conversation.value = emptyConversation();
   openDraft(id);
   if (id === "") {
@@ -259,7 +268,12 @@ export const isBusy = (c: Conversation): boolean => {
 /** Asks a question behind what is shown, or in place of the one that is being edited. */
 export async function ask(text: string): Promise<void> {
   const question = text.trim();
-  if (!question || isBusy(conversation.value)) return;
+  if (!question) return;
+  if (isBusy(conversation.value)) {
+    queued.value = question;
+    draft.value = "";
+    return;
+  }
   const path = pathOf(conversation.value);
   const edited = editing.value;
   if (edited) cancelEdit();
@@ -272,12 +286,29 @@ export async function ask(text: string): Promise<void> {
   await answer(message, historyOf(before));
 }
 
-/** Asks for another answer to the question before a message. */
-export async function retry(message: Message): Promise<void> {
+/** Asks what waits, unless the answer before it did not come: then it is for people to say. */
+function askQueued(): void {
+  const last = pathOf(conversation.value).at(-1)?.message;
+  const next = queued.value;
+  if (!next || !last?.answer) return;
+  if (last.answer.status !== "completed") return takeQueued();
+  queued.value = "";
+  queueMicrotask(() => void ask(next)); // when everybody has seen the end of the answer
+}
+
+/** Puts the question that waits back into the field. */
+export function takeQueued(): void {
+  if (queued.value) draft.value = [queued.value, draft.value].filter(Boolean).join("\n");
+  queued.value = "";
+  focusComposer();
+}
+
+/** Asks for another answer to the question before a message, of another model if one is named. */
+export async function retry(message: Message, model = ""): Promise<void> {
   const path = pathOf(conversation.value);
   const at = path.findIndex((s) => s.message.id === message.parent);
   const question = path[at]?.message;
-  if (question && !isBusy(conversation.value)) await answer(question, historyOf(path.slice(0, at)));
+  if (question && !isBusy(conversation.value)) await answer(question, historyOf(path.slice(0, at)), model);
 }
 
 /** Has the answer to a question go on where its limit has cut it off. */
@@ -296,7 +327,7 @@ export async function answerLonger(message: Message): Promise<void> {
 
 const questionOf = (message: Message): Message | undefined => conversation.value.messages.find((m) => m.id === message.parent);
 
-async function answer(question: Message, history: ReturnType<typeof historyOf>): Promise<void> {
+async function answer(question: Message, history: ReturnType<typeof historyOf>, model = ""): Promise<void> {
   const siblings = conversation.value.messages.some((m) => m.parent === question.id);
   const id = siblings ? newId() : `${question.id}-a`;
   const message = put({ id, parent: question.id, role: "assistant", text: "", answer: newAnswer(), created: now() });
@@ -304,7 +335,8 @@ async function answer(question: Message, history: ReturnType<typeof historyOf>):
   announcement.value = strings.chat.working;
   const live = follow(message, newAnswer());
   const kept = await keep(question);
-  const asked = { text: question.text, history, choices: choices.value, conversation: conversation.value.id || undefined };
+  const set = model ? { ...choices.value, models: { ...choices.value.models, inference: model } } : choices.value;
+  const asked = { text: question.text, history, choices: set, conversation: conversation.value.id || undefined, documents: scope.value.map((d) => d.id) };
   const request = ragchatRequest(asked, { stream: true, query_id: id });
   const pending: Pending = { key: id, path: request.path, body: request.body };
   if (kept) remember(id, pending);

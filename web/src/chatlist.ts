@@ -1,5 +1,5 @@
 // The list of conversations: read, named, pinned, searched and deleted, the same in every tab of the browser.
-import { api } from "./api.ts";
+import { api, toApiError } from "./api.ts";
 import { Cell } from "./cell.ts";
 import { dropDraft } from "./drafts.ts";
 import { tell } from "./notices.ts";
@@ -36,7 +36,7 @@ export async function pin(entry: ChatEntry, pinned: boolean): Promise<void> {
 
 // ---- Deleting, which can be undone for a while ----------------------------------------------------
 
-export const undoTime = 10_000; // ms
+const undoTime = 10_000; // ms
 
 /** Conversations that are not listed any more and will be deleted. */
 const doomed = new Map<string, ReturnType<typeof setTimeout>>();
@@ -44,22 +44,27 @@ const doomed = new Map<string, ReturnType<typeof setTimeout>>();
 /** Takes a conversation from the list, and deletes it unless that is undone. */
 export function remove(entry: ChatEntry, undone: () => void): void {
   doomed.set(entry.id, setTimeout(() => void destroy(entry.id), undoTime));
+  remember(Date.now() + undoTime, entry.id);
   show(chats.value ?? []);
   tell(strings.sidebar.removed(entry.title), false, {
     label: strings.undo,
     run: () => {
       clearTimeout(doomed.get(entry.id));
       if (!doomed.delete(entry.id)) return; // it was too late
+      forget(entry.id);
       void loadChats().then(undone, () => {});
     },
   });
 }
 
-async function destroy(id: string, leaving = false): Promise<void> {
+async function destroy(id: string): Promise<void> {
   clearTimeout(doomed.get(id));
   try {
-    await api.deleteChat(id, leaving);
+    await api.deleteChat(id).catch((error) => {
+      if (toApiError(error).kind !== "missing") throw error;
+    });
     dropDraft(id);
+    forget(id);
     tellOtherTabs(id);
   } catch {
     tell(strings.sidebar.notRemoved, true);
@@ -67,6 +72,45 @@ async function destroy(id: string, leaving = false): Promise<void> {
     doomed.delete(id);
   }
   await loadChats().catch(() => {}); // the next look at the list tries again
+}
+
+// What is to be deleted outlives the page: when it is left the requests are sent, and the next page makes sure.
+const prefix = "parley.deleted.";
+
+function remember(due: number, id: string): void {
+  try {
+    localStorage.setItem(prefix + id, String(due));
+  } catch {
+    // Without storage, leaving the page is the last chance.
+  }
+}
+
+function forget(id: string): void {
+  try {
+    localStorage.removeItem(prefix + id);
+  } catch {
+    // There is no storage.
+  }
+}
+
+function leave(): void {
+  for (const [id, timer] of doomed) {
+    clearTimeout(timer);
+    remember(0, id);
+    void api.deleteChat(id, true).catch(() => {}); // the next page tries again
+  }
+}
+
+function finishDeleting(): void {
+  try {
+    for (const key of Object.keys(localStorage)) {
+      const id = key.slice(prefix.length);
+      if (!key.startsWith(prefix) || doomed.has(id) || Number(localStorage.getItem(key)) > Date.now()) continue;
+      doomed.set(id, setTimeout(() => void destroy(id), 0));
+    }
+  } catch {
+    // There is no storage.
+  }
 }
 
 // ---- Other tabs -----------------------------------------------------------------------------------
@@ -83,7 +127,6 @@ export function watchChats(changed: (id: string) => void): void {
     void loadChats().catch(() => {}); // the next change, or the next look at this tab, tries again
     if (typeof event.data.changed === "string") changed(event.data.changed);
   });
-  addEventListener("pagehide", () => {
-    for (const id of doomed.keys()) void destroy(id, true);
-  });
+  addEventListener("pagehide", leave);
+  finishDeleting();
 }

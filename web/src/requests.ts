@@ -12,13 +12,14 @@ export interface Question {
   history: Said[];
   choices: Choices;
   conversation?: string;
+  documents?: string[]; // ids of those that are searched; all without it
 }
 
 export interface ProtocolRequest {
   protocol: "azure-0529" | "azure-0128" | "ragchat" | "chatui" | "openai";
   path: string;
   body: unknown;
-  left: string[]; // keys of the settings, and "models" or "namespace", that this protocol cannot carry
+  left: string[]; // keys of the settings, and "models", "namespace" or "documents", that this protocol cannot carry
 }
 
 // Bodies are bounded by the server; a history longer than this would be cut there as well.
@@ -56,6 +57,7 @@ function others(q: Question, can: { models?: boolean; namespace?: boolean }): st
   const left: string[] = [];
   if (!can.models && Object.keys(q.choices.models).length > 0) left.push("models");
   if (!can.namespace && q.choices.namespace) left.push("namespace");
+  if (q.documents?.length) left.push("documents");
   return left;
 }
 
@@ -66,6 +68,7 @@ export function ragchatRequest(q: Question, more: Record<string, unknown> = {}):
   const models = Object.fromEntries(stages.flatMap((s) => (q.choices.models[s] ? [[s, q.choices.models[s]]] : [])));
   if (Object.keys(models).length > 0) params["model_keys"] = models;
   if (q.choices.namespace) params["namespace"] = q.choices.namespace;
+  if (q.documents?.length) params["documents"] = q.documents;
   if (q.conversation) params["conversation_id"] = q.conversation;
   Object.assign(params, sent, more);
   return { protocol: "ragchat", path: "/p/ragchat/chat", body: { message: q.text, history: recent(q.history), params }, left };

@@ -24,10 +24,13 @@ export async function suggestionsFor(namespace: string): Promise<Suggestion[]> {
 export function questionTo(document: Pick<DocumentRecord, "title" | "name">, chunks: Pick<ChunkRecord, "headings">[]): string {
   const title = document.title || document.name;
   const known = title.toLowerCase();
-  const topic = chunks.map((c) => c.headings.at(-1)?.trim() ?? "").find((h) => isTopic(h) && !known.includes(h.toLowerCase()));
-  if (!topic) return strings.attachments.question(title);
+  const topic = chunks.map((c) => c.headings.at(-1)?.trim() ?? "").find((h) => isTopic(h) && !known.includes(h.toLowerCase()) && (h.endsWith("?") || !asks.test(h)));
+  if (!topic) return strings.start.summary(title);
   return topic.endsWith("?") ? topic : strings.start.about(title, topic);
 }
+
+/** Headings that begin like a question make no topic of one. */
+const asks = /^(what|which|how|when|where|who|why)\b/i;
 
 /** Whether a heading names what is below it in words: code, addresses and numbers do not. */
 const isTopic = (heading: string): boolean => heading.length >= 4 && heading.length <= 60 && /\p{L}{3}/u.test(heading) && /^[\p{L}\p{M}\p{N}\s,.:&'’()–-]+\??$/u.test(heading);

@@ -11,7 +11,7 @@ import (
 // forPrograms are the parameters that no form shows: who asks, where, and what a client does with
 // the answer. The models of stages are chosen from lists.
 var forPrograms = []string{
-	"namespace", "active_domain", "model_keys", "query_id", "conversation_id", "user_id", "stream", "show_processing_steps",
+	"namespace", "active_domain", "model_keys", "query_id", "conversation_id", "user_id", "stream", "show_processing_steps", "documents",
 }
 
 func TestSettings_DescribeTheParameters(t *testing.T) {

@@ -106,7 +106,7 @@ func corpusState(s shownSettings) []Problem {
 		if i.Files > 0 {
 			message += fmt.Sprintf(": %d of %d so far", i.Done, i.Files)
 		}
-		return []Problem{{"ingesting", Info, message + ". Until that is done, answers come from those that are read already."}}
+		return []Problem{{"ingesting", Info, message + ". Until they all are, answers come from those read so far."}}
 	}
 	if s.Documents > 0 {
 		return []Problem{}

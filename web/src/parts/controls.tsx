@@ -34,6 +34,8 @@ const shapes = {
   thumbDown: "M17 13V4h3v9zM17 13l-4 7a2 2 0 0 1-2-2v-4H6a2 2 0 0 1-2-2.3l1-6A2 2 0 0 1 7 4h10",
   warn: "M12 4l9 16H3zM12 10v4M12 17h.01",
   upload: "M12 16V5M7 9l5-5 5 5M5 20h14",
+  mic: "M12 3a3 3 0 0 1 3 3v5a3 3 0 0 1-6 0V6a3 3 0 0 1 3-3zM6 11a6 6 0 0 0 12 0M12 17v4M9 21h6",
+  pin: "M9 4h6l-1 6 3 3H7l3-3zM12 13v7",
   link: "M10 14a4 4 0 0 0 6 0l3-3a4 4 0 0 0-6-6l-1 1M14 10a4 4 0 0 0-6 0l-3 3a4 4 0 0 0 6 6l1-1",
 } as const;
 
@@ -206,13 +208,13 @@ export function Menu({ label, items, icon = "more" }: { label: string; items: Me
 const menuGap = 4; // px
 
 /** Puts a menu below its button, or above where there is more room, and inside the screen. */
-function placeMenu(menu: HTMLElement, button: HTMLElement): void {
+export function placeMenu(menu: HTMLElement, button: HTMLElement, edge: "start" | "end" = "end"): void {
   const at = button.getBoundingClientRect();
   const { width, height } = menu.getBoundingClientRect();
   const below = at.bottom + menuGap;
   const top = below + height <= innerHeight ? below : Math.max(menuGap, at.top - menuGap - height);
   const rtl = getComputedStyle(button).direction === "rtl";
-  const left = rtl ? at.left : at.right - width;
+  const left = rtl === (edge === "end") ? at.left : at.right - width;
   menu.style.top = `${top}px`;
   menu.style.left = `${Math.max(menuGap, Math.min(left, innerWidth - width - menuGap))}px`;
 }

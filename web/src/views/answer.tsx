@@ -6,7 +6,9 @@ import { useCell } from "../cell.ts";
 import { citedText, type Message } from "../conversation.ts";
 import { duration } from "../format.ts";
 import { Markdown, type Chips } from "../markdown/render.tsx";
-import { CopyButton, Icon, IconButton, Spinner } from "../parts/controls.tsx";
+import { plainText } from "../markdown/plain.ts";
+import { answering, listed, modelName } from "../models.ts";
+import { CopyButton, Icon, IconButton, Menu, Spinner } from "../parts/controls.tsx";
 import { strings } from "../strings.ts";
 import { isOver, labelsOf, type Answer } from "../turnstate.ts";
 import type { Citation } from "../types.ts";
@@ -26,6 +28,7 @@ interface Props {
 export function AnswerView({ message, siblings, last }: Props) {
   const answer = message.answer!;
   const over = isOver(answer);
+  const config = app.config.value;
   return (
     <article class={`answer ${over ? "" : "at-work"}`} aria-label={s.answer} aria-busy={!over}>
       {!over && <Steps answer={answer} />}
@@ -34,7 +37,7 @@ export function AnswerView({ message, siblings, last }: Props) {
       {answer.status === "cancelled" && <p class="note">{s.stopped}</p>}
       {over && answer.finish === "length" && <CutOff message={message} last={last} />}
       {answer.status === "failed" && <Failure message={message} last={last} />}
-      {answer.status === "completed" && answer.found === 0 && (
+      {answer.status === "completed" && answer.found === 0 && !config?.ingestion.running && (
         <p class="note nothing">{s.nothingFound} <a href="#/documents">{s.seeDocuments}</a></p>
       )}
       {over && <Doubts answer={answer} />}
@@ -176,20 +179,30 @@ function Failure({ message, last }: { message: Message; last: boolean }) {
   );
 }
 
+const sourcesAtFirst = 4;
+
+/** The sources as cards with the words that were cited. */
 function Sources({ answer }: { answer: Answer }) {
+  const [all, setAll] = useState(false);
+  const shown = all || answer.citations.length <= sourcesAtFirst + 1 ? answer.citations : answer.citations.slice(0, sourcesAtFirst);
   return (
-    <ul class="sources" aria-label={s.sources}>
-      {answer.citations.map((c) => (
-        <li key={c.label}>
-          <button type="button" class={`source ${c.supported ? "" : "doubtful"}`} onClick={() => openCitation(c)}
-            onPointerEnter={(e) => tip.enter(e, c)} onPointerLeave={() => tip.hide()}>
-            <span class="n">{c.n}</span>
-            <span class="title" dir="auto">{c.title || c.name}</span>
-            {c.page > 0 && <span class="page">{s.page(c.page)}</span>}
-          </button>
-        </li>
-      ))}
-    </ul>
+    <div class="source-cards">
+      <ul class="sources" aria-label={s.sources}>
+        {shown.map((c) => (
+          <li key={c.label}>
+            <button type="button" class={`source ${c.supported ? "" : "doubtful"}`} onClick={() => openCitation(c)}>
+              <span class="source-head">
+                <span class="n">{c.n}</span>
+                <span class="title" dir="auto">{c.title || c.name}</span>
+                {c.page > 0 && <span class="page">{s.page(c.page)}</span>}
+              </span>
+              <span class="quoted" dir="auto">{plainText(c.quote || c.passage).slice(0, 240)}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+      {shown.length < answer.citations.length && <button type="button" class="quiet small" onClick={() => setAll(true)}>{s.allSources(answer.citations.length)}</button>}
+    </div>
   );
 }
 
@@ -203,13 +216,29 @@ function Foot({ message, siblings, last }: Props) {
         <Versions id={message.id} parent={message.parent} siblings={siblings} />
         {answer.text && <CopyButton text={citedText(answer, s.source)} label={s.copyAnswer} />}
         {answer.text && <Thumbs message={message} asking={asking} ask={setAsking} />}
-        {last && answer.status !== "failed" && <IconButton icon="retry" label={s.retry} disabled={busy} onClick={() => void app.retry(message)} />}
+        {last && answer.status !== "failed" && <Regenerate message={message} busy={busy} />}
         {answer.turn !== "" || answer.stages.length > 0 ? <Process message={message} /> : null}
       </footer>
       {asking && <Reasons message={message} close={() => setAsking(false)} />}
     </>
   );
 }
+
+/** Another answer, of the same model or of another one. */
+function Regenerate({ message, busy }: { message: Message; busy: boolean }) {
+  const config = useCell(app.config);
+  useCell(listed);
+  const others = answering(config).filter((key) => key !== message.answer!.model).slice(0, mostModels);
+  if (others.length === 0 || busy) return <IconButton icon="retry" label={s.retry} disabled={busy} onClick={() => void app.retry(message)} />;
+  return (
+    <Menu label={s.retry} icon="retry" items={[
+      { icon: "retry", label: s.again, run: () => void app.retry(message) },
+      ...others.map((key) => ({ icon: "bulb" as const, label: s.retryWith(modelName(key)), run: () => void app.retry(message, key) })),
+    ]} />
+  );
+}
+
+const mostModels = 8; // in a menu
 
 /** Opens how the answer was made, and what it took. */
 function Process({ message }: { message: Message }) {

@@ -1,15 +1,21 @@
-// Where questions are written.
-import { useEffect, useRef } from "preact/hooks";
+// Where questions are written, and where it is chosen what they are asked of.
+import { useEffect, useRef, useState } from "preact/hooks";
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
 import type { Shown } from "../conversation.ts";
-import { Icon, Menu, type MenuItem } from "../parts/controls.tsx";
+import { Icon, IconButton, Menu, type MenuItem } from "../parts/controls.tsx";
+import { addToScope } from "../scope.ts";
 import { choices } from "../settings.ts";
 import { strings } from "../strings.ts";
+import type { DocumentRecord } from "../types.ts";
 import { Attachments, attach } from "./attachments.tsx";
+import { Dictation } from "./dictation.tsx";
+import { ModelButton } from "./modelpicker.tsx";
+import { ScopeButton, ScopeChips, nameIn, useDocuments, withoutName } from "./scope.tsx";
 
 const s = strings.chat;
 const maxHeight = 220; // px
+const mostNamed = 6; // documents that are offered behind a #
 
 export function Composer({ path }: { path: Shown[] }) {
   const draft = useCell(app.draft);
@@ -22,16 +28,17 @@ export function Composer({ path }: { path: Shown[] }) {
   const picker = useRef<HTMLInputElement>(null);
   const limit = config?.limits.question || 32_768;
   const tooLong = new TextEncoder().encode(draft).length > limit;
+  const names = useNames(draft);
   useEffect(() => fit(field.current), [draft]);
 
   const send = () => {
     if (!tooLong) void app.ask(draft);
   };
   const keys = (event: KeyboardEvent) => {
-    if (event.isComposing) return;
+    if (event.isComposing || names.keys(event)) return;
     if (event.key === "Enter" && !event.shiftKey) {
       event.preventDefault();
-      if (!busy) send();
+      send();
     } else if (event.key === "ArrowUp" && draft === "" && !busy) {
       const last = path.findLast((p) => p.message.role === "user");
       if (!last) return;
@@ -49,9 +56,13 @@ export function Composer({ path }: { path: Shown[] }) {
     attach(files);
   };
   const actions: MenuItem[] = [
-    ...(config?.capabilities["uploads"] ? [{ icon: "upload" as const, label: strings.attachments.attach, run: () => picker.current?.click() }] : []),
+    ...(config?.capabilities["uploads"] ? [
+      { icon: "upload" as const, label: strings.attachments.attach, run: () => picker.current?.click() },
+      { icon: "link" as const, label: strings.start.webPage, run: () => app.go({ name: "documents", id: "" }) },
+    ] : []),
     { icon: "code", label: strings.request.title, run: () => (app.overlay.value = "request") },
   ];
+  const problem = tooLong ? s.tooLong(limit) : !online || !reachable ? strings.failures.offline.title : "";
   return (
     <form class="composer" onSubmit={(e) => { e.preventDefault(); send(); }}>
       {editing && (
@@ -61,46 +72,90 @@ export function Composer({ path }: { path: Shown[] }) {
           <button type="button" class="quiet small" onClick={app.cancelEdit}>{strings.cancel}</button>
         </p>
       )}
+      <Queued />
       <Attachments />
       <div class="composer-box">
-        <div class="composer-actions"><Menu label={strings.attachments.more} icon="plus" items={actions} /></div>
-        <input ref={picker} type="file" multiple class="offscreen" tabIndex={-1} aria-label={strings.attachments.attach}
-          onChange={(e) => {
-            attach(e.currentTarget.files ?? []);
-            e.currentTarget.value = "";
-          }} />
+        <ScopeChips />
+        {names.list}
         <label class="offscreen" for="question">{s.ask}</label>
         <textarea
           id="question" ref={field} rows={1} dir="auto" value={draft} placeholder={path.length > 0 ? s.askNext : s.ask} autocomplete="off"
-          aria-invalid={tooLong} aria-describedby="composer-hint" enterkeyhint="send"
+          aria-invalid={tooLong} aria-describedby="composer-hint" enterkeyhint="send" {...names.attributes}
           onInput={(e) => (app.draft.value = e.currentTarget.value)} onKeyDown={keys} onPaste={paste}
         />
-        <div class="composer-actions">
-          {busy ? (
+        <div class="composer-bar">
+          <Menu label={strings.attachments.more} icon="plus" items={actions} />
+          <input ref={picker} type="file" multiple class="offscreen" tabIndex={-1} aria-label={strings.attachments.attach}
+            onChange={(e) => {
+              attach(e.currentTarget.files ?? []);
+              e.currentTarget.value = "";
+            }} />
+          <ScopeButton />
+          <ModelButton />
+          <span class="spacer" />
+          <Dictation />
+          {busy && !draft.trim() ? (
             <button type="button" class="send stop" aria-label={s.stop} title={s.stop} onClick={app.stop}><Icon name="stop" /></button>
           ) : (
-            <button type="submit" class="send" aria-label={s.send} title={s.send} disabled={!draft.trim() || tooLong}><Icon name="send" /></button>
+            <button type="submit" class="send" aria-label={busy ? s.sendNext : s.send} title={busy ? s.sendNext : s.send} disabled={!draft.trim() || tooLong}><Icon name="send" /></button>
           )}
         </div>
       </div>
-      <p id="composer-hint" class={`composer-hint ${tooLong ? "bad" : ""}`}>
-        {tooLong ? s.tooLong(limit) : !online || !reachable ? strings.failures.offline.title : <Model />}
-      </p>
+      <p id="composer-hint" class={`composer-hint ${tooLong ? "bad" : ""}`}>{problem || s.mayErr}</p>
     </form>
   );
 }
 
-function Model() {
-  const config = useCell(app.config);
-  const chosen = useCell(choices);
-  if (!config) return <>{" "}</>;
-  const model = chosen.models.inference || config.model;
+/** The question that is asked once the answer at work is over. */
+function Queued() {
+  const queued = useCell(app.queued);
+  if (!queued) return null;
   return (
-    <>
-      <a href="#/settings">{model}</a>
-      <span>{s.answersFrom(chosen.namespace || config.namespace)}</span>
-    </>
+    <p class="queued" role="status">
+      <Icon name="send" />
+      <span><b>{s.next}</b> <span dir="auto">{queued}</span></span>
+      <IconButton icon="edit" label={s.editNext} onClick={app.takeQueued} />
+      <IconButton icon="close" label={s.dropNext} onClick={() => (app.queued.value = "")} />
+    </p>
   );
+}
+
+/** The documents that are offered for what is written behind a #, and what keys do with them. */
+function useNames(draft: string) {
+  const chosen = useCell(choices);
+  const [left, setLeft] = useState(""); // the draft whose list was closed
+  const [at, setAt] = useState(0);
+  const name = draft === left ? null : nameIn(draft);
+  const found = useDocuments(chosen.namespace, name ?? "", name !== null)?.slice(0, mostNamed) ?? [];
+  useEffect(() => setAt(0), [name]);
+  const take = (d: DocumentRecord) => {
+    addToScope({ id: d.id, title: d.title || d.name });
+    app.draft.value = withoutName(draft);
+    app.focusComposer();
+  };
+  const keys = (event: KeyboardEvent): boolean => {
+    if (found.length === 0 || name === null) return false;
+    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    if (step !== 0) setAt((at + step + found.length) % found.length);
+    else if (event.key === "Enter" || event.key === "Tab") take(found[at]!);
+    else if (event.key === "Escape") setLeft(draft);
+    else return false;
+    event.preventDefault();
+    event.stopPropagation();
+    return true;
+  };
+  const open = found.length > 0 && name !== null;
+  const list = open && (
+    <ul class="names" id="names" role="listbox" aria-label={strings.scope.documents}>
+      {found.map((d, i) => (
+        <li key={d.id} id={`name-${i}`} role="option" aria-selected={i === at} class={i === at ? "at" : ""} onMouseMove={() => setAt(i)} onMouseDown={(e) => { e.preventDefault(); take(d); }}>
+          <Icon name="files" /><span dir="auto">{d.title || d.name}</span>
+        </li>
+      ))}
+    </ul>
+  );
+  const attributes = open ? { "aria-controls": "names", "aria-activedescendant": `name-${at}`, "aria-autocomplete": "list" as const } : {};
+  return { list, keys, attributes };
 }
 
 /** Makes the field as high as its text. */

@@ -1,4 +1,4 @@
-// The namespace that is searched and listed.
+// The collection that is searched and listed; on the wire, a namespace.
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
 import { count } from "../format.ts";
@@ -7,20 +7,30 @@ import { strings } from "../strings.ts";
 
 const s = strings.documents;
 
-/** A choice of namespaces; nothing where there is only one. */
-export function NamespaceSelect() {
+/** The name of the collection that is asked. */
+export function useCollection(): string {
   const all = useCell(app.namespaces);
   const chosen = useCell(choices);
+  return chosen.namespace || all.find((n) => n.default)?.name || "";
+}
+
+/** What a collection is called: the one that every server has got no name from a person. */
+export const collectionName = (name: string): string => (name === "default" ? s.mainCollection : name);
+
+/** A choice of collections; nothing where there is only one. */
+export function NamespaceSelect() {
+  const all = useCell(app.namespaces);
+  const collection = useCollection();
   if (all.length < 2) return null;
   return (
     <label class="namespace">
       <span>{s.namespace}</span>
-      <select value={chosen.namespace || all.find((n) => n.default)?.name}
+      <select value={collection}
         onChange={(e) => {
           const name = e.currentTarget.value;
-          choices.value = { ...chosen, namespace: all.find((n) => n.name === name)?.default ? "" : name };
+          choices.value = { ...choices.value, namespace: all.find((n) => n.name === name)?.default ? "" : name };
         }}>
-        {all.map((n) => <option key={n.name} value={n.name}>{s.namespaceOption(n.name, count(n.documents))}</option>)}
+        {all.map((n) => <option key={n.name} value={n.name}>{s.namespaceOption(collectionName(n.name), count(n.documents))}</option>)}
       </select>
     </label>
   );

@@ -16,7 +16,7 @@ interface Command {
   run: () => void;
 }
 
-const commands: Command[] = [
+const commands = (): Command[] => [
   { id: "new", icon: "plus", label: strings.chat.newChat, run: app.begin },
   { id: "documents", icon: "files", label: strings.sidebar.documents, run: () => app.go({ name: "documents", id: "" }) },
   { id: "settings", icon: "gear", label: strings.sidebar.settings, run: () => app.go({ name: "settings" }) },
@@ -33,7 +33,7 @@ export function Palette() {
   const list = useRef<HTMLUListElement>(null);
   const found = useMemo(() => {
     const words = q.toLowerCase().trim();
-    const some = commands.filter((c) => c.label.toLowerCase().includes(words));
+    const some = commands().filter((c) => c.label.toLowerCase().includes(words));
     const talks = matching(chats, q).slice(0, maxChats).map((c): Command => ({
       id: c.id, icon: "chat", label: c.title, run: () => app.go({ name: "chat", id: c.id }),
     }));
@@ -68,7 +68,7 @@ export function Palette() {
           </li>
         ))}
       </ul>
-      {found.length === 0 && <p class="none">{strings.sidebar.nothingFound(q)}</p>}
+      {found.length === 0 && <p class="none">{s.nothingFound(q)}</p>}
     </Dialog>
   );
 }

@@ -1,13 +1,20 @@
 // What the server says is not as it should be.
 import * as app from "../app.ts";
-import { useCell } from "../cell.ts";
-import { Icon } from "../parts/controls.tsx";
+import { saved, useCell } from "../cell.ts";
+import { Icon, IconButton } from "../parts/controls.tsx";
 import { strings } from "../strings.ts";
+
+const isList = (v: unknown): v is string[] => Array.isArray(v) && v.every((x) => typeof x === "string");
+
+/** Messages that nobody needs to see again in this browser. */
+const dismissed = saved<string[]>("parley.dismissed", [], isList);
+const mostDismissed = 20;
 
 /** What the server says, or of that what has one of these codes. */
 export function Problems({ only }: { only?: string[] }) {
   const config = useCell(app.config);
-  const problems = config?.problems.filter((p) => (only ? only.includes(p.code) : p.code !== "no_documents")) ?? [];
+  const gone = useCell(dismissed);
+  const problems = config?.problems.filter((p) => (only ? only.includes(p.code) : p.code !== "no_documents") && !gone.includes(p.message)) ?? [];
   if (problems.length === 0) return null;
   return (
     <ul class="problems" aria-label={strings.problems}>
@@ -20,6 +27,7 @@ export function Problems({ only }: { only?: string[] }) {
               <progress max={config!.ingestion.files} value={config!.ingestion.done} aria-label={strings.reading} />
             )}
           </span>
+          {p.severity === "info" && p.code !== "ingesting" && <IconButton icon="close" label={strings.dismiss} onClick={() => (dismissed.value = [...gone, p.message].slice(-mostDismissed))} />}
         </li>
       ))}
     </ul>

@@ -6,6 +6,7 @@ import { historyOf, pathOf } from "../conversation.ts";
 import { CopyButton, Dialog } from "../parts/controls.tsx";
 import { Tabs } from "../parts/tabs.tsx";
 import { allRequests, curlOf } from "../requests.ts";
+import { scope } from "../scope.ts";
 import { choices } from "../settings.ts";
 import { strings } from "../strings.ts";
 
@@ -15,14 +16,15 @@ export function RequestDialog() {
   const conversation = useCell(app.conversation);
   const chosen = useCell(choices);
   const draft = useCell(app.draft);
+  const documents = useCell(scope);
   const [at, setAt] = useState(0);
   const requests = useMemo(() => {
     const path = pathOf(conversation);
     const last = path.findLastIndex((p) => p.message.role === "user");
     const asked = draft.trim() ? { text: draft.trim(), history: historyOf(path) } :
       last >= 0 ? { text: path[last]!.message.text, history: historyOf(path.slice(0, last)) } : { text: s.example, history: [] };
-    return allRequests({ ...asked, choices: chosen });
-  }, [conversation, chosen, draft]);
+    return allRequests({ ...asked, choices: chosen, documents: documents.map((d) => d.id) });
+  }, [conversation, chosen, draft, documents]);
   const request = requests[at]!;
   const curl = curlOf(request, location.origin);
   return (
@@ -42,5 +44,5 @@ export function RequestDialog() {
 }
 
 const nameOf = (key: string): string =>
-  key === "models" ? strings.settings.models : key === "namespace" ? strings.documents.namespace :
+  key === "models" ? strings.settings.models : key === "documents" ? strings.scope.documents : key === "namespace" ? strings.documents.namespace :
     (strings.settings.each[key as keyof typeof strings.settings.each]?.[0] ?? key);

@@ -1,8 +1,8 @@
 // What requests may set, in plain words.
 import { useEffect, useState } from "preact/hooks";
-import { api } from "../api.ts";
 import * as app from "../app.ts";
 import { Cell, useCell } from "../cell.ts";
+import { listed, loadModels, modelName, wordsOf } from "../models.ts";
 import { EmptyState, Icon, SearchField } from "../parts/controls.tsx";
 import { Tabs } from "../parts/tabs.tsx";
 import { choices, defaultOf, groups, noChoices, recordOf, setChoice, setModel, settings, stages, tabOf, tabs, type Setting, type Tab, type Value } from "../settings.ts";
@@ -75,7 +75,7 @@ function Found({ q }: { q: string }) {
   const words = q.toLowerCase().split(/\s+/).filter(Boolean);
   const found = settings.filter((x) => {
     const told = recordOf(x, config);
-    const text = [x.key, x.azure, x.ragchat, x.openai, ...wordsOf(x, told)].join(" ").toLowerCase();
+    const text = [x.key, x.azure, x.ragchat, x.openai, ...titleOf(x, told)].join(" ").toLowerCase();
     return told && words.every((w) => text.includes(w));
   });
   if (found.length === 0) return <EmptyState icon="search" title={s.nothing(q)} />;
@@ -83,7 +83,7 @@ function Found({ q }: { q: string }) {
 }
 
 /** The title and the help of a setting. */
-function wordsOf(setting: Setting, told: SettingRecord | undefined): [string, string] {
+function titleOf(setting: Setting, told: SettingRecord | undefined): [string, string] {
   const words = strings.settings.each[setting.key as keyof typeof strings.settings.each];
   return [words?.[0] ?? told?.title ?? setting.key, words?.[1] ?? told?.help ?? ""];
 }
@@ -91,32 +91,35 @@ function wordsOf(setting: Setting, told: SettingRecord | undefined): [string, st
 function Models({ stages }: { stages: Stage[] }) {
   const config = useCell(app.config);
   const chosen = useCell(choices);
-  const [listed, setListed] = useState<string[]>([]); // what the providers have
-  useEffect(() => {
-    api.models().then(setListed, () => setListed([])); // those of the configuration are there anyway
-  }, []);
+  const all = useCell(listed);
+  useEffect(loadModels, []);
   return (
     <fieldset class="setting-group">
       <legend>{s.models}</legend>
       <p class="soft-note">{s.modelsText}</p>
       {stages.map((stage) => {
-        const keys = [...(config?.models[stage] ?? []), ...(stage === "rerank" ? [] : listed)];
+        const keys = [...(config?.models[stage] ?? []), ...(stage === "rerank" ? [] : all.map((m) => m.key))];
         const current = chosen.models[stage] ?? "";
         const words = s.stageModels[stage];
-        const standard = config?.defaults[stage] || s.follows;
+        const standard = config?.defaults[stage] ? modelName(config.defaults[stage]) : s.follows;
         return (
           <div class="setting" key={stage}>
             <label for={`model-${stage}`}>{words.title}</label>
             <p id={`model-${stage}-help`}>{words.help}</p>
             <select id={`model-${stage}`} aria-describedby={`model-${stage}-help`} value={current} onChange={(e) => setModel(stage, e.currentTarget.value)}>
               <option value="">{s.standard(standard)}</option>
-              {[...new Set([...keys, ...(current ? [current] : [])])].map((key) => <option key={key} value={key}>{key}</option>)}
+              {[...new Set([...keys, ...(current ? [current] : [])])].map((key) => <option key={key} value={key}>{optionOf(key)}</option>)}
             </select>
           </div>
         );
       })}
     </fieldset>
   );
+}
+
+function optionOf(key: string): string {
+  const { name, note } = wordsOf(key);
+  return key.startsWith("builtin:") || !note ? name : `${name} (${note})`;
 }
 
 function SettingRow({ setting }: { setting: Setting }) {
@@ -126,7 +129,7 @@ function SettingRow({ setting }: { setting: Setting }) {
   const told = recordOf(setting, config);
   if (!told) return null; // until the server has answered
   const standard = defaultOf(setting, told);
-  const [title, help] = wordsOf(setting, told);
+  const [title, help] = titleOf(setting, told);
   const off = told.needs !== "" && config?.capabilities[told.needs] === false;
   const id = `setting-${setting.key}`;
   return (

@@ -1,14 +1,14 @@
 // The list of conversations, and the way to the other views.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { api } from "../api.ts";
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
 import { jsonOf, markdownOf } from "../conversation.ts";
 import { ago } from "../format.ts";
 import { Icon, IconButton, Menu, SearchField, type IconName } from "../parts/controls.tsx";
-import { Confirm } from "../parts/confirm.tsx";
 import { Mark } from "../parts/mark.tsx";
 import { strings } from "../strings.ts";
-import type { ChatEntry } from "../types.ts";
+import type { ChatEntry, FoundChat } from "../types.ts";
 import { Account } from "./account.tsx";
 
 const s = strings.sidebar;
@@ -65,41 +65,114 @@ function ThemeSwitch() {
 
 function Chats() {
   const chats = useCell(app.chats);
-  const view = useCell(app.view);
   const [q, setQ] = useState("");
   const [renaming, setRenaming] = useState("");
-  const [removing, setRemoving] = useState<ChatEntry | null>(null);
-  const found = useMemo(() => matching(chats ?? [], q), [chats, q]);
+  const found = useFound(q);
+  const shown = q.trim() ? (found ?? matching(chats ?? [], q)) : null;
+  const line = (c: ChatEntry, snippet = "") => <Line key={c.id} entry={c} snippet={snippet} words={q} renaming={renaming === c.id} rename={(on) => setRenaming(on ? c.id : "")} />;
   return (
     <div class="chats">
       <SearchField label={s.search} value={q} onInput={setQ} />
-      {chats !== null && found.length === 0 && <p class="none">{q ? s.nothingFound(q) : s.noChats}</p>}
-      <ul aria-label={s.chats}>
-        {found.map((c) => (
-          <li key={c.id} class={view.name === "chat" && view.id === c.id ? "current" : ""}>
-            {renaming === c.id ? (
-              <Rename entry={c} done={() => setRenaming("")} />
-            ) : (
-              <>
-                <a href={app.hrefOf({ name: "chat", id: c.id })} aria-current={view.name === "chat" && view.id === c.id ? "page" : undefined} title={c.title}>
-                  <span class="chat-title" dir="auto">{c.title}</span>
-                  <small>{ago(c.lastUpdated)}</small>
-                </a>
-                <Menu label={s.actions(c.title)} items={[
-                  { icon: "edit", label: s.rename, run: () => setRenaming(c.id) },
-                  { icon: "download", label: s.exportMarkdown, run: () => void save(c, "md") },
-                  { icon: "download", label: s.exportJSON, run: () => void save(c, "json") },
-                  { icon: "trash", label: s.remove, danger: true, run: () => setRemoving(c) },
-                ]} />
-              </>
-            )}
-          </li>
-        ))}
-      </ul>
-      {removing && <Confirm title={s.removeTitle} text={s.removeText(removing.title)} action={s.remove}
-        run={() => app.remove(removing.id).catch(() => app.tell(s.notRemoved, true))} close={() => setRemoving(null)} />}
+      <div class="chat-list">
+        {shown ? (
+          <>
+            <ul aria-label={s.chats}>{shown.map((c) => line(c, (c as Partial<FoundChat>).snippet))}</ul>
+            {shown.length === 0 && <p class="none" role="status">{found ? s.nothingFound(q) : s.searching}</p>}
+          </>
+        ) : (
+          <>
+            {chats?.length === 0 && <p class="none">{s.noChats}</p>}
+            {byDay(chats ?? []).map(({ name, entries }) => (
+              <section key={name} aria-label={s.days[name]}>
+                <h2>{s.days[name]}</h2>
+                <ul>{entries.map((c) => line(c))}</ul>
+              </section>
+            ))}
+          </>
+        )}
+      </div>
     </div>
   );
+}
+
+const pause = 200; // ms without a key before a search is sent
+
+/** The conversations in which a text occurs; null until the server has answered. */
+function useFound(q: string): FoundChat[] | null {
+  const [found, setFound] = useState<{ q: string; list: FoundChat[] } | null>(null);
+  const text = q.trim();
+  useEffect(() => {
+    if (!text) return;
+    const gone = new AbortController();
+    const timer = setTimeout(() => {
+      api.searchChats(text.slice(0, 60), gone.signal).then((list) => setFound({ q: text, list }), () => {}); // titles are found without it
+    }, pause);
+    return () => {
+      clearTimeout(timer);
+      gone.abort();
+    };
+  }, [text]);
+  return found?.q === text ? found.list : null;
+}
+
+type Day = "pinned" | "today" | "yesterday" | "week" | "month" | "older";
+const dayLength = 86_400_000; // ms
+
+/** Conversations in groups, the pinned ones first. */
+export function byDay(chats: ChatEntry[], now = Date.now()): { name: Day; entries: ChatEntry[] }[] {
+  const today = new Date(now).setHours(0, 0, 0, 0);
+  const dayOf = (c: ChatEntry): Day => {
+    if (c.pinned) return "pinned";
+    const at = Date.parse(c.lastUpdated);
+    if (at >= today) return "today";
+    if (at >= today - dayLength) return "yesterday";
+    return at >= today - 7 * dayLength ? "week" : at >= today - 30 * dayLength ? "month" : "older";
+  };
+  const days: Day[] = ["pinned", "today", "yesterday", "week", "month", "older"];
+  const grouped = new Map<Day, ChatEntry[]>();
+  for (const c of chats) {
+    const day = dayOf(c);
+    grouped.set(day, [...(grouped.get(day) ?? []), c]);
+  }
+  return days.flatMap((name) => (grouped.has(name) ? [{ name, entries: grouped.get(name)! }] : []));
+}
+
+interface LineProps {
+  entry: ChatEntry;
+  snippet: string;
+  words: string; // that are searched for
+  renaming: boolean;
+  rename: (on: boolean) => void;
+}
+
+function Line({ entry: c, snippet, words, renaming, rename }: LineProps) {
+  const view = useCell(app.view);
+  const current = view.name === "chat" && view.id === c.id;
+  if (renaming) return <li><Rename entry={c} done={() => rename(false)} /></li>;
+  return (
+    <li class={current ? "current" : ""}>
+      <a href={app.hrefOf({ name: "chat", id: c.id })} aria-current={current ? "page" : undefined} title={`${c.title}\n${ago(c.lastUpdated)}`}>
+        <span class="chat-title" dir="auto">{c.title}</span>
+        {snippet && <span class="chat-snippet" dir="auto"><Words text={withoutLabels(snippet)} words={words} /></span>}
+      </a>
+      <Menu label={s.actions(c.title)} items={[
+        { icon: "pin", label: c.pinned ? s.unpin : s.pin, run: () => void app.pin(c, !c.pinned).catch(() => app.tell(s.notPinned, true)) },
+        { icon: "edit", label: s.rename, run: () => rename(true) },
+        { icon: "download", label: s.exportMarkdown, run: () => void save(c, "md") },
+        { icon: "download", label: s.exportJSON, run: () => void save(c, "json") },
+        { icon: "trash", label: s.remove, danger: true, run: () => app.remove(c) },
+      ]} />
+    </li>
+  );
+}
+
+const withoutLabels = (text: string) => text.replace(/\[[^\]]*#page=\d+\]/g, "").replace(/[*_`#>|]+/g, "");
+
+/** A text in which the words that were searched for are marked. */
+function Words({ text, words }: { text: string; words: string }) {
+  const all = words.trim().split(/\s+/).filter(Boolean).map((w) => w.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  const pieces = all.length > 0 ? text.split(new RegExp(`(${all.join("|")})`, "giu")) : [text];
+  return <>{pieces.map((p, i) => (i % 2 === 1 ? <mark key={i}>{p}</mark> : p))}</>;
 }
 
 export function matching(chats: ChatEntry[], q: string): ChatEntry[] {

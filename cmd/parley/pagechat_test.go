@@ -1,0 +1,98 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestPage_KeepsConversationsInReach(t *testing.T) {
+	requirePage(t)
+	p := startServe(t, nil)
+	type search struct {
+		Lines          int
+		Snippet, Marks []string
+	}
+	var got struct {
+		Today, WhileDeleted []string
+		Found, Umlaut, None search
+		Pinned              [][]string
+		Back                string
+		Gone                int
+		Seen                seenOnPage
+	}
+	onPage(t, "conversations", p.addr, nil, &got)
+	got.Seen.check(t)
+	if len(got.Today) != 3 {
+		t.Errorf("today: %q", got.Today)
+	}
+	if f := got.Found; f.Lines != 1 || !strings.Contains(f.Snippet[0], "The lighthouse of Skagen is 46 metres") || strings.Join(f.Marks, " ") != "lighthouse Skagen" {
+		t.Errorf("found: %+v", f)
+	}
+	if f := got.Umlaut; f.Lines != 1 || strings.Join(f.Marks, " ") != "GRÖSSE" || got.None.Lines != 0 {
+		t.Errorf("found: %+v, and %+v of what nobody said", f, got.None)
+	}
+	for i, pinned := range got.Pinned {
+		if strings.Join(pinned, "|") != "Dues?" {
+			t.Errorf("pinned in tab %d: %q", i, pinned)
+		}
+	}
+	if len(got.WhileDeleted) != 1 || got.Back != "How high is it?" || got.Gone != 404 {
+		t.Errorf("while deleted: %q, after undoing it: %q, in the end status %d", got.WhileDeleted, got.Back, got.Gone)
+	}
+}
+
+func TestPage_AsksWhatWasChosen(t *testing.T) {
+	requirePage(t)
+	docs := t.TempDir()
+	for name, text := range map[string]string{
+		"skagen.md":  "# Skagen\n\nThe lighthouse of Skagen is 46 metres tall.\n",
+		"harbour.md": "# Harbour\n\nThe harbour dues for sailing boats are 180 kroner a night.\n",
+	} {
+		if err := os.WriteFile(filepath.Join(docs, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	model := startScripted(t, []scriptedAnswer{{text: "The model says so. [harbour.md#page=1]"}})
+	p := serveWithModel(t, model.URL, docs)
+	type word struct {
+		Question string `json:"question"`
+		Title    string `json:"title"`
+		Name     string `json:"name"`
+	}
+	words := []word{
+		{"How tall is the lighthouse of Skagen?", "Skagen", "skagen.md"},
+		{"What are the harbour dues for sailing boats?", "Harbour", "harbour.md"},
+	}
+	var got struct {
+		Bar, Models, Chips, Named                    []string
+		FocusBack, Elsewhere, InScope, Draft, ByName string
+		Asked, Versions, Regenerated, StillChosen    string
+		Queued                                       struct {
+			Text, Draft string
+			Questions   int
+		}
+		Seen seenOnPage
+	}
+	onPage(t, "composer", p.addr, map[string]any{"words": words}, &got)
+	got.Seen.check(t)
+	if strings.Join(got.Bar, "|") != "All documents|test-model" {
+		t.Errorf("the composer shows %q", got.Bar)
+	}
+	if all := strings.Join(got.Models, "|"); !strings.Contains(all, "OpenAI · $0.15 in, $0.60 out") || !strings.Contains(all, "Quotes only") {
+		t.Errorf("models: %q", all)
+	}
+	if strings.Join(got.Chips, "|") != "Skagen" || strings.Contains(got.Elsewhere, "180 kroner") || got.InScope != "Skagen" || !strings.Contains(got.FocusBack, "scope") {
+		t.Errorf("in scope: %q; elsewhere %q, inside %q; focus on %q", got.Chips, got.Elsewhere, got.InScope, got.FocusBack)
+	}
+	if strings.Join(got.Named, "|") != "Harbour" || got.Draft != words[1].Question+" " || got.ByName != "Harbour" {
+		t.Errorf("named: %q, the draft is %q, cited %q", got.Named, got.Draft, got.ByName)
+	}
+	if got.Queued.Questions != 4 || got.Queued.Draft != "" || !strings.Contains(got.Queued.Text, words[1].Question) || got.Asked != words[1].Question {
+		t.Errorf("queued: %+v, asked at last: %q", got.Queued, got.Asked)
+	}
+	if !strings.Contains(got.Versions, "2/2") || !strings.Contains(got.Regenerated, "The model says so.") || got.StillChosen != "Quotes only" {
+		t.Errorf("version %q: %q; then chosen: %q", got.Versions, got.Regenerated, got.StillChosen)
+	}
+}

@@ -1,0 +1,50 @@
+// What models are called and cost, in words for people.
+import { api } from "./api.ts";
+import { Cell } from "./cell.ts";
+import { choices } from "./settings.ts";
+import { strings } from "./strings.ts";
+import type { ModelRecord, ServerConfig } from "./types.ts";
+
+/** What the providers of the server have; those of its configuration are known without it. */
+export const listed = new Cell<ModelRecord[]>([]);
+
+let asked = false;
+
+/** Asks once what the providers have. */
+export function loadModels(): void {
+  if (asked) return;
+  asked = true;
+  api.models().then((all) => (listed.value = all), () => (asked = false));
+}
+
+const rate = (usd: number): string => `$${usd.toFixed(usd < 0.1 && usd > 0 ? 3 : 2)}`;
+
+const providers: Record<string, string> = {
+  openai: "OpenAI", "azure-openai": "Azure OpenAI", anthropic: "Anthropic", gemini: "Google", ollama: "Ollama",
+};
+
+export interface ModelWords {
+  name: string;
+  note: string; // its provider, or what it does
+  price: string; // "" where it is not known
+}
+
+/** The words for a model that is called provider:model. */
+export function wordsOf(key: string): ModelWords {
+  const s = strings.models;
+  const at = key.indexOf(":");
+  const provider = key.slice(0, Math.max(at, 0));
+  const name = key.slice(at + 1);
+  if (provider === "builtin") return { name: s.builtin[name] ?? name, note: s.builtinNote[name] ?? "", price: s.free };
+  const pricing = listed.value.find((m) => m.key === key)?.pricing;
+  const price = pricing ? s.price(rate(pricing.input_per_mm), rate(pricing.output_per_mm)) : "";
+  return { name, note: providers[provider] ?? provider, price };
+}
+
+export const modelName = (key: string): string => wordsOf(key).name;
+
+/** The models that may write answers, those of the configuration first. */
+export function answering(config: ServerConfig | null): string[] {
+  const chosen = choices.value.models.inference;
+  return [...new Set([...(config?.models.inference ?? []), ...listed.value.map((m) => m.key), ...(chosen ? [chosen] : [])])];
+}
