@@ -128,7 +128,7 @@ func (r *pdfReader) state(page uint64) pdfPageState {
 		strange += line.strange
 	}
 	switch {
-	case strange*2 > words && !readsLikeLatin(r.lines):
+	case strange*2 > words && !readsLikeText(r.lines), isGibberish(r.lines):
 		r.lines = nil
 		return pageGarbled
 	case len(r.lines) > 0:

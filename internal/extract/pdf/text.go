@@ -118,25 +118,3 @@ func measureRoom(lines []pdfLine) {
 		line.room = ends[(len(ends)-1)*9/10]
 	}
 }
-
-// readsLikeLatin tells text whose fonts lack the tables but use the usual codes all the same from
-// text that comes out as other characters: it consists of Latin letters with a share of vowels
-// that any language has.
-func readsLikeLatin(lines []pdfLine) bool {
-	chars, letters, vowels := 0, 0, 0
-	for _, line := range lines {
-		for _, r := range norm.NFD.String(string(line.Text)) {
-			if r == ' ' || unicode.IsMark(r) {
-				continue
-			}
-			chars++
-			if unicode.Is(unicode.Latin, r) {
-				letters++
-			}
-			if strings.ContainsRune("aeiouyAEIOUY", r) {
-				vowels++
-			}
-		}
-	}
-	return letters*10 >= chars*7 && float64(vowels) >= .18*float64(letters)
-}

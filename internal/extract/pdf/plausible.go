@@ -1,0 +1,108 @@
+package pdf
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Fonts say which characters they show, or leave it to be guessed, and some say it wrongly. Text that came
+// out as other characters must not be indexed, so it is told from text by what all languages of a script
+// have in common.
+
+// script is what is known of a script: its letters, its vowels, and which share of its letters they are at least.
+type script struct {
+	letters *unicode.RangeTable
+	vowels  string
+	least   float64
+}
+
+var scripts = []script{
+	{unicode.Latin, "aeiouyæœøıəɛɔ", .18},
+	{unicode.Cyrillic, "аеёиоуыэюяіїєѣ", .22},
+	{unicode.Greek, "αεηιουωϊϋ", .28},
+}
+
+// readsLikeText reports whether lines read like text whose fonts lack the tables that say what they show, but
+// use the usual codes all the same: letters of one script with enough vowels, or figures alone.
+func readsLikeText(lines []pdfLine) bool {
+	letters, vowels, digits, marks, others := make([]int, len(scripts)), make([]int, len(scripts)), 0, 0, 0
+	for _, line := range lines {
+	chars:
+		for _, r := range norm.NFD.String(string(line.Text)) {
+			switch {
+			case unicode.IsDigit(r):
+				digits++
+			case r == ' ' || unicode.IsMark(r):
+			case r < 0x7f && unicode.IsPunct(r):
+				marks++
+			case unicode.IsLetter(r):
+				for i, s := range scripts {
+					if unicode.Is(s.letters, r) {
+						letters[i]++
+						if strings.ContainsRune(s.vowels, unicode.ToLower(r)) {
+							vowels[i]++
+						}
+						continue chars
+					}
+				}
+				others++
+			default:
+				others++
+			}
+		}
+	}
+	most, all := 0, others
+	for i, n := range letters {
+		all += n
+		if n > letters[most] {
+			most = i
+		}
+	}
+	if all == 0 {
+		return digits > marks
+	}
+	return letters[most]*10 >= all*7 && float64(vowels[most]) >= scripts[most].least*float64(letters[most])
+}
+
+// The least of what is judged, so that a formula or a list of part numbers is not taken for gibberish.
+const (
+	minJudgedChars = 60
+	minJudgedWords = 40
+)
+
+// isGibberish reports whether lines read like no text at all, whatever their fonts say: characters that have no
+// meaning, or Latin words most of which lack vowels.
+func isGibberish(lines []pdfLine) bool {
+	chars, without, words, voiced := 0, 0, 0, 0
+	letters, vowels := 0, 0
+	for _, line := range lines {
+		for word := range strings.FieldsSeq(norm.NFD.String(string(line.Text))) {
+			length, sounds := 0, 0
+			for _, r := range word {
+				chars++
+				switch {
+				case unicode.Is(unicode.Co, r) || !unicode.IsGraphic(r) && !unicode.Is(unicode.Cf, r):
+					without++
+				case unicode.Is(unicode.Latin, r):
+					length++
+					if strings.ContainsRune(scripts[0].vowels, unicode.ToLower(r)) {
+						sounds++
+					}
+				}
+			}
+			letters, vowels = letters+length, vowels+sounds
+			if length >= 5 {
+				words++
+				if sounds > 0 {
+					voiced++
+				}
+			}
+		}
+	}
+	if chars >= minJudgedChars && without*2 > chars {
+		return true
+	}
+	return words >= minJudgedWords && voiced*10 < words*7 && float64(vowels) < .2*float64(letters)
+}
