@@ -1,6 +1,7 @@
 package markup
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -152,12 +153,14 @@ func (r *jsonReader) top(ctx context.Context, d *json.Decoder) error {
 func (r *jsonReader) whole(v jsonValue) error {
 	rest := v
 	rest.fields = nil
+	rest.size = 0
 	var lists []jsonField
 	for _, f := range v.fields {
 		if f.value.isRecords() {
 			lists = append(lists, f)
 		} else {
 			rest.fields = append(rest.fields, f)
+			rest.size += len(f.key) + 3 + f.value.size
 		}
 	}
 	if err := r.record(rest); err != nil {
@@ -182,14 +185,61 @@ const longRecord = 500
 // record writes one record.
 func (r *jsonReader) record(v jsonValue) error {
 	r.records++
+	level := 2
+	if title := v.title(); title != "" && v.size > longRecord {
+		if err := r.out.Add(extract.Heading, level, title); err != nil {
+			return err
+		}
+		level++
+	}
+	return r.sections(v, level)
+}
+
+// sections writes what a value holds: short parts as lines with their path, and long ones below headings of
+// their own, so that not every line repeats the way to it.
+func (r *jsonReader) sections(v jsonValue, level int) error {
+	fields := v.fields
+	if _, isList := v.list(); v.array && !isList {
+		for i, item := range v.items {
+			fields = append(fields, jsonField{cmp.Or(item.title(), strconv.Itoa(i+1)), item})
+		}
+	} else if !v.object {
+		var text strings.Builder
+		v.write(&text, "")
+		return r.out.Add(extract.Paragraph, 0, text.String())
+	}
 	var text strings.Builder
-	v.write(&text, "")
-	if title := v.title(); title != "" && text.Len() > longRecord {
-		if err := r.out.Add(extract.Heading, 2, title); err != nil {
+	var long []jsonField
+	for i, f := range fields {
+		if f.value.isLong() {
+			long = append(long, f)
+			continue
+		}
+		if v.array {
+			f.key = strconv.Itoa(i + 1)
+		}
+		f.value.write(&text, compose.OneLine(f.key))
+	}
+	if err := r.out.Add(extract.Paragraph, 0, text.String()); err != nil {
+		return err
+	}
+	for _, f := range long {
+		if err := r.out.Add(extract.Heading, min(level, 6), compose.OneLine(f.key)); err != nil {
+			return err
+		}
+		if err := r.sections(f.value, level+1); err != nil {
 			return err
 		}
 	}
-	return r.out.Add(extract.Paragraph, 0, text.String())
+	return nil
+}
+
+// isLong holds for an object or a list of them that is more than a few lines.
+func (v jsonValue) isLong() bool {
+	if _, isList := v.list(); v.array && isList {
+		return false
+	}
+	return (v.object || v.array) && v.size > longRecord
 }
 
 // jsonValue is a value with its fields in the order of the file.
@@ -200,6 +250,7 @@ type jsonValue struct {
 	fields []jsonField
 	array  bool
 	items  []jsonValue
+	size   int // of its text with the names of its fields, in bytes
 }
 
 type jsonField struct {
@@ -335,11 +386,13 @@ func (p *jsonParser) from(token json.Token, depth int) (jsonValue, error) {
 		}
 		return p.array(depth)
 	case string:
-		return jsonValue{scalar: compose.Clean(t)}, nil
+		text := compose.Clean(t)
+		return jsonValue{scalar: text, size: len(text)}, nil
 	case json.Number:
-		return jsonValue{scalar: t.String(), number: true}, nil
+		return jsonValue{scalar: t.String(), number: true, size: len(t)}, nil
 	case bool:
-		return jsonValue{scalar: strconv.FormatBool(t)}, nil
+		text := strconv.FormatBool(t)
+		return jsonValue{scalar: text, size: len(text)}, nil
 	}
 	return jsonValue{}, nil
 }
@@ -357,6 +410,7 @@ func (p *jsonParser) object(depth int) (jsonValue, error) {
 			return v, err
 		}
 		v.fields = append(v.fields, jsonField{compose.Clean(key), value})
+		v.size += len(key) + 3 + value.size
 	}
 	_, err := p.d.Token()
 	return v, err
@@ -370,6 +424,7 @@ func (p *jsonParser) array(depth int) (jsonValue, error) {
 			return v, err
 		}
 		v.items = append(v.items, item)
+		v.size += item.size + 2
 	}
 	_, err := p.d.Token()
 	return v, err

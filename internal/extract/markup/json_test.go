@@ -47,6 +47,19 @@ func TestJSON_MakesLinesOfRecords(t *testing.T) {
 	}
 }
 
+// No line of a long object repeats the way to it: its long parts have headings, the short ones paths.
+func TestJSON_GivesLongPartsHeadings(t *testing.T) {
+	long := strings.TrimSpace(strings.Repeat("word ", 60))
+	data := `{"info":{"title":"API","version":"1"},"paths":{"/users":{"get":{"summary":"` + long + `","codes":{"200":"ok"}},"post":{"summary":"` + long +
+		`","tags":["a","b"]}}},"steps":[[{"name":"First","text":"` + long + `"},{"text":"` + long + long + `"},{"name":"x"}]]}`
+	want := "P info.title: API⏎info.version: 1\nH2 paths\nH3 /users\n" +
+		"P get.summary: " + long + "⏎get.codes.200: ok⏎post.summary: " + long + "⏎post.tags: a, b\n" +
+		"H2 steps\nH3 1\nP 1.name: First⏎1.text: " + long + "⏎3.name: x\nH4 2\nP text: " + long + long + "\n"
+	if diff := cmp.Diff(want, extracttest.Outline(extracttest.Read(t, "a.json", []byte(data)))); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestJSON_RefusesWithAReason(t *testing.T) {
 	for data, want := range map[string]extract.Reason{
 		"{not json":                  extract.Damaged,
