@@ -27,6 +27,7 @@ type Format struct {
 	Members bool   // the files consist of other files, each of which becomes a document
 	Web     bool   // linked files of a web site are read; other formats only when named by URL
 	Reads   string // what is read, for docs/ingestion.md
+	Limits  string // what of it is known not to be, for the same table; empty if nothing is
 
 	Binary bool // the files are not text
 	Vague  bool // text whose extension does not tell its format, so that its content is looked at

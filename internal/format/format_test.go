@@ -12,7 +12,7 @@ import (
 var update = flag.Bool("update", false, "write the table of formats into docs/ingestion.md")
 
 func TestDocs_ListTheFormats(t *testing.T) {
-	const path, header = "../../docs/ingestion.md", "| format | extensions | what is read |\n|---|---|---|\n"
+	const path, header = "../../docs/ingestion.md", "| format | extensions | what is read | known limits |\n|---|---|---|---|\n"
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -25,7 +25,7 @@ func TestDocs_ListTheFormats(t *testing.T) {
 	var rows []string
 	for _, f := range Table {
 		if !f.Unread {
-			rows = append(rows, fmt.Sprintf("| %s | %s | %s |", f.Name, strings.Join(slices.Concat(f.Extensions, f.Rare), ", "), f.Reads))
+			rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s |", f.Name, strings.Join(slices.Concat(f.Extensions, f.Rare), ", "), f.Reads, f.Limits))
 		}
 	}
 	want := before + header + strings.Join(rows, "\n") + "\n\n" + after

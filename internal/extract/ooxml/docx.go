@@ -11,8 +11,8 @@ import (
 var _ = extract.Register("Word", extract.Reader{Read: readDOCX, Unlock: unlockOffice})
 
 // readDOCX reads the main text of a WordprocessingML document (ECMA-376 part 1), strict and
-// transitional: headings by style, lists, tables, text boxes and footnotes, without what tracked
-// changes deleted. Word computes pages anew on each screen, so the document has none.
+// transitional: headings by style, lists, tables, text boxes, charts, diagrams, comments and footnotes,
+// then headers and footers, without what tracked changes deleted. Word computes pages anew on each screen, so the document has none.
 func readDOCX(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	archive, err := zipxml.Open(f)
 	if err != nil {
@@ -28,8 +28,11 @@ func readDOCX(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	}
 	doc := &extract.Document{}
 	w := docxWalker{out: compose.Builder{Budget: compose.NewBudget(f.Limits)}, styles: styles, numbering: numbering}
-	found := false
-	for _, name := range []string{mainPart(archive, "word/document.xml"), "word/footnotes.xml", "word/endnotes.xml"} {
+	found, main := false, mainPart(archive, "word/document.xml")
+	if w.parts, err = readDOCXParts(ctx, archive, main, f.Limits.TextBytes); err != nil {
+		return nil, err
+	}
+	for _, name := range []string{main, "word/footnotes.xml", "word/endnotes.xml"} {
 		part, err := zipxml.OpenPart(archive, name)
 		if err != nil {
 			return nil, err
@@ -52,6 +55,12 @@ func readDOCX(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	}
 	if !found {
 		return nil, extract.Damagedf("the archive holds no Word document")
+	}
+	if err := w.parts.writeMargins(&w.out); err != nil {
+		return nil, err
+	}
+	if err := w.parts.takeFiles(ctx, f.Spool); err != nil {
+		return nil, err
 	}
 	doc.Title = officeTitle(archive)
 	doc.Pages = []extract.Page{w.out.Page(0, false)}

@@ -22,6 +22,7 @@ type docxWalker struct {
 
 	paragraphs []*docxParagraph // open ones: a text box is a paragraph inside a paragraph
 	tables     []docxTable      // open ones
+	parts      docxParts
 }
 
 // docxParagraph is a paragraph that is being read.
@@ -110,8 +111,17 @@ func (w *docxWalker) start(d *xml.Decoder, e xml.StartElement) error {
 		}
 	}
 	if n := len(w.paragraphs); n > 0 {
+		if e.Name.Local == "oMath" {
+			latex, err := readFormula(d, e)
+			w.paragraphs[n-1].text.WriteString(latex)
+			return err
+		}
 		if e.Name.Local == "rStyle" {
 			w.paragraphs[n-1].raised = w.styles[zipxml.Attr(e, "val")].raised
+			return nil
+		}
+		if id, found := w.parts.refersTo(e); found {
+			w.parts.due = append(w.parts.due, id)
 			return nil
 		}
 		return w.paragraphs[n-1].element(d, e)
@@ -151,6 +161,10 @@ func (p *docxParagraph) element(d *xml.Decoder, e xml.StartElement) error {
 		if len(e.Attr) == 0 || e.Name.Local == "ptab" { // with attributes it defines a tab stop
 			p.text.WriteByte('\t')
 		}
+	case "docPr": // of a picture or a shape
+		if alt := zipxml.Attr(e, "descr"); alt != "" {
+			p.text.WriteString(" " + withoutOrigin(alt) + " ")
+		}
 	case "br", "cr":
 		p.text.WriteByte('\n')
 	case "noBreakHyphen":
@@ -166,9 +180,15 @@ func (p *docxParagraph) element(d *xml.Decoder, e xml.StartElement) error {
 func (w *docxWalker) end(name string) error {
 	switch name {
 	case "p":
-		return w.endParagraph()
+		if err := w.endParagraph(); err != nil {
+			return err
+		}
+		return w.writeParts()
 	case "tbl":
-		return w.endTable()
+		if err := w.endTable(); err != nil {
+			return err
+		}
+		return w.writeParts()
 	case "tc":
 		if n := len(w.tables); n > 0 {
 			w.tables[n-1].endCell()

@@ -108,7 +108,12 @@ func (w *shapeWalker) start(d *xml.Decoder, e xml.StartElement) error {
 		}
 	}
 	if isFormula(e.Name) {
-		return drawingText(d, e, &w.text)
+		if e.Name.Local != "oMath" {
+			return nil
+		}
+		latex, err := readFormula(d, e)
+		w.text.WriteString(latex)
+		return err
 	}
 	if !isDrawing(e.Name) {
 		return nil
