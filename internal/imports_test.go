@@ -21,6 +21,7 @@ const module = "parley"
 // the table, so that a conformance suite can use its parent and a fake.
 var allowed = map[string][]string{
 	"access":      {},
+	"audit":       {},
 	"format":      {},
 	"ident":       {},
 	"lru":         {},
@@ -43,7 +44,7 @@ var allowed = map[string][]string{
 	"ledger":      {"chat", "llm"},
 	"turn":        {"chat", "ledger", "retrieval", "llm"},
 	"team":        {"ledger", "chat", "retrieval", "llm"},
-	"store":       {"store/pagesum", "store/pgsql", "auth/apikey", "auth/session", "chat", "turn", "ledger", "transcript", "shelf", "documents/job", "retrieval", "llm"},
+	"store":       {"store/pagesum", "store/pgsql", "audit", "auth/apikey", "auth/session", "chat", "turn", "ledger", "transcript", "shelf", "documents/job", "retrieval", "llm"},
 	"wire":        {"chat", "turn"},
 	"auth":        {"auth/apikey", "auth/oidc", "auth/session", "chat", "wire"},
 	"wire/*":      {"wire", "turn", "ledger", "transcript", "chat", "chat/cite", "retrieval", "llm"},
@@ -99,6 +100,7 @@ var allowed = map[string][]string{
 	"llm/azureopenai": {"llm", "llm/upstream", "llm/openai"},
 	"wire/ingestapi":  {"wire", "wire/ragchat", "chat", "documents/job", "documents", "documents/ingest", "retrieval", "documents/upload"},
 	"wire/keysapi":    {"wire", "auth/apikey", "chat", "retrieval"},
+	"wire/auditapi":   {"wire", "audit"},
 	"wire/signin":     {"wire", "auth/apikey", "auth/oidc", "auth/session", "chat"},
 	"wire/filesapi":   {"wire", "wire/openai", "wire/ingestapi", "library", "shelf", "chat", "documents", "documents/job", "documents/upload", "retrieval"},
 	"wire/webapi":     {"wire", "turn", "ledger", "transcript", "chat", "chat/cite", "retrieval", "llm", "pageview"},

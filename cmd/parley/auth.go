@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"time"
 
+	"parley/internal/audit"
 	"parley/internal/auth"
 	"parley/internal/auth/apikey"
 	"parley/internal/auth/oidc"
@@ -69,13 +70,14 @@ type entrance struct {
 	providers *oidc.Verifier // nil without any
 	site      session.Site
 	anonymous bool // one may ask without signing in
+	audit     *audit.Log
 }
 
 // newEntrance refuses to serve an address to which nobody could sign in.
 func (p *program) newEntrance(ctx context.Context, in *instance, listening net.Addr) (*entrance, error) {
 	e := &entrance{keys: apikey.NewBook(in.db.APIKeys(), p.log, time.Now), anonymous: p.config.allowsAnonymous(listening),
-		site: session.Site{PublicURL: p.config.PublicURL}}
-	cfg := auth.Config{Keys: e.keys, Anonymous: e.anonymous, Changes: p.config.changes(listening), Site: e.site}
+		site: session.Site{PublicURL: p.config.PublicURL}, audit: audit.New(in.db.Audit(), p.log, time.Now)}
+	cfg := auth.Config{Keys: e.keys, Anonymous: e.anonymous, Changes: p.config.changes(listening), Site: e.site, Refused: noteRefused(e.audit)}
 	var recalls session.Providers // nil, and not a nil *oidc.Verifier
 	if p.config.AuthOIDC != "" {
 		verifier, err := p.config.AuthOIDC.verifier(p.lookupEnv)
@@ -107,7 +109,7 @@ func (p *program) newEntrance(ctx context.Context, in *instance, listening net.A
 // protocol returns the routes by which people sign in on the web page.
 func (e *entrance) protocol(lasts duration) wire.Protocol {
 	return signin.New(signin.Config{Sessions: e.sessions, Keys: e.keys, Providers: e.providers, Site: e.site,
-		Lasts: time.Duration(lasts), Anonymous: e.anonymous}).Protocol()
+		Lasts: time.Duration(lasts), Anonymous: e.anonymous, Note: noteSignIn(e.audit)}).Protocol()
 }
 
 // nobodyCanSignIn says how to choose between sign-in and anonymous use.

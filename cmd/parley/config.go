@@ -102,6 +102,7 @@ type Config struct {
 	LimitsChats          int      `name:"limits-chats" env:"PARLEY_LIMITS_CHATS" yaml:"limits.chats" default:"100000" help:"Most chats, and most sessions, that people without sign-in may store together, of 100 KiB each on average. Above it, the address that stores most loses those that it has not used for longest. 0 means no limit."`
 	LimitsAddressChats   int      `name:"limits-address-chats" env:"PARLEY_LIMITS_ADDRESS_CHATS" yaml:"limits.address_chats" default:"10000" help:"Most chats, and most sessions, that people without sign-in may store from one address, or one network of IPv6, of 100 KiB each on average. Above it, the address loses those that it has not used for longest. What comes from this machine, such as from a proxy on it, is bounded by limits.chats alone. 0 means no limit."`
 	Retention            duration `name:"retention" env:"PARLEY_RETENTION" yaml:"retention" default:"30d" help:"How long turns without a conversation, and responses of the Responses API, are kept, for example 12h or 30d. 0 keeps them forever."`
+	AuditRetention       duration `name:"audit-retention" env:"PARLEY_AUDIT_RETENTION" yaml:"audit.retention" default:"365d" help:"How long the audit log keeps entries. 0 keeps them forever."`
 	RAGChatSessionExpiry duration `name:"ragchat-session-expiry" env:"PARLEY_RAGCHAT_SESSION_EXPIRY" yaml:"ragchat.session_expiry" default:"90d" help:"How long a session of the Chat-with-RAG API is kept after its last message. 0 keeps it forever."`
 
 	Prices                   string   `section:"Limit cost" name:"prices" env:"PARLEY_PRICES" yaml:"prices" help:"YAML file with prices of models that add to the built-in ones. docs/configuration.md shows its form."`
@@ -166,6 +167,7 @@ func (c *Config) validate() *settingError {
 			"%q is not one of debug, info, warn and error", c.LogLevel)},
 		{"cors-origins", checkOrigins(c.CORSOrigins)},
 		{"retention", unless(c.Retention >= 0, "must not be negative; 0 keeps everything forever")},
+		{"audit-retention", unless(c.AuditRetention >= 0, "must not be negative; 0 keeps everything forever")},
 		{"drain", unless(c.Drain >= 0, "must not be negative")},
 		{"openai-base-url", checkURL(c.OpenAIBaseURL)},
 		{"azure-openai-endpoint", checkOptionalURL(c.AzureOpenAIEndpoint)},

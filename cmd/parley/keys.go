@@ -55,7 +55,13 @@ func (c keysCreateCmd) Run(ctx context.Context, p *program) error {
 	if err != nil {
 		return usageError{err}
 	}
-	err = p.withKeys(ctx, func(keys *store.APIKeys) error { return keys.AddKey(ctx, key) })
+	err = p.withStore(ctx, func(db *store.DB) error {
+		if err := db.APIKeys().AddKey(ctx, key); err != nil {
+			return err
+		}
+		p.noteLocal(ctx, db, "parley keys create", fmt.Sprintf("key %s: %s", key.ID, key.Role))
+		return nil
+	})
 	if err != nil {
 		return err
 	}
@@ -126,15 +132,16 @@ func (c keysRevokeCmd) Run(ctx context.Context, p *program) error {
 	if err := p.checkStoredAnything(); err != nil {
 		return err
 	}
-	return p.withKeys(ctx, func(keys *store.APIKeys) error {
+	return p.withStore(ctx, func(db *store.DB) error {
 		id := apikey.IDOf(c.ID)
-		err := keys.RevokeKey(ctx, id, time.Now())
+		err := db.APIKeys().RevokeKey(ctx, id, time.Now())
 		if errors.Is(err, apikey.ErrNotFound) {
 			return usagef("there is no key %s; parley keys lists those there are", id)
 		}
 		if err != nil {
 			return err
 		}
+		p.noteLocal(ctx, db, "parley keys revoke", "key "+id)
 		_, err = fmt.Fprintf(p.stdout, "The key %s is revoked.\n", id)
 		return err
 	})

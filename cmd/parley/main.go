@@ -79,6 +79,7 @@ type commandLine struct {
 	Jobs     jobsCmd     `cmd:"" help:"List, show, retry and cancel the jobs of uploads and indexing requests."`
 	Keys     keysCmd     `cmd:"" help:"Create, list and revoke keys with which programs sign in."`
 	Sessions sessionsCmd `cmd:"" help:"List and end the sessions of people who signed in on the web page."`
+	Audit    auditCmd    `cmd:"" help:"Print the audit log: sign-ins, refusals and changes, as JSON Lines."`
 	Usage    usageCmd    `cmd:"" help:"Report tokens and cost of model calls, by day, namespace, user, conversation, model, stage or turn."`
 	Backup   backupCmd   `cmd:"" help:"Write everything that is stored to one file, also while a server runs."`
 	Restore  restoreCmd  `cmd:"" help:"Verify a backup, and put what it holds into the data folder."`

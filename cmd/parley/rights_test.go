@@ -257,7 +257,8 @@ func TestRights_EveryRouteRefusesWhoMayNotCallIt(t *testing.T) {
 			if (w.Code == http.StatusUnauthorized) != (w.Header().Get("WWW-Authenticate") != "") {
 				t.Errorf("%s as %s: status %d with the challenge %q", rt.Pattern, c.name, w.Code, w.Header().Get("WWW-Authenticate"))
 			}
-			if strings.Contains(w.Body.String(), canary) {
+			toldToAuditor := rt.Pattern == "GET /api/audit" && c.role == access.Administrator // the log names the file that the owner uploaded
+			if strings.Contains(w.Body.String(), canary) && !toldToAuditor {
 				t.Errorf("%s as %s tells %.300s", rt.Pattern, c.name, w.Body)
 			}
 		}

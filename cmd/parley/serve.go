@@ -23,6 +23,7 @@ import (
 	"parley/internal/wire"
 	"parley/internal/wire/agui"
 	"parley/internal/wire/aisdk"
+	"parley/internal/wire/auditapi"
 	"parley/internal/wire/azurechat"
 	"parley/internal/wire/chatui"
 	"parley/internal/wire/filesapi"
@@ -84,6 +85,7 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 	uploads := changes == auth.ByAll || changes == auth.ByEditors && !p.config.allowsAnonymous(listener.Addr())
 	announce(serverURL(Config{}, listener.Addr()))
 	fmt.Fprintf(p.stdout, "Serving on %s\n", url)
+	noteStart(ctx, entry.audit, listener.Addr())
 
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -232,7 +234,7 @@ func (s *serving) server() *server.Server {
 		Version: release, MaxConnections: s.placesFor(), MaxBody: int64(s.cfg.LimitsMaxBody), Drain: drainWindow(s.cfg.Drain),
 	}, server.Deps{
 		Protocols: s.protocols(), Documents: originals{s.db}, Status: s,
-		Admit: s.entry.Admit, Namespaces: s.namespaces, Keys: s.keys, Drain: s.runner.Drain, Log: s.log, Metrics: s.metrics,
+		Admit: s.entry.Admit, Changed: noteChanged(s.entry.audit), Namespaces: s.namespaces, Keys: s.keys, Drain: s.runner.Drain, Log: s.log, Metrics: s.metrics,
 	})
 }
 
@@ -322,6 +324,7 @@ func (s *serving) protocols() []wire.Protocol {
 		s.webAPI().Protocol(),
 		keysapi.New(s.db.APIKeys()).Protocol(),
 		s.entry.protocol(s.cfg.AuthSession),
+		auditapi.New(s.db.Audit()).Protocol(),
 	}
 }
 
@@ -499,6 +502,11 @@ func (s *serving) keepHouse(ctx context.Context) {
 			return 0, s.documents.SweepReplaced(ctx)
 		})
 		s.house(ctx, "forget idempotency keys", s.keys.Purge)
+		if s.cfg.AuditRetention > 0 {
+			s.house(ctx, "forget old entries of the audit log", func(ctx context.Context) (int, error) {
+				return s.db.Audit().ForgetAudit(ctx, time.Now().Add(-time.Duration(s.cfg.AuditRetention)))
+			})
+		}
 		s.house(ctx, "forget sessions", func(ctx context.Context) (int, error) {
 			return s.db.Sessions().ForgetSessions(ctx, time.Now())
 		})

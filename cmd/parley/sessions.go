@@ -62,6 +62,7 @@ func (c sessionsEndCmd) Run(ctx context.Context, p *program) error {
 		if c.User != "" {
 			n, err := db.Sessions().EndSessionsOf(ctx, c.User)
 			if err == nil {
+				p.noteLocal(ctx, db, "parley sessions end", "all of "+c.User)
 				fmt.Fprintf(p.stdout, "%s ended.\n", plural(n, "session"))
 			}
 			return err
@@ -71,6 +72,7 @@ func (c sessionsEndCmd) Run(ctx context.Context, p *program) error {
 			return usagef("there is no session %s; parley sessions lists them", c.ID)
 		}
 		if err == nil {
+			p.noteLocal(ctx, db, "parley sessions end", c.ID)
 			fmt.Fprintln(p.stdout, "The session has ended.")
 		}
 		return err

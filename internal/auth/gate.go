@@ -42,12 +42,15 @@ const (
 
 // Config says who is let in. Tokens and Sessions may be nil.
 type Config struct {
-	Keys      *apikey.Book
-	Tokens    Tokens
-	Sessions  *session.Book
-	Site      session.Site // whose cookies count
-	Proxies   []Proxy      // that say who asks
-	Anonymous bool         // callers who have not signed in may ask
+	Keys     *apikey.Book
+	Tokens   Tokens
+	Sessions *session.Book
+	Site     session.Site // whose cookies count
+	Proxies  []Proxy      // that say who asks
+
+	// Refused is called with each request that has no right, and whose it is if that is known. Optional.
+	Refused   func(r *http.Request, who access.Principal, err error)
+	Anonymous bool // callers who have not signed in may ask
 	Changes   Changes
 }
 
@@ -71,6 +74,9 @@ func (g *Gate) Admit(r *http.Request, right wire.Right) (access.Principal, error
 		err = g.allow(r, c, right)
 	}
 	if err != nil {
+		if status := wire.FailureOf(err).Status; g.cfg.Refused != nil && (status == http.StatusUnauthorized || status == http.StatusForbidden) {
+			g.cfg.Refused(r, c.Principal, err)
+		}
 		return access.Principal{}, err
 	}
 	return c.Principal, nil

@@ -15,11 +15,12 @@ import (
 // exchange is one request with its response.
 type exchange struct {
 	*recorder
-	id    string        // X-Request-Id
-	route string        // the path pattern, for log and metrics
-	quiet bool          // the route is a probe
-	req   *wire.Request // its Fail is PlainError until the route is known
-	start time.Time
+	id       string        // X-Request-Id
+	route    string        // the path pattern, for log and metrics
+	quiet    bool          // the route is a probe
+	admitted bool          // the caller has the right that the route needs
+	req      *wire.Request // its Fail is PlainError until the route is known
+	start    time.Time
 }
 
 // serveHTTP does what must happen for every request, however it ends.

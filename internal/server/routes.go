@@ -108,6 +108,10 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := e.server.answer(x, x.req, among); err != nil {
 		e.server.failed(x, err)
 	}
+	if right := among[0].Right; e.server.deps.Changed != nil && x.admitted && (right == wire.Change || right == wire.Administer) &&
+		r.Method != http.MethodGet && r.Method != http.MethodHead {
+		e.server.deps.Changed(x.req, x.status)
+	}
 }
 
 // answer does what a route requires before its handler, and then runs the handler.
@@ -156,6 +160,9 @@ func (s *Server) admit(w http.ResponseWriter, r *wire.Request, right wire.Right)
 	}
 	r.Who, err = s.deps.Admit(r.Request, right)
 	if err == nil {
+		if x, ok := w.(*exchange); ok {
+			x.admitted = true
+		}
 		return nil
 	}
 	if f := wire.FailureOf(err); f.Status == http.StatusUnauthorized {

@@ -115,6 +115,9 @@ type Deps struct {
 	// request with ?namespace=. Optional.
 	Namespaces func(context.Context, access.Principal) ([]string, error)
 
+	// Changed is called after each request of a caller who may change something and did not only read. Optional.
+	Changed func(r *wire.Request, status int)
+
 	Keys  Keys                                   // nil refuses requests with a key
 	Drain func(ctx context.Context, cause error) // ends the turns that continue without clients, at the latest when ctx ends; optional
 

@@ -120,3 +120,7 @@ func TestKeys_Conform(t *testing.T) {
 func TestSessions_Conform(t *testing.T) {
 	storetest.Sessions(t, func(t *testing.T) storetest.SessionStore { return open(t).Sessions() })
 }
+
+func TestAudit_Conforms(t *testing.T) {
+	storetest.Audit(t, func(t *testing.T) storetest.AuditStore { return open(t).Audit() })
+}

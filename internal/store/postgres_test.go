@@ -56,3 +56,7 @@ func TestPostgresKeys_Conform(t *testing.T) {
 func TestPostgresSessions_Conform(t *testing.T) {
 	storetest.Sessions(t, func(t *testing.T) storetest.SessionStore { return openPostgres(t).Sessions() })
 }
+
+func TestPostgresAudit_Conforms(t *testing.T) {
+	storetest.Audit(t, func(t *testing.T) storetest.AuditStore { return openPostgres(t).Audit() })
+}

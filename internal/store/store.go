@@ -3,7 +3,8 @@
 //
 //	parley-data/
 //	  corpus.db    documents, pages, chunks, index segments, ingested roots and files
-//	  state.db     conversations, turns, messages, ledger, transcripts, jobs, keys, sessions
+//	  state.db     conversations, turns, messages, ledger, transcripts, jobs, keys, sessions,
+//	               audit log
 //	  blobs/ab/…   originals, named by the SHA-256 of their bytes
 //
 // Corpus and state are separate databases, and no transaction spans both, so that a bulk ingestion
@@ -41,6 +42,7 @@ type DB struct {
 	jobs        *Jobs
 	keys        *APIKeys
 	sessions    *Sessions
+	audit       *Audit
 	shelf       *Shelf
 
 	folder string // see Folder
@@ -95,7 +97,7 @@ func openFiles(ctx context.Context, dir string, log *slog.Logger) (*DB, error) {
 
 func newDB(corpus, state *database, blobs *Blobs) *DB {
 	return &DB{corpus: &Corpus{db: corpus, large: largeFile}, state: &State{state}, blobs: blobs, transcripts: &Transcripts{state},
-		jobs: &Jobs{state}, keys: &APIKeys{state}, sessions: &Sessions{state}, shelf: &Shelf{state}}
+		jobs: &Jobs{state}, keys: &APIKeys{state}, sessions: &Sessions{state}, audit: &Audit{state}, shelf: &Shelf{state}}
 }
 
 // RestoreReady is the folder in a data folder that exists while a restored backup takes the place of
@@ -119,6 +121,9 @@ func (d *DB) APIKeys() *APIKeys { return d.keys }
 
 // Sessions returns the store of people who are signed in; it implements session.Store.
 func (d *DB) Sessions() *Sessions { return d.sessions }
+
+// Audit returns the log of who did what; it implements audit.Store.
+func (d *DB) Audit() *Audit { return d.audit }
 
 // Shelf returns the store of clients' files and vector stores; it implements library.Items.
 func (d *DB) Shelf() *Shelf { return d.shelf }

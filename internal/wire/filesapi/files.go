@@ -66,6 +66,7 @@ func (h *Handler) upload(w http.ResponseWriter, r *wire.Request) error {
 		form.discard()
 		return err
 	}
+	r.Changed = f.ID
 	return wire.Reply(w, http.StatusOK, bodyOf(f))
 }
 

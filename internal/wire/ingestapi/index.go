@@ -194,6 +194,7 @@ func (h *Handler) estimated(e documents.Estimate) estimate {
 // conclude responds with the result of a job if it ends in time, and otherwise with 202 and the address
 // of the job. Prefer: respond-async (RFC 7240) asks not to wait.
 func (h *Handler) conclude(w http.ResponseWriter, r *wire.Request, j job.Job, out outcome) error {
+	r.Changed = changedBy(j)
 	if !strings.Contains(strings.ToLower(r.Header.Get("Prefer")), "respond-async") {
 		j = h.ended(r.Context(), j, h.cfg.Wait)
 	}

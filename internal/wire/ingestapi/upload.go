@@ -7,6 +7,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"parley/internal/chat"
 	"parley/internal/documents"
@@ -39,11 +40,21 @@ func (h *Handler) upload(w http.ResponseWriter, r *wire.Request) error {
 		batch.Discard()
 		return err
 	}
+	r.Changed = changedBy(j)
 	text := "File uploaded successfully. It is being indexed."
 	if len(j.Files) > 1 {
 		text = "Files uploaded successfully. They are being indexed."
 	}
 	return wire.Reply(w, http.StatusOK, message{Message: text, JobID: j.ID})
+}
+
+// changedBy names what a job brings in, for the audit log.
+func changedBy(j job.Job) string {
+	names := make([]string, len(j.Files))
+	for i, f := range j.Files {
+		names[i] = f.Name
+	}
+	return "job " + j.ID + ": " + strings.Join(names, ", ")
 }
 
 func boundaryOf(r *wire.Request) (string, error) {
@@ -136,6 +147,7 @@ func (h *Handler) deleteUploaded(w http.ResponseWriter, r *wire.Request) error {
 	if !ok || name == "" {
 		return wire.Invalidf(`"filename" must be the name of an uploaded file.`)
 	}
+	r.Changed = name
 	at, err := h.scope(r.Who, queryNamespace(r))
 	if err == nil {
 		err = h.cfg.Service.DeleteUpload(r.Context(), at, name)

@@ -110,6 +110,7 @@ func (h *Handler) create(w http.ResponseWriter, r *wire.Request) error {
 	if err := h.keys.AddKey(r.Context(), k); err != nil {
 		return fmt.Errorf("store a key: %w", err)
 	}
+	r.Changed = fmt.Sprintf("key %s: %s", k.ID, k.Role)
 	answer := show(k, now)
 	answer.Key = text
 	return wire.Reply(w, http.StatusCreated, answer)

@@ -45,6 +45,23 @@ type Config struct {
 	Site      session.Site
 	Lasts     time.Duration // how long a session goes on
 	Anonymous bool          // one may ask without signing in
+
+	// Note is called when somebody signs in, in vain or not, and when they sign out. Optional.
+	Note func(r *wire.Request, what Event)
+}
+
+// Event is a sign-in or a sign-out.
+type Event struct {
+	Out     bool
+	Subject string // "" where it is not known
+	With    string // the provider, or the id of the key
+	Refused string // why nobody was signed in; "" if somebody was
+}
+
+func (h *Handler) note(r *wire.Request, what Event) {
+	if h.Note != nil {
+		h.Note(r, what)
+	}
 }
 
 // Handler answers the routes.
@@ -135,6 +152,7 @@ func (h *Handler) withKey(w http.ResponseWriter, r *wire.Request) error {
 		view.Failed = "This key may call some paths of this server only, so the page cannot use it."
 	}
 	if view.Failed != "" {
+		h.note(r, Event{With: "a key", Refused: view.Failed})
 		return h.show(w, r, http.StatusForbidden, view)
 	}
 	who := k.Principal()
@@ -164,6 +182,7 @@ func (h *Handler) enter(w http.ResponseWriter, r *wire.Request, s session.Sessio
 	if err != nil {
 		return fmt.Errorf("begin a session: %w", err)
 	}
+	h.note(r, Event{Subject: s.Subject, With: cmp.Or(s.Issuer, "key "+s.Key)})
 	h.Site.SetText(w, r.Request, text, int(h.Lasts/time.Second))
 	return seeOther(w, back)
 }
@@ -275,6 +294,7 @@ func (h *Handler) failed(w http.ResponseWriter, r *wire.Request, err error, view
 	if refused, ok := errors.AsType[*oidc.Error](err); ok {
 		status, kind, view.Failed = http.StatusForbidden, chat.Forbidden, refused.Msg
 	}
+	h.note(r, Event{With: r.PathValue("provider"), Refused: view.Failed})
 	return cmp.Or(h.show(w, r, status, view), error(&chat.Error{Kind: kind, Msg: "sign-in at a provider failed", Err: err})) // which the server logs
 }
 
@@ -288,6 +308,9 @@ func (h *Handler) out(w http.ResponseWriter, r *wire.Request) error {
 		s, err := h.Sessions.End(r.Context(), text)
 		if err != nil && !errors.Is(err, session.ErrEnded) {
 			return fmt.Errorf("end a session: %w", err)
+		}
+		if err == nil {
+			h.note(r, Event{Out: true, Subject: s.Subject})
 		}
 		if end := h.endAt(r.Context(), s, text, h.Site.Base(r.Request)+"/sign-in"); end != "" {
 			location = end
