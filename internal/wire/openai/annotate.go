@@ -23,6 +23,9 @@ type Annotation struct {
 type span struct{ start, end int }
 
 func (h *Handler) annotationsOf(x *exchange, m chat.MessageFinished) []Annotation {
+	if x.links {
+		return nil // their places in the text would be wrong
+	}
 	return h.catalog.Annotations(m, x.base, x.req.Namespace)
 }
 

@@ -10,7 +10,7 @@ import (
 
 // decode returns the exchange that a request asks for.
 func (h *Handler) decode(r *wire.Request) (*exchange, error) {
-	x := &exchange{created: h.cfg.Now().Unix(), base: wire.BaseURL(r.Request, h.cfg.PublicURL, false)}
+	x := &exchange{runner: h.cfg.Runner, created: h.cfg.Now().Unix(), base: wire.BaseURL(r.Request, h.cfg.PublicURL, false)}
 	object, err := r.Object()
 	if err != nil {
 		return nil, err
@@ -19,7 +19,11 @@ func (h *Handler) decode(r *wire.Request) (*exchange, error) {
 	if err := x.readMembers(object); err != nil {
 		return nil, err
 	}
-	if x.req.Namespace, err = h.catalog.NamespaceOf(r.Context(), x.req.Principal, x.model); err != nil {
+	model, err := x.readLinks(r.Header)
+	if err != nil {
+		return nil, err
+	}
+	if x.req.Namespace, err = h.catalog.NamespaceOf(r.Context(), x.req.Principal, model); err != nil {
 		return nil, err
 	}
 	messages, _ := object.Get("messages")

@@ -143,8 +143,8 @@ func TestComplete_RefusesBadInputNamingIt(t *testing.T) {
 			if w.Code != 400 || e.Type != "invalid_request_error" || e.Message != c.message {
 				t.Errorf("got %d %s", w.Code, w.Body)
 			}
-			if text(e.Param) != c.param || text(e.Code) != c.code {
-				t.Errorf("got param %q and code %q, want %q and %q", text(e.Param), text(e.Code), c.param, c.code)
+			if textOr(e.Param) != c.param || textOr(e.Code) != c.code {
+				t.Errorf("got param %q and code %q, want %q and %q", textOr(e.Param), textOr(e.Code), c.param, c.code)
 			}
 			if len(runner.Asked) > 0 {
 				t.Error("the turn was run")
@@ -153,7 +153,7 @@ func TestComplete_RefusesBadInputNamingIt(t *testing.T) {
 	}
 }
 
-func text(s *string) string {
+func textOr(s *string) string {
 	if s == nil {
 		return ""
 	}

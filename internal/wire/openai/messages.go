@@ -75,6 +75,9 @@ func (h *Handler) messageOf(v wire.Value, param string) (chat.Message, error) {
 		return out, nil
 	}
 	out.Parts, err = h.contentOf(&m, role, param)
+	if role == llm.Assistant {
+		unlink(out.Parts)
+	}
 	return out, err
 }
 

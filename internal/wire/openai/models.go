@@ -42,7 +42,7 @@ func (h *Handler) models(w http.ResponseWriter, r *wire.Request) error {
 // model answers GET /v1/models/{id}. Some clients escape the slash of an id, some do not.
 func (h *Handler) model(w http.ResponseWriter, r *wire.Request) error {
 	id := strings.TrimPrefix(r.URL.Path, "/v1/models/")
-	if _, err := h.catalog.NamespaceOf(r.Context(), r.Who, id); err != nil {
+	if _, err := h.catalog.NamespaceOf(r.Context(), r.Who, strings.TrimSuffix(id, linksSuffix)); err != nil {
 		return err
 	}
 	return wire.WriteJSON(w, http.StatusOK, h.appendModel(nil, id))
@@ -51,7 +51,22 @@ func (h *Handler) model(w http.ResponseWriter, r *wire.Request) error {
 func (h *Handler) appendModel(dst []byte, id string) []byte {
 	dst = wire.AppendString(append(dst, `{"id":`...), id)
 	dst = strconv.AppendInt(append(dst, `,"object":"model","created":`...), h.since, 10)
-	return append(dst, `,"owned_by":"parley"}`...)
+	name, description := describe(id)
+	dst = wire.AppendString(append(dst, `,"owned_by":"parley","name":`...), name)
+	return append(wire.AppendString(append(dst, `,"description":`...), description), '}')
+}
+
+// describe returns what pickers of models show of one.
+func describe(id string) (name, description string) {
+	id, links := strings.CutSuffix(id, linksSuffix)
+	name, description = "Parley", "Answers from this server's documents, with citations"
+	if namespace, ok := strings.CutPrefix(id, ownModel+"/"); ok {
+		name, description = "Parley: "+namespace, "Answers from the documents in "+namespace+", with citations"
+	}
+	if links {
+		return name + " (links)", description + " as links."
+	}
+	return name, description + "."
 }
 
 // storePrefix begins the names of namespaces that are vector stores. They are models too, but would only fill

@@ -72,6 +72,8 @@ type exchange struct {
 	base     string // URL of the server, for links
 	created  int64  // Unix seconds
 	req      chat.Request
+	runner   chat.Runner
+	links    bool // citations are links in the text
 }
 
 // Protocol returns the routes of the API.
@@ -94,7 +96,13 @@ func (h *Handler) complete(w http.ResponseWriter, r *wire.Request) error {
 	if err != nil {
 		return err
 	}
-	w.Header().Set("X-Turn-Id", x.req.TurnID)
+	if c, err := choreOf(x.req.Messages, &x.req.Options, r.Header.Get(choreHeader)); err != nil {
+		return err
+	} else if c != nil {
+		x.runner = c
+	} else {
+		w.Header().Set("X-Turn-Id", x.req.TurnID)
+	}
 	if x.streamed {
 		return h.stream(w, r, x)
 	}

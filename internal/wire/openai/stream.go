@@ -18,12 +18,16 @@ type session struct {
 	chunks    *encoder // nil until the answer begins
 	requested string   // model that was asked to answer
 	message   chat.MessageFinished
-	calls     int  // of tools, sent so far
-	ended     bool // the turn was seen to its end
+	calls     int     // of tools, sent so far
+	ended     bool    // the turn was seen to its end
+	linker    *linker // nil where citations stay as they are
 }
 
 func (h *Handler) stream(w http.ResponseWriter, r *wire.Request, x *exchange) error {
 	s := &session{h: h, x: x, stream: wire.SSE(w)}
+	if x.links {
+		s.linker = h.linkerOf(x)
+	}
 	defer s.stream.Close() // if the client is gone, nobody is left to tell
 	err := s.run(r.Context())
 	if err != nil && s.stream.Begun() {
@@ -37,7 +41,7 @@ func (h *Handler) stream(w http.ResponseWriter, r *wire.Request, x *exchange) er
 // run ranges over the turn and sends its chunks. An error of the stream ends the range at once,
 // which cancels the turn.
 func (s *session) run(ctx context.Context) error {
-	for e, err := range s.h.cfg.Runner.Run(ctx, &s.x.req) {
+	for e, err := range s.x.runner.Run(ctx, &s.x.req) {
 		if err != nil {
 			return err
 		}
@@ -52,16 +56,23 @@ func (s *session) run(ctx context.Context) error {
 }
 
 func (s *session) event(e chat.Event) error {
+	if s.linker != nil {
+		s.linker.note(e)
+	}
 	switch e := e.(type) {
 	case chat.TextDelta:
 		if err := s.begin(s.requested); err != nil {
 			return err
 		}
-		return s.stream.SendSoon(s.chunks.text(s.stream.Line(), e.Text))
+		return s.text(e.Text)
 	case chat.MessageStarted:
 		s.requested = e.Model
 	case chat.ToolCalled:
-		if err := s.begin(s.requested); err != nil {
+		err := s.begin(s.requested)
+		if err == nil {
+			err = s.flushText()
+		}
+		if err != nil {
 			return err
 		}
 		s.calls++
@@ -75,6 +86,28 @@ func (s *session) event(e chat.Event) error {
 		return s.last(e.Usage)
 	}
 	return nil
+}
+
+// text sends a piece of the answer, or what of it may be sent already.
+func (s *session) text(piece string) error {
+	if s.linker != nil {
+		if piece = s.linker.add(piece); piece == "" {
+			return nil
+		}
+	}
+	return s.stream.SendSoon(s.chunks.text(s.stream.Line(), piece))
+}
+
+// flushText sends what was held back of the answer.
+func (s *session) flushText() error {
+	if s.linker == nil {
+		return nil
+	}
+	rest := s.linker.rest()
+	if rest == "" {
+		return nil
+	}
+	return s.stream.Send(s.chunks.text(s.stream.Line(), rest))
 }
 
 // begin sends the first chunk, once: when a model has begun to answer, so that an error before
@@ -93,6 +126,9 @@ func (s *session) last(u llm.Usage) error {
 		return err
 	}
 	if err := s.begin(fingerprint(s.message.Model, s.message.Vendor)); err != nil {
+		return err
+	}
+	if err := s.flushText(); err != nil {
 		return err
 	}
 	if list := s.h.annotationsOf(s.x, s.message); len(list) > 0 {
@@ -115,7 +151,7 @@ func (s *session) last(u llm.Usage) error {
 // reply answers with the fold of the same events.
 func (h *Handler) reply(w http.ResponseWriter, r *wire.Request, x *exchange) error {
 	x.req.Whole = true
-	body, err := h.fold(x, h.cfg.Runner.Run(r.Context(), &x.req))
+	body, err := h.fold(x, x.runner.Run(r.Context(), &x.req))
 	if err != nil {
 		return err
 	}
@@ -130,6 +166,11 @@ func (h *Handler) fold(x *exchange, events iter.Seq2[chat.Event, error]) ([]byte
 	m, err := wire.AnswerOf(turn)
 	if err != nil {
 		return nil, err
+	}
+	if x.links {
+		l := h.linkerOf(x)
+		l.note(m)
+		m.Text = l.link(m.Text)
 	}
 	dst := append(x.appendHead(nil, "chat.completion", fingerprint(m.Model, m.Vendor)), `,"choices":[{"index":0,"message":{"role":"assistant","content":`...)
 	if m.Text == "" && len(m.ToolCalls) > 0 {
