@@ -1,11 +1,15 @@
 package main
 
 import (
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"parley/internal/store"
 	"parley/internal/store/pgtest"
@@ -118,4 +122,69 @@ func refused(t *testing.T, args ...string) (string, int) {
 		t.Fatal(err)
 	}
 	return stderr.String(), cmd.ProcessState.ExitCode()
+}
+
+// A client sees an error that it can retry, or none.
+func TestPostgres_RestartsWhileTheServerAnswers(t *testing.T) {
+	url := pgtest.New(t)
+	docs := t.TempDir()
+	if err := os.WriteFile(filepath.Join(docs, "tea.md"), []byte("# Tea\n\nGreen tea is brewed at 80 degrees.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := startServe(t, []string{"PARLEY_DATABASE=" + url}, docs, "--data", t.TempDir())
+	if err := awaitReady(p.addr); err != nil {
+		t.Fatal(err)
+	}
+	ask := func() (*http.Response, error) {
+		client := http.Client{Timeout: 2 * time.Minute}
+		return client.Post("http://"+p.addr+"/v1/chat/completions", "application/json",
+			strings.NewReader(`{"model":"parley","messages":[{"role":"user","content":"At how many degrees is green tea brewed?"}]}`))
+	}
+	done := make(chan struct{})
+	var asking sync.WaitGroup
+	statuses := make([]map[int]int, 2)
+	for i := range statuses {
+		statuses[i] = map[int]int{}
+		asking.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				res, err := ask()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				body, _ := io.ReadAll(res.Body)
+				res.Body.Close()
+				statuses[i][res.StatusCode]++
+				if res.StatusCode != http.StatusOK && (res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "") {
+					t.Errorf("status %d, Retry-After %q: %s", res.StatusCode, res.Header.Get("Retry-After"), body)
+				}
+			}
+		})
+	}
+	const restarts = 2
+	for range restarts {
+		time.Sleep(time.Second) // of load
+		pgtest.Restart(t, time.Second)
+	}
+	time.Sleep(time.Second)
+	close(done)
+	asking.Wait()
+	for i, s := range statuses {
+		if s[http.StatusOK] == 0 || s[http.StatusServiceUnavailable] > restarts {
+			t.Errorf("client %d: answers by status: %v", i, s)
+		}
+	}
+	res, err := ask()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if body, _ := io.ReadAll(res.Body); res.StatusCode != http.StatusOK || !strings.Contains(string(body), "80 degrees") {
+		t.Errorf("after the restarts: status %d, %s", res.StatusCode, body)
+	}
 }

@@ -163,7 +163,8 @@ func (d *database) commitAll(batch []*commit) {
 			continue
 		}
 		if c.one != nil {
-			_, c.err = c.one.ExecContext(c.ctx, c.args...)
+			_, err := c.one.ExecContext(c.ctx, c.args...)
+			c.err = d.committed(err)
 		} else {
 			c.err = d.transact(c.ctx, []*commit{c})
 		}
@@ -192,5 +193,5 @@ func (d *database) transact(ctx context.Context, batch []*commit) error {
 			return err
 		}
 	}
-	return tx.Commit()
+	return d.committed(tx.Commit())
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"parley/internal/chat"
 	"parley/internal/store/pgsql"
 )
 
@@ -208,9 +209,29 @@ func hasCode(err error, codes ...string) bool {
 // errRaced says that another transaction has just added what this one was about to add.
 var errRaced = errors.New("added by another transaction at the same time")
 
-// isTransient reports whether a transaction failed only because of others at the same time.
+// isTransient reports whether a transaction failed only because of others at the same time, or because
+// the connection broke before it could be committed.
 func isTransient(err error) bool {
-	return errors.Is(err, errRaced) || hasCode(err, codeSerialization, codeDeadlock)
+	if errors.Is(err, errUnknown) {
+		return false
+	}
+	return errors.Is(err, errRaced) || hasCode(err, codeSerialization, codeDeadlock) || pgsql.Lost(err)
+}
+
+// errUnknown says that the connection broke during a commit.
+var errUnknown = errors.New("the connection broke during the commit, which may or may not have taken place")
+
+// committed returns the error of a commit, or of a statement that is committed by itself.
+func committed(err error) error {
+	if pgsql.Lost(err) {
+		return fmt.Errorf("%w: %w", errUnknown, err)
+	}
+	return err
+}
+
+// unreachable is the error for clients while the connection to the server is lost.
+func unreachable(err error) error {
+	return &chat.Error{Kind: chat.Unavailable, Msg: "The database cannot be reached at the moment. Try again.", RetryAfter: time.Second, Err: err}
 }
 
 // patience is how long a transaction is tried that others keep from succeeding, like busy_timeout

@@ -23,6 +23,7 @@ import (
 	"parley/internal/chat"
 	"parley/internal/retrieval"
 	"parley/internal/store/pagesum"
+	"parley/internal/store/pgsql"
 )
 
 // maxReaders is the number of concurrent reads of a large database, which wait for the disk.
@@ -188,7 +189,15 @@ func (d *database) transaction(ctx context.Context, o sql.TxOptions, f func(*sql
 	if err := f(tx); err != nil {
 		return err
 	}
-	return tx.Commit()
+	return d.committed(tx.Commit())
+}
+
+// committed returns the error of a commit.
+func (d *database) committed(err error) error {
+	if err == nil || d.dialect.oneWriter {
+		return err
+	}
+	return committed(err)
 }
 
 // view runs f in a read transaction, so that all its queries see one state.
@@ -259,6 +268,9 @@ func (d *database) fail(doing string, err error) error {
 			err = errSum
 		}
 		err = &DamagedError{Path: d.path, Server: !d.dialect.oneWriter, Err: err}
+	}
+	if !d.dialect.oneWriter && pgsql.Lost(err) {
+		err = unreachable(err)
 	}
 	if IsFull(err) {
 		err = &chat.Error{Kind: chat.Full, Err: err}

@@ -12,6 +12,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -19,12 +20,15 @@ import (
 
 // NewConnector returns a connector for sql.OpenDB.
 func NewConnector(config pgx.ConnConfig) driver.Connector {
-	return connector{stdlib.GetConnector(config)}
+	return &connector{Connector: stdlib.GetConnector(config)}
 }
 
-type connector struct{ driver.Connector }
+type connector struct {
+	driver.Connector
+	connected atomic.Bool // there has been a connection
+}
 
-func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
+func (c *connector) connect(ctx context.Context) (driver.Conn, error) {
 	inner, err := c.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
@@ -40,6 +44,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 type conn struct {
 	*stdlib.Conn
 	translated map[string]string // SQLite's SQL to PostgreSQL's
+	inside     bool              // in a transaction
 }
 
 // maxTranslated is how many statements a connection remembers. Few have text that varies.
@@ -70,7 +75,33 @@ func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, e
 	if !ok {
 		return nil, fmt.Errorf("prepare: unexpected type %T", inner)
 	}
-	return stmt{pg}, nil
+	return stmt{pg, c, reads(query)}, nil
+}
+
+// BeginTx begins a transaction. If the connection turns out to be lost, database/sql begins it on
+// another one.
+func (c *conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
+	inner, err := c.Conn.BeginTx(ctx, o)
+	if err != nil {
+		return nil, again(err)
+	}
+	c.inside = true
+	return tx{inner, c}, nil
+}
+
+type tx struct {
+	driver.Tx
+	conn *conn
+}
+
+func (t tx) Commit() error {
+	t.conn.inside = false
+	return t.Tx.Commit()
+}
+
+func (t tx) Rollback() error {
+	t.conn.inside = false
+	return t.Tx.Rollback()
 }
 
 func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
@@ -78,7 +109,7 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 }
 
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	return decoded(c.Conn.QueryContext(ctx, c.translate(query), args))
+	return c.decoded(reads(query))(c.Conn.QueryContext(ctx, c.translate(query), args))
 }
 
 // CheckNamedValue converts an argument as database/sql does for other drivers, and encodes text.
@@ -92,17 +123,28 @@ func (c *conn) CheckNamedValue(v *driver.NamedValue) (err error) {
 	return nil
 }
 
-type stmt struct{ *stdlib.Stmt }
-
-func (s stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
-	return decoded(s.Stmt.QueryContext(ctx, args))
+type stmt struct {
+	*stdlib.Stmt
+	conn  *conn
+	reads bool
 }
 
-func decoded(inner driver.Rows, err error) (driver.Rows, error) {
-	if err != nil {
-		return nil, err
+func (s stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	return s.conn.decoded(s.reads)(s.Stmt.QueryContext(ctx, args))
+}
+
+// decoded returns what turns the result of a query into that of this driver. A query that only reads
+// is repeated if the connection is lost before its first row.
+func (c *conn) decoded(reads bool) func(driver.Rows, error) (driver.Rows, error) {
+	return func(inner driver.Rows, err error) (driver.Rows, error) {
+		if err != nil && reads && !c.inside {
+			return nil, again(err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return rows{inner}, nil
 	}
-	return rows{inner}, nil
 }
 
 type rows struct{ driver.Rows }

@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -32,8 +33,10 @@ var server struct {
 	once  sync.Once
 	spare chan string // names of empty databases
 	dir   string
-	admin string // URL of the database postgres
-	stop  func()
+	admin string       // URL of the database postgres
+	run   func() error // starts it
+	halt  func()       // stops it
+	stop  func()       // stops it and deletes the cluster
 	err   error
 }
 
@@ -135,30 +138,50 @@ func start(bin string) error {
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w\n%s", err, out)
 	}
+	server.run = func() error { return run(bin, data, as) }
+	server.admin, server.spare = address("postgres"), make(chan string, 16)
+	return server.run()
+}
+
+// run starts the server of the cluster in a folder.
+func run(bin, data string, as *syscall.SysProcAttr) error {
 	// The shell stops the server when its input ends, which also happens when this process dies.
-	run := exec.CommandContext(context.Background(), "sh", append([]string{"-c", `"$@" & server=$!; cat >/dev/null; kill -INT $server; wait $server`, "sh",
-		filepath.Join(bin, "postgres"), "-D", data}, settings(dir)...)...)
-	run.Dir, run.SysProcAttr = dir, as
-	log, err := os.Create(filepath.Join(dir, "log"))
+	shell := exec.CommandContext(context.Background(), "sh", append([]string{"-c", `"$@" & server=$!; cat >/dev/null; kill -INT $server; wait $server`, "sh",
+		filepath.Join(bin, "postgres"), "-D", data}, settings(server.dir)...)...)
+	shell.Dir, shell.SysProcAttr = server.dir, as
+	log, err := os.Create(filepath.Join(server.dir, "log"))
 	if err != nil {
 		return err
 	}
 	defer log.Close() // the server has its own descriptor
-	run.Stdout, run.Stderr = log, log
-	input, err := run.StdinPipe()
+	shell.Stdout, shell.Stderr = log, log
+	input, err := shell.StdinPipe()
 	if err != nil {
 		return err
 	}
-	if err := run.Start(); err != nil {
+	if err := shell.Start(); err != nil {
 		return err
 	}
-	server.stop = func() {
+	server.halt = func() {
 		input.Close()
-		run.Wait() //nolint:errcheck // the shell returns the server's exit code, which says nothing here
-		os.RemoveAll(dir)
+		shell.Wait() //nolint:errcheck // the shell returns the server's exit code, which says nothing here
 	}
-	server.admin, server.spare = address("postgres"), make(chan string, 16)
+	server.stop = func() {
+		server.halt()
+		os.RemoveAll(server.dir)
+	}
 	return ready(log.Name())
+}
+
+// Restart stops the server, which ends all connections, and starts it again after a time. Tests that run at
+// the same time must not use it.
+func Restart(t testing.TB, after time.Duration) {
+	t.Helper()
+	server.halt()
+	time.Sleep(after)
+	if err := server.run(); err != nil {
+		t.Fatalf("start PostgreSQL again: %v", err)
+	}
 }
 
 // settings are for speed: what a test writes need not survive a power failure.

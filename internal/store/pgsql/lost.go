@@ -1,0 +1,86 @@
+package pgsql
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Codes of errors with which a server ends a connection or does not take one for now: appendix A of
+// PostgreSQL's manual, beside all of class 08.
+const (
+	codeShutdown   = "57P01"
+	codeCrash      = "57P02"
+	codeStarting   = "57P03"
+	codeNoMore     = "53300" // connections
+	codeConnection = "08"
+)
+
+// Lost reports whether an error says that the connection to the server broke, or that there is none
+// to be had for now. It is false for errors of the caller's context.
+func Lost(err error) bool {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch e.Code {
+		case codeShutdown, codeCrash, codeStarting, codeNoMore:
+			return true
+		}
+		return strings.HasPrefix(e.Code, codeConnection)
+	}
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[net.Error](err); ok {
+		return true
+	}
+	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, net.ErrClosed) || pgconn.SafeToRetry(err)
+}
+
+// How long a connection is tried for once there has been one: a server that restarts, or a standby that
+// takes over, needs some seconds.
+const (
+	patience = 20 * time.Second
+	pause    = 100 * time.Millisecond // between two attempts
+)
+
+// Connect implements driver.Connector. The first connection is tried once, so that a wrong address is
+// told at once.
+func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
+	for deadline := time.Now().Add(patience); ; {
+		conn, err := c.connect(ctx)
+		if err == nil {
+			c.connected.Store(true)
+			return conn, nil
+		}
+		if !c.connected.Load() || !Lost(err) || time.Now().After(deadline) {
+			return nil, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
+}
+
+// again returns driver.ErrBadConn for an error that says that the connection was lost: database/sql
+// then repeats the operation with another connection. It must have no effect when it is repeated, and
+// not be part of a transaction.
+func again(err error) error {
+	if Lost(err) {
+		return driver.ErrBadConn
+	}
+	return err
+}
+
+// reads reports whether a statement changes nothing.
+func reads(query string) bool { return strings.HasPrefix(strings.TrimSpace(query), "SELECT") }
