@@ -103,14 +103,14 @@ func (r runningRule) holds(key string, p *pdfPage, line *pdfLine, run []runningL
 	counts := !slices.Equal(run[0].numbers, run[len(run)-1].numbers)
 	long := n >= 8
 	switch {
+	case !inMargin(p, line, 8):
+		return long && !counts && len(line.gaps) == 0 && line.size > r.body*1.05
 	case numberedPage.MatchString(key):
 		return n >= 2 || run[0].numbers[0] == run[0].number
 	case barePageNumber.MatchString(key):
 		return n >= 2 && counts
 	case !strings.ContainsFunc(key, unicode.IsLetter):
 		return n >= 3 && counts || long
-	case !inMargin(p, line, 8):
-		return long && !counts && len(line.gaps) == 0 && line.size > r.body*1.05
 	case line.size < r.body:
 		return n >= 3
 	case !inMargin(p, line, 12):

@@ -29,7 +29,7 @@ func dropPageNumbers(pages []*pdfPage) {
 	for _, p := range pages {
 		for _, top := range []bool{true, false} {
 			i := outermost(p.lines, top)
-			if i < 0 || p.lines[i].size > 1.3*body { // the number of a step or a chapter
+			if i < 0 || len(p.lines) == 1 || p.lines[i].size > 1.3*body { // the number of a step or a chapter
 				continue
 			}
 			m := pageNumber.FindStringSubmatch(strings.ToLower(string(p.lines[i].Text)))

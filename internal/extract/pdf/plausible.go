@@ -1,6 +1,7 @@
 package pdf
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -27,16 +28,12 @@ var scripts = []script{
 // readsLikeText reports whether lines read like text whose fonts lack the tables that say what they show, but
 // use the usual codes all the same: letters of one script with enough vowels, or figures alone.
 func readsLikeText(lines []pdfLine) bool {
-	letters, vowels, digits, marks, others := make([]int, len(scripts)), make([]int, len(scripts)), 0, 0, 0
+	letters, vowels, others := make([]int, len(scripts)), make([]int, len(scripts)), 0
 	for _, line := range lines {
 	chars:
 		for _, r := range norm.NFD.String(string(line.Text)) {
 			switch {
-			case unicode.IsDigit(r):
-				digits++
-			case r == ' ' || unicode.IsMark(r):
-			case r < 0x7f && unicode.IsPunct(r):
-				marks++
+			case r == ' ' || unicode.IsDigit(r) || unicode.IsMark(r) || r < 0x7f && unicode.IsPunct(r):
 			case unicode.IsLetter(r):
 				for i, s := range scripts {
 					if unicode.Is(s.letters, r) {
@@ -61,9 +58,25 @@ func readsLikeText(lines []pdfLine) bool {
 		}
 	}
 	if all == 0 {
-		return digits > marks
+		return areNumbers(lines)
 	}
 	return letters[most]*10 >= all*7 && float64(vowels[most]) >= scripts[most].least*float64(letters[most])
+}
+
+var number = regexp.MustCompile(`^[-+−(]?\d[\d.,]*[)%]?$`)
+
+// areNumbers reports whether most words of lines are numbers.
+func areNumbers(lines []pdfLine) bool {
+	numbers, words := 0, 0
+	for _, line := range lines {
+		for word := range strings.FieldsSeq(string(line.Text)) {
+			words++
+			if number.MatchString(word) {
+				numbers++
+			}
+		}
+	}
+	return numbers*5 >= words*4 && numbers > 0
 }
 
 // The least of what is judged, so that a formula or a list of part numbers is not taken for gibberish.

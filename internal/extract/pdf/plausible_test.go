@@ -38,20 +38,21 @@ func TestPlausible_TellsTextFromWhatFontsMakeOfIt(t *testing.T) {
 		gibberish bool // whatever its font says
 		text2     bool // it reads like text if the font says nothing
 	}{
-		"English":        {strings.Repeat(english, 4), false, true},
-		"German":         {strings.Repeat(german, 4), false, true},
-		"Czech":          {strings.Repeat(czech, 4), false, true},
-		"capitals":       {strings.ToUpper(strings.Repeat(english, 4)), false, true},
-		"Russian":        {strings.Repeat("Правление предлагает направить прибыль года на развитие общества. ", 8), false, true},
-		"Greek":          {strings.Repeat("Το διοικητικό συμβούλιο προτείνει τη διανομή μερίσματος. ", 8), false, true},
-		"Japanese":       {strings.Repeat("取締役会は当期の利益を配当しないことを提案する。", 8), false, false},
-		"figures":        {strings.Repeat("1,204 (33) 5.1 77 0.4\n", 20), false, true},
-		"codes":          {airports, false, true},
-		"shifted by 29":  {shifted(strings.Repeat(english, 4), -29), true, false},
-		"shifted by 3":   {shifted(strings.Repeat(english, 4), 3), true, false},
-		"private use":    {strings.Repeat("\ue001\ue02a\ue013 \ue0a1\ue044 ", 20), true, false},
-		"other symbols":  {strings.Repeat("/-,0 '',4 .-/+ ", 20), false, false},
-		"a short header": {"XKCD PQRS", false, false},
+		"English":          {strings.Repeat(english, 4), false, true},
+		"German":           {strings.Repeat(german, 4), false, true},
+		"Czech":            {strings.Repeat(czech, 4), false, true},
+		"capitals":         {strings.ToUpper(strings.Repeat(english, 4)), false, true},
+		"Russian":          {strings.Repeat("Правление предлагает направить прибыль года на развитие общества. ", 8), false, true},
+		"Greek":            {strings.Repeat("Το διοικητικό συμβούλιο προτείνει τη διανομή μερίσματος. ", 8), false, true},
+		"Japanese":         {strings.Repeat("取締役会は当期の利益を配当しないことを提案する。", 8), false, false},
+		"figures":          {strings.Repeat("1,204 (33) 5.1 77 0.4\n", 20), false, true},
+		"codes":            {airports, false, true},
+		"shifted by 29":    {shifted(strings.Repeat(english, 4), -29), true, false},
+		"shifted by 3":     {shifted(strings.Repeat(english, 4), 3), true, false},
+		"private use":      {strings.Repeat("\ue001\ue02a\ue013 \ue0a1\ue044 ", 20), true, false},
+		"other symbols":    {strings.Repeat("/-,0 '',4 .-/+ ", 20), false, false},
+		"codes of figures": {"'(6&5,37,21\n*446&", false, false},
+		"a short header":   {"XKCD PQRS", false, false},
 	} {
 		lines := linesOfText(tt.text)
 		if got := isGibberish(lines); got != tt.gibberish {

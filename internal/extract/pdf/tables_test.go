@@ -137,6 +137,17 @@ func TestPDF_DropsPageNumbersThatFollowTheText(t *testing.T) {
 	}
 }
 
+// A page that says nothing but its number keeps it: otherwise the document would have no text.
+func TestPDF_KeepsTheNumberOfAPageWithoutOtherText(t *testing.T) {
+	var pages []string
+	for i := range 7 {
+		pages = append(pages, extracttest.Set("R", 11, 72, 700-50*float64(i), fmt.Sprintf("Page %d", i+1)))
+	}
+	if got := extracttest.Outline(extracttest.Read(t, "a.pdf", extracttest.MakePDF(pages...))); !strings.Contains(got, "P Page 7") {
+		t.Errorf("the pages are read as:\n%s", got)
+	}
+}
+
 // FuzzTables holds that each character of a page is in its blocks once, however the lines stand.
 func FuzzTables(f *testing.F) {
 	f.Add([]byte("\x00\x00\x10Net sales  12\x00\x60\x10\x3112\x02\x00\x10Tax 4\x02\x60\x10\x3117\x04\x00\x10Rest\x04\x60\x10\x31(3)"))
