@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -122,9 +123,7 @@ func (c *catalog) describe(l *listing, m llm.ModelInfo) ragchat.Model {
 			cached = int64(*p.Cached)
 		}
 		out.Pricing = ragchat.NewPricing(int64(p.Input), int64(p.Output), cached)
-		if out.Context == 0 {
-			out.Context = p.Context
-		}
+		out.Context = cmp.Or(out.Context, p.Context)
 	}
 	if l.takes != nil {
 		takes := l.takes(m.Name)

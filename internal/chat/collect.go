@@ -53,9 +53,7 @@ func (t *Turn) Add(e Event) {
 	case PromptBuilt:
 		t.Prompt = e
 	case MessageStarted:
-		if t.Requested == "" {
-			t.Requested = e.Model
-		}
+		t.Requested = cmp.Or(t.Requested, e.Model)
 		m := &t.Messages[t.index(e.ID)]
 		m.Agent, m.Model = e.Agent, e.Model
 	case CompletionStarted:

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -137,30 +138,22 @@ func NewEngine(cfg Config) *Engine {
 	if cfg.Prompts == nil {
 		cfg.Prompts = prompt.BuiltIn()
 	}
-	if cfg.Namespace == "" {
-		cfg.Namespace = "default"
-	}
-	orDefault(&cfg.MaxMessages, 1000)
-	orDefault(&cfg.MaxRequestBytes, 1<<20)
-	orDefault(&cfg.MaxTemplateBytes, MaxTemplate)
-	orDefault(&cfg.MaxHistoryTokens, 4000)
-	orDefault(&cfg.ContextTokens, 128_000)
-	orDefault(&cfg.Timeout, 10*time.Minute)
-	orDefault(&cfg.MaxSummaries, 1000)
-	orDefault(&cfg.RewriteTimeout, 8*time.Second)
-	orDefault(&cfg.SummaryTimeout, 15*time.Second)
-	orDefault(&cfg.RerankTimeout, 8*time.Second)
-	orDefault(&cfg.SuggestTimeout, 5*time.Second)
-	orDefault(&cfg.JudgeTimeout, 15*time.Second)
+	cfg.Namespace = cmp.Or(cfg.Namespace, "default")
+	cfg.MaxMessages = cmp.Or(cfg.MaxMessages, 1000)
+	cfg.MaxRequestBytes = cmp.Or(cfg.MaxRequestBytes, 1<<20)
+	cfg.MaxTemplateBytes = cmp.Or(cfg.MaxTemplateBytes, MaxTemplate)
+	cfg.MaxHistoryTokens = cmp.Or(cfg.MaxHistoryTokens, 4000)
+	cfg.ContextTokens = cmp.Or(cfg.ContextTokens, 128_000)
+	cfg.Timeout = cmp.Or(cfg.Timeout, 10*time.Minute)
+	cfg.MaxSummaries = cmp.Or(cfg.MaxSummaries, 1000)
+	cfg.RewriteTimeout = cmp.Or(cfg.RewriteTimeout, 8*time.Second)
+	cfg.SummaryTimeout = cmp.Or(cfg.SummaryTimeout, 15*time.Second)
+	cfg.RerankTimeout = cmp.Or(cfg.RerankTimeout, 8*time.Second)
+	cfg.SuggestTimeout = cmp.Or(cfg.SuggestTimeout, 5*time.Second)
+	cfg.JudgeTimeout = cmp.Or(cfg.JudgeTimeout, 15*time.Second)
 	e := &Engine{cfg: cfg, summaries: newSummaries(cfg.MaxSummaries)}
 	_, _ = rand.Read(e.secret[:]) // rand.Read never fails
 	return e
-}
-
-func orDefault[N int | time.Duration](n *N, value N) {
-	if *n == 0 {
-		*n = value
-	}
 }
 
 // Defaults returns the options that adapters overlay with those of a request.

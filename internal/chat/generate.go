@@ -185,9 +185,7 @@ func (a *answer) completion(ctx context.Context) iter.Seq2[llm.Chunk, error] {
 func (a *answer) tools() []llm.Tool { return slices.Concat(a.req.Options.Tools, a.offered) }
 
 func (a *answer) add(c *llm.Chunk) error {
-	if a.done.Model == "" {
-		a.done.Model = c.Model
-	}
+	a.done.Model = cmp.Or(a.done.Model, c.Model)
 	if c.Vendor != nil {
 		a.done.Vendor = mergeVendor(a.done.Vendor, c.Vendor)
 	}
@@ -226,9 +224,7 @@ func (a *answer) begin() error {
 		return nil
 	}
 	a.begun = true
-	if a.done.Model == "" {
-		a.done.Model = a.model.name
-	}
+	a.done.Model = cmp.Or(a.done.Model, a.model.name)
 	return a.out.emit(CompletionStarted{ID: a.done.ID, Model: a.done.Model, Vendor: a.done.Vendor})
 }
 
@@ -269,9 +265,7 @@ func (a *answer) finish(ctx context.Context) (MessageFinished, error) {
 		return a.done, err
 	}
 	a.done.Text = a.text.String()
-	if a.done.FinishReason == "" {
-		a.done.FinishReason = "stop"
-	}
+	a.done.FinishReason = cmp.Or(a.done.FinishReason, "stop")
 	if err := a.settleCalls(); err != nil {
 		return a.done, err
 	}
@@ -306,12 +300,8 @@ func mergeVendor(a, b *llm.Vendor) *llm.Vendor {
 		return b
 	}
 	merged := *b
-	if merged.ID == "" {
-		merged.ID = a.ID
-	}
-	if merged.SystemFingerprint == "" {
-		merged.SystemFingerprint = a.SystemFingerprint
-	}
+	merged.ID = cmp.Or(merged.ID, a.ID)
+	merged.SystemFingerprint = cmp.Or(merged.SystemFingerprint, a.SystemFingerprint)
 	if merged.ContentFilter == nil {
 		merged.ContentFilter = a.ContentFilter
 	}

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -40,9 +41,7 @@ func isBuiltin(key string) bool { return strings.HasPrefix(key, builtinProvider)
 // begin checks a request before any work is done for it.
 func (e *Engine) begin(req *Request) (*turn, error) {
 	t := &turn{Engine: e, req: *req}
-	if t.req.Namespace == "" {
-		t.req.Namespace = e.cfg.Namespace
-	}
+	t.req.Namespace = cmp.Or(t.req.Namespace, e.cfg.Namespace)
 	if err := t.checkMessages(); err != nil {
 		return t, err
 	}
@@ -122,12 +121,8 @@ func CheckQuestion(question string) error {
 
 // checkOptions sets unset options to their defaults, and refuses values out of range.
 func (t *turn) checkOptions(o *Options) error {
-	if o.Top == 0 {
-		o.Top = t.cfg.Defaults.Top
-	}
-	if o.Mode == "" {
-		o.Mode = t.cfg.Defaults.Mode
-	}
+	o.Top = cmp.Or(o.Top, t.cfg.Defaults.Top)
+	o.Mode = cmp.Or(o.Mode, t.cfg.Defaults.Mode)
 	switch {
 	case o.Top < 1 || o.Top > MaxTop:
 		return invalid("The number of passages is not between 1 and %d.", MaxTop)

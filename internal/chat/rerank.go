@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,13 +74,7 @@ func (t *turn) rank(ctx context.Context) (done StageFinished, ranking *rerank.Ra
 
 // rerankKeys returns the model of the stage, followed by its fallbacks.
 func (t *turn) rerankKeys() []string {
-	key := t.req.Options.Models.Rerank
-	if key == "" {
-		key = t.cfg.Defaults.Models.Rerank
-	}
-	if key == "" {
-		key = builtinReader
-	}
+	key := cmp.Or(t.req.Options.Models.Rerank, t.cfg.Defaults.Models.Rerank, builtinReader)
 	keys := []string{key}
 	for _, next := range t.cfg.RerankFallback {
 		if next != key {

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,10 +79,7 @@ func (t *turn) summaryRequest(earlier string, messages []Message, w window) (req
 	if err != nil {
 		return req, 0, fmt.Errorf("render the prompt for summaries: %w", err)
 	}
-	budget := t.req.Options.Summary.Input
-	if budget == 0 {
-		budget = summaryInput
-	}
+	budget := cmp.Or(t.req.Options.Summary.Input, summaryInput)
 	budget = w.share(budget, 2)
 	maxRunes := budget // of one message: a token is rarely shorter than a character
 	from := len(messages)

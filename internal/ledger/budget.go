@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -59,9 +60,7 @@ func (a *Amount) add(o Amount, sign int64) {
 
 // NewBudgets returns budgets that start from the spending in the ledger of store.
 func NewBudgets(store Store, opts BudgetOptions) *Budgets {
-	if opts.Window == 0 {
-		opts.Window = 24 * time.Hour
-	}
+	opts.Window = cmp.Or(opts.Window, 24*time.Hour)
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}

@@ -19,6 +19,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -56,9 +57,7 @@ func New(store Store, opts Options) *Ledger {
 	if opts.Count == nil {
 		opts.Count = llm.EstimateTokens
 	}
-	if opts.WriteTimeout == 0 {
-		opts.WriteTimeout = 30 * time.Second
-	}
+	opts.WriteTimeout = cmp.Or(opts.WriteTimeout, 30*time.Second)
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}

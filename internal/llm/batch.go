@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,18 +36,10 @@ const (
 // all texts have more bytes for each token (English prose four, base64 1.4), so models hardly ever
 // refuse the result.
 func Batched(e Embedder, opts BatchOptions) Embedder {
-	if opts.Limits.Texts == 0 {
-		opts.Limits.Texts = unknownTexts
-	}
-	if opts.Limits.Tokens == 0 {
-		opts.Limits.Tokens = batchTokens
-	}
-	if opts.Limits.TextTokens == 0 {
-		opts.Limits.TextTokens = textTokens
-	}
-	if opts.Parallel == 0 {
-		opts.Parallel = 4
-	}
+	opts.Limits.Texts = cmp.Or(opts.Limits.Texts, unknownTexts)
+	opts.Limits.Tokens = cmp.Or(opts.Limits.Tokens, batchTokens)
+	opts.Limits.TextTokens = cmp.Or(opts.Limits.TextTokens, textTokens)
+	opts.Parallel = cmp.Or(opts.Parallel, 4)
 	opts.Limits.Texts = min(opts.Limits.Texts, batchTexts)
 	opts.Limits.Tokens = min(opts.Limits.Tokens, batchTokens)
 	return &batched{e, opts}

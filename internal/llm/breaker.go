@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -50,12 +51,8 @@ const maxCircuits = 1000
 
 // NewBreakers returns breakers that are all closed.
 func NewBreakers(opts BreakerOptions) *Breakers {
-	if opts.Failures == 0 {
-		opts.Failures = 5
-	}
-	if opts.Probe == 0 {
-		opts.Probe = 10 * time.Second
-	}
+	opts.Failures = cmp.Or(opts.Failures, 5)
+	opts.Probe = cmp.Or(opts.Probe, 10*time.Second)
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"strings"
 )
@@ -36,9 +37,7 @@ type Sizer interface {
 // Window returns the context size of the model that key names, in tokens: the smaller of what its
 // provider declares and its server reports, or else the size from KnownWindow, or 0 if it is unknown.
 func (r *Router) Window(ctx context.Context, key string) int {
-	if key == "" {
-		key = r.Default
-	}
+	key = cmp.Or(key, r.Default)
 	tokens := 0
 	provider, name, _ := strings.Cut(key, ":")
 	if s, ok := r.Providers[provider].(Sizer); ok && name != "" {
@@ -62,9 +61,7 @@ func smaller(a, b int) int {
 // Capabilities describes the model that key names. It returns the zero value if there is no such model
 // or its provider is no Describer.
 func (r *Router) Capabilities(key string) Capabilities {
-	if key == "" {
-		key = r.Default
-	}
+	key = cmp.Or(key, r.Default)
 	provider, name, _ := strings.Cut(key, ":")
 	if d, ok := r.Providers[provider].(Describer); ok && name != "" {
 		return d.Capabilities(name)

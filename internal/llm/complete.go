@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,9 +35,7 @@ func Complete(ctx context.Context, m Model, req Request, limit int) (Completion,
 		if err = failed; err != nil {
 			break
 		}
-		if c.Model == "" {
-			c.Model = chunk.Model
-		}
+		c.Model = cmp.Or(c.Model, chunk.Model)
 		if chunk.FinishReason != "" {
 			c.FinishReason = chunk.FinishReason
 		}

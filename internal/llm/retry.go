@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -35,15 +36,9 @@ const (
 
 // NewRetrier returns a retrier with a full budget.
 func NewRetrier(opts RetryOptions) *Retrier {
-	if opts.Attempts == 0 {
-		opts.Attempts = 3
-	}
-	if opts.Base == 0 {
-		opts.Base = 250 * time.Millisecond
-	}
-	if opts.MaxWait == 0 {
-		opts.MaxWait = 10 * time.Second
-	}
+	opts.Attempts = cmp.Or(opts.Attempts, 3)
+	opts.Base = cmp.Or(opts.Base, 250*time.Millisecond)
+	opts.MaxWait = cmp.Or(opts.MaxWait, 10*time.Second)
 	if opts.Sleep == nil {
 		opts.Sleep = sleep
 	}

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -55,9 +56,7 @@ func (r *Router) Resolve(key string) (Model, string, error) { return r.ResolveFo
 
 // ResolveFor is like Resolve, for a stage that may have its own fallbacks (see Wrap).
 func (r *Router) ResolveFor(stage, key string) (Model, string, error) {
-	if key == "" {
-		key = r.Default
-	}
+	key = cmp.Or(key, r.Default)
 	m, name, err := resolve(r, r.Providers, key, "has no models that answer")
 	if err != nil {
 		return nil, "", err

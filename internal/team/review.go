@@ -1,6 +1,7 @@
 package team
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -85,10 +86,7 @@ type verdict struct {
 // prompts, it asks that model. An error means that the reviewer's message has failed.
 func (v *verdict) judge(req chat.Request, draft said) error {
 	found := problems(draft.message)
-	model := v.reviewer.Model
-	if model == "" {
-		model = req.Options.Models.Inference
-	}
+	model := cmp.Or(v.reviewer.Model, req.Options.Models.Inference)
 	if len(found) == 0 && !v.cfg.Builtin(model) {
 		return v.ask(req, model, draft)
 	}

@@ -31,6 +31,7 @@
 package team
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,9 +135,7 @@ func (t *Team) add(a Agent) error {
 		return t.addReviewer(a)
 	}
 	m := member{Agent: a}
-	if m.Share == 0 {
-		m.Share = 1
-	}
+	m.Share = cmp.Or(m.Share, 1)
 	if a.Hears == nil {
 		for i := range t.crew {
 			m.hears = append(m.hears, i)

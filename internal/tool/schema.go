@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -50,9 +51,7 @@ func (r *Registry) check(t Tool, arguments string) *Error {
 	if schema == nil {
 		return nil
 	}
-	if arguments == "" {
-		arguments = "{}"
-	}
+	arguments = cmp.Or(arguments, "{}")
 	err := validate(schema, arguments)
 	if err == nil {
 		return nil

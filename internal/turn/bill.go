@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"sync"
@@ -36,9 +37,7 @@ func (b *Bill) Run(ctx context.Context, req *chat.Request) iter.Seq2[chat.Event,
 	return func(yield func(chat.Event, error) bool) {
 		r, own := b.runner, *req
 		own.TurnID = b.id
-		if own.Namespace == "" {
-			own.Namespace = r.opts.Namespace
-		}
+		own.Namespace = cmp.Or(own.Namespace, r.opts.Namespace)
 		t := r.begin(Scope{Namespace: own.Namespace, Owner: own.Principal.Subject}, &own)
 		estimate, first := r.estimate(&own), b.count()
 		if !first {

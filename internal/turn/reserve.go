@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -25,9 +26,7 @@ func (r *Runner) estimate(req *chat.Request) ledger.Amount {
 	for _, m := range req.Messages {
 		u.Input += readings * max(m.Tokens, r.opts.Count(m.Text()))
 	}
-	if u.Output == 0 {
-		u.Output = answerTokens
-	}
+	u.Output = cmp.Or(u.Output, answerTokens)
 	provider, model, _ := strings.Cut(req.Options.Models.Inference, ":")
 	took := ledger.Amount{Requests: 1}
 	if provider != ledger.Builtin {

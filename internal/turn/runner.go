@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,18 +56,10 @@ func NewRunner(engine chat.Runner, store Store, opts Options) *Runner {
 	if opts.Count == nil {
 		opts.Count = llm.EstimateTokens
 	}
-	if opts.Namespace == "" {
-		opts.Namespace = "default"
-	}
-	if opts.HistoryTurns == 0 {
-		opts.HistoryTurns = 100
-	}
-	if opts.HistoryBytes == 0 {
-		opts.HistoryBytes = 256 << 10
-	}
-	if opts.SaveTimeout == 0 {
-		opts.SaveTimeout = 30 * time.Second
-	}
+	opts.Namespace = cmp.Or(opts.Namespace, "default")
+	opts.HistoryTurns = cmp.Or(opts.HistoryTurns, 100)
+	opts.HistoryBytes = cmp.Or(opts.HistoryBytes, 256<<10)
+	opts.SaveTimeout = cmp.Or(opts.SaveTimeout, 30*time.Second)
 	if opts.Budgets == nil {
 		opts.Budgets = ledger.NewBudgets(nil, ledger.BudgetOptions{})
 	}
@@ -97,9 +90,7 @@ func (r *Runner) runInto(ctx context.Context, req *chat.Request, log *Log) iter.
 		if own.TurnID == "" {
 			own.TurnID = ident.At(r.opts.Now())
 		}
-		if own.Namespace == "" {
-			own.Namespace = r.opts.Namespace
-		}
+		own.Namespace = cmp.Or(own.Namespace, r.opts.Namespace)
 		if log == nil {
 			log = NewLog(own.TurnID)
 		}

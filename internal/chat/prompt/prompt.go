@@ -8,6 +8,7 @@
 package prompt
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -282,9 +283,7 @@ func (p *Set) Missing(domain, why string) (string, error) {
 }
 
 func (p *Set) find(domain string, name Name) prompt {
-	if domain == "" {
-		domain = defaultDomain
-	}
+	domain = cmp.Or(domain, defaultDomain)
 	return p.domains[domain][name]
 }
 

@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"cmp"
 	"net/url"
 	"strconv"
 	"strings"
@@ -121,9 +122,7 @@ func escapeRaw(s string) string {
 // among equally long patterns one that allows (RFC 9309, section 2.2.2).
 func (r robots) allows(u *url.URL) bool {
 	target := normaliseEscapes(u.EscapedPath())
-	if target == "" {
-		target = "/"
-	}
+	target = cmp.Or(target, "/")
 	if u.RawQuery != "" {
 		target += "?" + normaliseEscapes(u.RawQuery)
 	}

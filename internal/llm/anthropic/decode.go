@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 
@@ -72,9 +73,7 @@ func (d *decoder) Decode(event []byte) (c llm.Chunk, ok, done bool, err error) {
 	case "message_start":
 		d.count(w.Message.Usage)
 		c.Model, c.Vendor = llm.CleanName(w.Message.Model), &llm.Vendor{ID: llm.CleanName(w.Message.ID)}
-		if c.Model == "" {
-			c.Model = d.tally.Requested
-		}
+		c.Model = cmp.Or(c.Model, d.tally.Requested)
 		return c, true, false, nil
 	case "content_block_start":
 		c.Text = w.ContentBlock.Text
@@ -149,9 +148,7 @@ func (d *decoder) extend(w *wireEvent) error {
 // called returns the calls. A tool without arguments gets no piece of them in the stream.
 func (d *decoder) called() []llm.ToolCall {
 	for i := range d.calls {
-		if d.calls[i].Arguments == "" {
-			d.calls[i].Arguments = "{}"
-		}
+		d.calls[i].Arguments = cmp.Or(d.calls[i].Arguments, "{}")
 	}
 	return d.calls
 }

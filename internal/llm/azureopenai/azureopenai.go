@@ -10,6 +10,7 @@
 package azureopenai
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,9 +77,7 @@ func New(cfg Config) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cfg.APIVersion == "" {
-		cfg.APIVersion = DefaultAPIVersion
-	}
+	cfg.APIVersion = cmp.Or(cfg.APIVersion, DefaultAPIVersion)
 	u.RawQuery, u.Fragment = "", ""
 	base := strings.TrimSuffix(strings.TrimRight(u.String(), "/"), "/openai")
 	p, err := openai.New(openai.Config{

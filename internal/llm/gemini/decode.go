@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -64,9 +65,7 @@ func (d *decoder) Decode(event []byte) (c llm.Chunk, ok, done bool, err error) {
 	if !d.named {
 		d.named = true
 		c.Model, c.Vendor = llm.CleanName(w.ModelVersion), &llm.Vendor{ID: llm.CleanName(w.ResponseID)}
-		if c.Model == "" {
-			c.Model = d.tally.Requested
-		}
+		c.Model = cmp.Or(c.Model, d.tally.Requested)
 	}
 	ok = c.Model != "" || c.Text != "" || c.Reasoning != "" || c.FinishReason != ""
 	return c, ok, false, d.tally.Add(&c)

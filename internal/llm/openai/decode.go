@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -102,9 +103,7 @@ func (d *decoder) chunk(w *wireChunk) (c llm.Chunk, err error) {
 	c.Text = choice.Delta.Content + choice.Delta.Refusal
 	c.Reasoning = choice.Delta.ReasoningContent
 	d.thoughts.WriteString(c.Reasoning)
-	if c.Reasoning == "" {
-		c.Reasoning = choice.Delta.Reasoning
-	}
+	c.Reasoning = cmp.Or(c.Reasoning, choice.Delta.Reasoning)
 	if err := d.assemble(choice.Delta.ToolCalls); err != nil {
 		return c, err
 	}
@@ -188,9 +187,7 @@ func (d *decoder) name(c *llm.Chunk, w *wireChunk) {
 	if c.Model == "" && c.Text == "" && c.Reasoning == "" && c.FinishReason == "" {
 		return
 	}
-	if c.Model == "" {
-		c.Model = d.tally.Requested
-	}
+	c.Model = cmp.Or(c.Model, d.tally.Requested)
 	if c.Vendor != nil {
 		d.vendor.ContentFilter = c.Vendor.ContentFilter
 	}

@@ -75,9 +75,7 @@ const ownBaseURL = "https://api.openai.com/v1"
 
 // New returns a provider, or an error if the base URL is invalid.
 func New(cfg Config) (*Provider, error) {
-	if cfg.BaseURL == "" {
-		cfg.BaseURL = ownBaseURL
-	}
+	cfg.BaseURL = cmp.Or(cfg.BaseURL, ownBaseURL)
 	u, err := upstream.ParseURL(cfg.BaseURL, "the base URL of the OpenAI provider")
 	if err != nil {
 		return nil, err
@@ -91,9 +89,7 @@ func New(cfg Config) (*Provider, error) {
 	if cfg.EmbeddingsPath == nil {
 		cfg.EmbeddingsPath = func(string) (string, error) { return "/embeddings", nil }
 	}
-	if cfg.ModelsPath == "" {
-		cfg.ModelsPath = "/models"
-	}
+	cfg.ModelsPath = cmp.Or(cfg.ModelsPath, "/models")
 	if cfg.EmbedLimits == (llm.EmbedLimits{}) && strings.TrimRight(cfg.BaseURL, "/") == ownBaseURL {
 		cfg.EmbedLimits = OwnEmbedLimits
 	}

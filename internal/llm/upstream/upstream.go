@@ -5,6 +5,7 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,18 +43,10 @@ func NewClient(cfg Config) *Client {
 	if cfg.HTTP == nil {
 		cfg.HTTP = newHTTP()
 	}
-	if cfg.FirstByte == 0 {
-		cfg.FirstByte = time.Minute
-	}
-	if cfg.Idle == 0 {
-		cfg.Idle = time.Minute
-	}
-	if cfg.Thinking == 0 {
-		cfg.Thinking = 5 * cfg.Idle
-	}
-	if cfg.Overall == 0 {
-		cfg.Overall = 10 * time.Minute
-	}
+	cfg.FirstByte = cmp.Or(cfg.FirstByte, time.Minute)
+	cfg.Idle = cmp.Or(cfg.Idle, time.Minute)
+	cfg.Thinking = cmp.Or(cfg.Thinking, 5*cfg.Idle)
+	cfg.Overall = cmp.Or(cfg.Overall, 10*time.Minute)
 	return &Client{cfg: cfg}
 }
 

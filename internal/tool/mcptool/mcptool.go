@@ -8,6 +8,7 @@
 package mcptool
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -145,10 +146,7 @@ func (c *conn) adapt(t *mcp.Tool) (tool.Tool, error) {
 		return tool.Tool{}, fmt.Errorf("the schema of its tool %q can't be used (%d bytes)", t.Name, len(schema))
 	}
 	name := notInName.ReplaceAllString(c.server.Name+"__"+t.Name, "_")
-	description := t.Description
-	if description == "" {
-		description = t.Title
-	}
+	description := cmp.Or(t.Description, t.Title)
 	return tool.Tool{
 		Tool: llm.Tool{
 			Name:        name[:min(len(name), maxName)],

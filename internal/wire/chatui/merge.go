@@ -1,6 +1,7 @@
 package chatui
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -107,12 +108,8 @@ func fieldsOf(object wire.Object) (f fields) {
 			agent, _ = v.Text()
 		}
 	}
-	if f.id == "" {
-		f.id = id
-	}
-	if f.agent == "" {
-		f.agent = agent
-	}
+	f.id = cmp.Or(f.id, id)
+	f.agent = cmp.Or(f.agent, agent)
 	return f
 }
 

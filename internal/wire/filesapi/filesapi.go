@@ -8,6 +8,7 @@
 package filesapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -49,9 +50,7 @@ func New(cfg Config) *Handler {
 	if cfg.MaxUpload <= 0 {
 		cfg.MaxUpload = 200 << 20
 	}
-	if cfg.Namespace == "" {
-		cfg.Namespace = "default"
-	}
+	cfg.Namespace = cmp.Or(cfg.Namespace, "default")
 	return &Handler{cfg: cfg, receiving: make(chan struct{}, maxReceiving)}
 }
 

@@ -4,6 +4,7 @@
 package ingestapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -52,9 +53,7 @@ const (
 
 // New returns a Handler with the defaults of cfg filled in.
 func New(cfg Config) *Handler {
-	if cfg.Namespace == "" {
-		cfg.Namespace = "default"
-	}
+	cfg.Namespace = cmp.Or(cfg.Namespace, "default")
 	if cfg.MaxUpload <= 0 {
 		cfg.MaxUpload = 200 << 20
 	}
@@ -116,9 +115,7 @@ func enter(room chan struct{}) (leave func(), err error) {
 // scope returns the scope of a request: the caller's files in the namespace that it names, or in the
 // server's.
 func (h *Handler) scope(who access.Principal, namespace string) (upload.Scope, error) {
-	if namespace == "" {
-		namespace = h.cfg.Namespace
-	}
+	namespace = cmp.Or(namespace, h.cfg.Namespace)
 	if err := retrieval.CheckNamespace(namespace); err != nil {
 		return upload.Scope{}, wire.Invalidf("%s", err)
 	}

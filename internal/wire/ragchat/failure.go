@@ -1,6 +1,7 @@
 package ragchat
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -97,9 +98,7 @@ func (x *exchange) modelOf(s chat.Stage) string {
 	case chat.StageSynthesize:
 		key = m.Synthesis
 	}
-	if key == "" {
-		key = m.Inference
-	}
+	key = cmp.Or(key, m.Inference)
 	return key
 }
 

@@ -11,6 +11,7 @@
 package webapi
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -148,9 +149,7 @@ func invalid(format string, args ...any) error {
 // filter returns the filter for what the caller may see in the requested namespace.
 func (h *Handler) filter(r *wire.Request) (retrieval.Filter, error) {
 	f := retrieval.Filter{Principal: r.Who, Namespace: r.URL.Query().Get("namespace")}
-	if f.Namespace == "" {
-		f.Namespace = h.cfg.Namespace
-	}
+	f.Namespace = cmp.Or(f.Namespace, h.cfg.Namespace)
 	allowed, err := h.mayAsk(r.Context(), r.Who, f.Namespace)
 	if err == nil && !allowed {
 		err = errNoNamespace
