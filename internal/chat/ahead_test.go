@@ -13,7 +13,8 @@ import (
 	"parley/internal/retrieval"
 )
 
-// A computed answer needs each passage that its table stands on; quotes make do with as many as are wanted.
+// A computed answer needs each passage that its table comes from; quotes make do with as many
+// passages as are wanted.
 func TestRun_KeepsMorePassagesThanWantedOnlyIfTheAnswerNeedsThemAll(t *testing.T) {
 	var five []retrieval.Passage
 	for i := range 5 {

@@ -62,7 +62,7 @@ func TestClarify_AsksBackWhenTheModelFindsTheQuestionAmbiguous(t *testing.T) {
 	}
 }
 
-// turns returns a request with so many turns before its question.
+// turns returns an option that puts n turns before the question of a request.
 func turns(n int) func(*chat.Request) {
 	return func(r *chat.Request) {
 		var before []chat.Message

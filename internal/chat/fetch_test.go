@@ -13,8 +13,8 @@ import (
 	"parley/internal/llm/llmtest"
 )
 
-// answered runs a model that says and thinks the deltas, and returns the turn. The text must be what
-// the client was given, piece by piece.
+// answered runs a model that says and thinks the deltas, and returns the turn. It fails the test if
+// the turn's text is not the concatenation of the client's deltas.
 func answered(t testing.TB, deltas []string, more ...func(*chat.Request)) *chat.Turn {
 	t.Helper()
 	model := &llmtest.Model{}
@@ -40,8 +40,8 @@ func answered(t testing.TB, deltas []string, more ...func(*chat.Request)) *chat.
 	return turn
 }
 
-// checkFetches is row S16: no renderer fetches anything of another site for what a model says, and
-// that does not depend on how its answer is cut.
+// checkFetches is row S16: whatever a model says and however its answer is cut, no renderer of the
+// answer fetches anything from another site.
 func checkFetches(t testing.TB, answer string, deltas []string) {
 	t.Helper()
 	turn := answered(t, deltas, followUps)
@@ -97,8 +97,8 @@ func TestAnswers_FetchNothingFromOtherSites(t *testing.T) {
 	}
 }
 
-// An address of a passage is of no more trust than the passage: among many such addresses a model can
-// choose those that spell what it knows.
+// An address in a passage deserves no more trust than the passage: among many such addresses a model
+// can choose the ones that spell out a secret.
 func TestAnswers_FetchWhatTheUserGaveAndNoMore(t *testing.T) {
 	const image = "![i](https://evil.example/x)"
 	if got := answered(t, []string{image}).Messages[0].Text; got != image[1:] {
@@ -110,8 +110,8 @@ func TestAnswers_FetchWhatTheUserGaveAndNoMore(t *testing.T) {
 	}
 }
 
-// TestAnswers_OfRandomPiecesFetchNothing is row S16 with as many sequences as PARLEY_SEQUENCES says;
-// make sequences has ten million.
+// TestAnswers_OfRandomPiecesFetchNothing is row S16 with PARLEY_SEQUENCES random sequences; make
+// sequences runs ten million.
 func TestAnswers_OfRandomPiecesFetchNothing(t *testing.T) {
 	sequences, seed := 5000, uint64(16)
 	if n, err := strconv.Atoi(os.Getenv("PARLEY_SEQUENCES")); err == nil {
@@ -128,8 +128,8 @@ func TestAnswers_OfRandomPiecesFetchNothing(t *testing.T) {
 	}
 }
 
-// FuzzAnswersFetchNothing looks for an answer that makes a page fetch something, made of the pieces
-// that each two bytes choose, of any text, or of both.
+// FuzzAnswersFetchNothing looks for an answer that makes a page fetch something. It makes the answer
+// from pieces, each chosen by two bytes, from any text, or from both.
 func FuzzAnswersFetchNothing(f *testing.F) {
 	f.Add([]byte{}, "!![i](https://evil.example/p)", uint64(1))
 	f.Add([]byte{0, 1, 0, 2, 0, 3}, "", uint64(2))

@@ -18,8 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden prompts anew")
 
-// TestPrompts_AreTheGoldenOnes holds every request that a turn makes of models, so that a change of
-// a prompt shows up as a diff.
+// TestPrompts_AreTheGoldenOnes compares every request that a turn sends to models with a file, so
+// that a change of a prompt shows up as a diff.
 func TestPrompts_AreTheGoldenOnes(t *testing.T) {
 	models := map[string]*llmtest.Model{
 		"answer":  llmtest.Says("30 days [leave.md]."),

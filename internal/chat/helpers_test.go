@@ -7,7 +7,7 @@ import (
 	"parley/internal/llm"
 )
 
-// repeat is a model that says the same word for ever.
+// repeat is a model that says the same word forever.
 type repeat struct{}
 
 func (repeat) Stream(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {

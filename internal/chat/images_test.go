@@ -23,7 +23,7 @@ func pdfPassage(name string, page int, text string) retrieval.Passage {
 	return p
 }
 
-// seeing is a configuration with a model that sees, and pictures that tell what they show.
+// seeing configures a model that accepts images, and pictures whose bytes tell what they show.
 func seeing(drawn *[]string) func(*chat.Config) {
 	return func(c *chat.Config) {
 		c.Capabilities = func(string) llm.Capabilities { return llm.Capabilities{Vision: true} }

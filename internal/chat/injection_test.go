@@ -14,13 +14,13 @@ import (
 	"parley/internal/llm/llmtest"
 )
 
-// tagged returns a text in the Unicode block of tags, which nobody sees and models read.
+// tagged returns a text in the Unicode block of tags, which models read but people do not see.
 func tagged(s string) string {
 	return strings.Map(func(r rune) rune { return r + 0xE0000 }, s)
 }
 
-// injections are documents that want something of the model (row S8 of the hardening tests). obeyed
-// is what a model says that does as it is told; "" means that it repeats the document.
+// injections are documents that try to command the model (row S8 of the hardening tests). obeyed is
+// the answer of a model that does as it is told; "" means that it repeats the document.
 var injections = []struct {
 	name, document, obeyed string
 	calls                  []llm.ToolCall
@@ -105,19 +105,19 @@ var injections = []struct {
 }
 
 var (
-	// forgedMark is what a front end takes for a citation.
+	// forgedMark matches text that a front end takes for a citation.
 	forgedMark = regexp.MustCompile(`(?i)[\[【［]([^\[\]【】［］]{0,300}(?:#page=\d+|[^\s.]\.(?:pdf|md|docx|xlsx))\s*)[\]】］]`)
-	// fetched is what a front end fetches without being asked.
+	// fetched matches markup that makes a front end fetch something without being asked.
 	fetched = regexp.MustCompile(`(?i)!\[[^\]]*\]\(\s*<?(?:https?:)?//evil|<(?:img|script|style|p|b)\b[^>]*(?:evil|fetch)|<(?:style|script)>|\]:\s*<?(?:https?:)?//evil`)
-	// marker is what models take for the beginning of a turn, a call or a follow-up.
+	// marker matches text that models take for the beginning of a turn, a call or a follow-up.
 	marker = regexp.MustCompile(`(?i)<<|>>|<\||\|>|[<＜][|｜]|[|｜][>＞]|＜＜|＞＞|</?(?:system|user|assistant|s|think|tool_call|function_calls|invoke|start_of_turn|end_of_turn)\b[^<>]*>|\[/?(?:INST|SYS|[A-Z]+_[A-Z_]+)\]`)
-	// hidden is what nobody sees.
+	// hidden matches characters that people do not see.
 	hidden = regexp.MustCompile(`[\x{200b}\x{2060}\x{feff}\x{202a}-\x{202e}\x{2066}-\x{2069}\x{E0000}-\x{E007F}\x{2028}\x{2029}\x{0085}\r]`)
 )
 
-// TestInjections_GetNowhere is row S8: whatever documents hold, and although the model obeys, no
-// document reaches the system role, no delimiter of the prompt can be forged, citations go to what
-// was retrieved, nothing is fetched unasked, and the tools are those that the caller gave.
+// TestInjections_GetNowhere is row S8. Whatever documents hold, and although the model obeys: no
+// document reaches the system role, none can forge a delimiter of the prompt, citations name only
+// retrieved passages, nothing is fetched unasked, and the model gets only the caller's tools.
 func TestInjections_GetNowhere(t *testing.T) {
 	if len(injections) < 50 {
 		t.Fatalf("%d payloads", len(injections))
@@ -206,7 +206,7 @@ func checkAnswer(t *testing.T, turn *chat.Turn, labels []string) {
 	}
 }
 
-// A document that a caller may not see is not cited for that caller, even if the model knows its
+// A caller's answer never cites a document that the caller may not see, even if the model knows its
 // name from the conversation.
 func TestInjections_CannotCiteWhatTheCallerDoesNotSee(t *testing.T) {
 	e := newEngine(llmtest.Says("The boss earns a million [payroll.pdf#page=1][guide.md]."), passages(chattest.Passage("guide.md", 0, "Leave is 25 days.")))

@@ -69,7 +69,7 @@ func TestRun_TellsTheTermsOfTheQuery(t *testing.T) {
 	}
 }
 
-// What an agent said was made from documents: it gets no more trust than they do.
+// The answer of another agent was made from documents, so it gets no more trust than they do.
 func TestPrompt_QuotesWhatOtherAgentsSaid(t *testing.T) {
 	e := newEngine(llmtest.Says("x"), passages())
 	cases := []struct{ name, said, want string }{

@@ -98,7 +98,7 @@ func TestRerank_LetsNoPassagePassForAnother(t *testing.T) {
 	}
 }
 
-// ranker is a model that was made for reranking.
+// ranker is a fake of a reranking model.
 type ranker struct {
 	scores []float64
 	err    error
@@ -115,7 +115,7 @@ func (r *ranker) Rerank(ctx context.Context, req llm.RerankRequest) (llm.Ranking
 	return llm.Ranking{Scores: r.scores, Model: "ranker-1", Usage: llm.Usage{Input: 7}}, r.err
 }
 
-// rankedBy makes a reranker of the provider "api".
+// rankedBy configures r as the reranker of the provider "api".
 func rankedBy(r llm.Reranker) func(*chat.Config) {
 	return func(c *chat.Config) {
 		router := c.Models.(*llm.Router)

@@ -11,7 +11,8 @@ import (
 	"parley/internal/retrieval"
 )
 
-// retrieved runs a turn over what a search found, and returns how its stage ended.
+// retrieved runs a turn whose search returns res. It returns the end of the retrieve stage and the
+// turn.
 func retrieved(t *testing.T, res retrieval.Result, mode retrieval.Mode) (chat.StageFinished, *chat.Turn) {
 	t.Helper()
 	res.Passages = []retrieval.Passage{chattest.Passage("guide.pdf", 2, "Leave is 25 days.")}
@@ -35,7 +36,7 @@ func TestRun_CountsWhatEmbeddingTheQuestionTook(t *testing.T) {
 	if s.Usage != usage || s.Model != "test:embed" || s.Note != "" {
 		t.Errorf("the search ended as %+v", s)
 	}
-	if !turn.Retrieved.HasVector || turn.Retrieved.Mode != retrieval.Hybrid || turn.Usage.Input != 15 { // the model's 10
+	if !turn.Retrieved.HasVector || turn.Retrieved.Mode != retrieval.Hybrid || turn.Usage.Input != 15 { // with the 10 of the model
 		t.Errorf("%+v, %d tokens in all", turn.Retrieved, turn.Usage.Input)
 	}
 }

@@ -25,7 +25,7 @@ func with(named map[string]llm.Model) func(*chat.Config) {
 	}
 }
 
-// byRules is a RewriteFunc that always has something to say.
+// byRules is a RewriteFunc that changes every question.
 func byRules(_ context.Context, history []chat.Message, question string) chat.QueryRewritten {
 	q := chat.QueryRewritten{Query: question, Reason: "no history"}
 	if len(history) > 0 {
@@ -35,7 +35,7 @@ func byRules(_ context.Context, history []chat.Message, question string) chat.Qu
 	return q
 }
 
-// goingOn puts a turn before the question.
+// goingOn puts one turn before the question.
 func goingOn(r *chat.Request) {
 	r.Messages = append([]chat.Message{
 		chat.TextMessage(llm.User, "What is the Eiffel Tower?"),
@@ -64,7 +64,7 @@ func TestRewrite_ByAModel(t *testing.T) {
 		Query, Candidate, Reason string
 		Confidence               float64
 		Rewritten, Ambiguous     bool
-		Failed                   bool // the rules stood in
+		Failed                   bool // the rules took over
 	}
 	rules := result{Query: "by rules", Rewritten: true, Confidence: 0.9, Reason: "a rule", Failed: true}
 	for name, c := range map[string]struct {

@@ -17,7 +17,7 @@ import (
 	"parley/internal/llm/llmtest"
 )
 
-// talk is a conversation of so many turns, each message of 10 tokens and what a template adds.
+// talk is a conversation of so many turns. Each message has 10 tokens, plus those of a template.
 func talk(turns int) []chat.Message {
 	var all []chat.Message
 	for i := range turns {
@@ -28,7 +28,7 @@ func talk(turns int) []chat.Message {
 	return all
 }
 
-// summing is an engine whose history is 80 tokens, which are four turns.
+// summing is an engine whose limit for the history is 80 tokens, which is four turns.
 func summing(m *llmtest.Model, more ...func(*chat.Config)) *chat.Engine {
 	return newEngine(llmtest.Says("x"), passages(), append([]func(*chat.Config){with(map[string]llm.Model{"sum": m}), func(c *chat.Config) {
 		c.MaxHistoryTokens = 80

@@ -14,7 +14,7 @@ import (
 	"parley/internal/llm/llmtest"
 )
 
-// wrongCalls are what models ask for that cannot be run, with what they have to be told.
+// wrongCalls are calls of models that cannot be run, with what the models must be told.
 var wrongCalls = map[string]struct {
 	call llm.ToolCall
 	told string
@@ -83,7 +83,7 @@ func last(m *llmtest.Model, n int) []llm.Message {
 	return all[len(all)-n:]
 }
 
-// However a model calls tools, and for ever, the turn ends with an answer.
+// However a model calls tools, and even if it never stops, the turn ends with an answer.
 func TestTools_ALoopOfCallsEndsWithTheAnswerSoFarAndANote(t *testing.T) {
 	loops := map[string]llm.ToolCall{"good": {Name: "weather", Arguments: `{"city":"Oslo"}`}}
 	for name, c := range wrongCalls {

@@ -18,7 +18,7 @@ import (
 	"parley/internal/retrieval"
 )
 
-// inTurn is a model that plays another script in each call, and the last one ever after.
+// inTurn is a model that plays the next script in each call, and the last one from then on.
 type inTurn struct {
 	scripts []*llmtest.Model
 	calls   int
@@ -37,7 +37,7 @@ func asksFor(text string, calls ...llm.ToolCall) *llmtest.Model {
 	return m
 }
 
-// toolbox offers tools and records what is called. Tools that are called "fails" fail.
+// toolbox offers tools and records the calls. The tool named "fails" fails.
 type toolbox struct {
 	names  []string
 	called []llm.ToolCall
@@ -179,7 +179,7 @@ func TestTools_AnotherModelAnswersWithTheResults(t *testing.T) {
 	}
 }
 
-// byName finds models by what stands behind the colon of a key.
+// byName finds models by the part of a key behind the colon.
 type byName map[string]llm.Model
 
 func (m byName) ResolveFor(_, key string) (llm.Model, string, error) {
@@ -249,7 +249,7 @@ func TestTools_AnsweringWithThemIsAStageOfItsOwn(t *testing.T) {
 	}
 }
 
-// byStage is a model in all stages and remembers for which it was resolved.
+// byStage is a model for all stages. It remembers the stages for which it was resolved.
 type byStage struct {
 	model    llm.Model
 	resolved []string

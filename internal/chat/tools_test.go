@@ -73,7 +73,7 @@ func TestRun_LeavesPoisonedCallsOut(t *testing.T) {
 		name  string
 		calls []llm.ToolCall
 		set   func(*chat.Request)
-		want  int // calls that stay
+		want  int // calls that are kept
 	}{
 		{"a tool that was not offered", []llm.ToolCall{{ID: "1", Name: "delete_all", Arguments: "{}"}, call("2", "{}")}, nil, 1},
 		{"a name with a line break", []llm.ToolCall{{ID: "1", Name: "weather\nx", Arguments: "{}"}, call("2", "{}")}, nil, 1},
@@ -129,7 +129,7 @@ func TestRun_FailsWhenAModelCallsNothingThatThereIs(t *testing.T) {
 	}
 }
 
-// called is an assistant's message that calls tools, result what one of them returned.
+// called is an assistant's message that calls tools; result is the message with a tool's result.
 func called(text string, calls ...llm.ToolCall) chat.Message {
 	m := chat.TextMessage(llm.Assistant, text)
 	m.ToolCalls = calls
@@ -177,7 +177,8 @@ func TestRun_GoesOnWithTheResultsOfTools(t *testing.T) {
 	}
 }
 
-// answering returns the request that was answered: the last one, behind that for a rewritten question.
+// answering returns the request for the answer, which is the last one, after that for the rewritten
+// question.
 func answering(m *llmtest.Model) llm.Request {
 	all := m.Requests()
 	return all[len(all)-1]
@@ -205,7 +206,7 @@ func TestRun_LeavesCallsWithoutResultsOutOfTheHistory(t *testing.T) {
 	}
 }
 
-// However little of the history fits, no result of a tool is without its call.
+// However little of the history fits, no result of a tool is kept without its call.
 func TestRun_KeepsCallsAndResultsTogether(t *testing.T) {
 	var messages []chat.Message
 	for i := range 6 {
@@ -287,7 +288,7 @@ func TestRun_RefusesToolsThatCannotWork(t *testing.T) {
 func TestRun_RefusesJSONOfAModelThatHasNone(t *testing.T) {
 	e := newEngine(llmtest.Says("x"), passages(), func(c *chat.Config) { c.Grounded = func(string) bool { return true } })
 	req := ask(e, "q", withTools(weather))
-	req.Options.ToolChoice = llm.ToolsRequired // which it ignores
+	req.Options.ToolChoice = llm.ToolsRequired // which the engine ignores
 	collect(t, e, req)
 	req.Options.Schema = json.RawMessage(`{}`)
 	if _, err := chat.Collect(e.Run(t.Context(), &req)); chat.KindOf(err) != chat.Invalid || !strings.Contains(err.Error(), "not in JSON") {

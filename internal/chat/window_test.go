@@ -22,7 +22,7 @@ func readingUpTo(window int) func(*chat.Config) {
 	}
 }
 
-// many are passages in many kinds of text, whose tokens are not four bytes each.
+// many are passages in many kinds of text; their tokens have other lengths than four bytes.
 func many() []retrieval.Passage {
 	texts := []string{
 		"The lease runs for twelve months and is renewed unless one of the parties gives notice. ",
@@ -31,7 +31,7 @@ func many() []retrieval.Passage {
 	var all []retrieval.Passage
 	for i := range 40 {
 		p := chattest.Passage(fmt.Sprintf("file%d.pdf", i), i+1, strings.Repeat(texts[i%len(texts)], 12))
-		p.Chunk.Tokens = 5 // what was counted when it was stored need not be so
+		p.Chunk.Tokens = 5 // the count from when the passage was stored may be wrong
 		all = append(all, p)
 	}
 	return all
@@ -47,8 +47,8 @@ func sentTokens(req llm.Request) (n int) {
 	return n
 }
 
-// Whatever the conversation and the sources, the model sees its instructions, the question and the best
-// sources, as many as fit, and has room for the answer.
+// Whatever the conversation and the sources, the prompt has the instructions, the question and as
+// many of the best sources as fit, and leaves room for the answer.
 func TestPrompt_FitsIntoTheWindowOfTheModel(t *testing.T) {
 	var long []chat.Message
 	for i := range 60 {

@@ -17,12 +17,12 @@ import (
 	"parley/internal/store"
 )
 
-// patience bounds what a test waits for.
+// patience limits the time that a test waits for something that must happen.
 const patience = time.Minute
 
 // fakeReader is a Reader made of functions.
 type fakeReader struct {
-	Reader // nil: what the tests do not need
+	Reader // nil: the tests need no other method
 	read   func(context.Context, Work) (ingest.Report, error)
 	forget func(ctx context.Context, namespace, url string) (int, error)
 }
@@ -33,7 +33,7 @@ func (r *fakeReader) Forget(ctx context.Context, namespace, url string) (int, er
 	return r.forget(ctx, namespace, url)
 }
 
-// bench runs a Service over a data folder, again and again as if the server was stopped in between.
+// bench runs a Service on a data folder, and can restart it as if the server had been stopped.
 type bench struct {
 	*testing.T
 	cfg     Config
@@ -63,7 +63,7 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// start stops the server that runs, if there is one, and starts another.
+// start stops the running server, if any, and starts another one.
 func (b *bench) start() {
 	b.stop()
 	b.service = New(b.cfg)
@@ -97,7 +97,7 @@ func (b *bench) ended(id string) job.Job {
 	return last
 }
 
-// start of a site, and its pages.
+// The start of a site, and its pages.
 const first, pageA, pageB = "https://example.com/", "https://example.com/a", "https://example.com/b"
 
 func (b *bench) add() job.Job {
@@ -164,7 +164,7 @@ func TestReadSites_ARetryReadsThePagesThatFailed(t *testing.T) {
 	j := b.ended(b.add().ID)
 	for _, want := range []map[string]job.FileState{
 		{first: job.FileIndexed, pageA: job.FileFailed, pageB: job.FileFailed},
-		{first: job.FileIndexed, pageA: job.FileIndexed, pageB: job.FileSkipped}, // nothing has led to it
+		{first: job.FileIndexed, pageA: job.FileIndexed, pageB: job.FileSkipped}, // no page links to it
 		{first: job.FileIndexed, pageA: job.FileIndexed, pageB: job.FileSkipped},
 	} {
 		if diff := cmp.Diff(want, states(j)); diff != "" || j.State != job.Partial {
@@ -207,7 +207,7 @@ func TestForget_IsDoneAgainAfterTheRunThatWasAtWork(t *testing.T) {
 	}
 }
 
-// A page that is deleted while a run is at work, and then asked for, must not be deleted after that run.
+// A page may be deleted during a run and then added again. It must not be deleted after that run.
 func TestForget_IsNotDoneAgainWhereThePageIsWantedAgain(t *testing.T) {
 	b := newBench(t)
 	b.reader.forget = func(context.Context, string, string) (int, error) { return 0, &ingest.LockedError{} }

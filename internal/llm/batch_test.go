@@ -24,7 +24,7 @@ func (e embedder) Embed(ctx context.Context, req llm.EmbedRequest) (llm.Embeddin
 	return e(ctx, req)
 }
 
-// lengths embeds a text as its length, and notes what each call was asked for.
+// lengths embeds a text as its length, and records the requests.
 type lengths struct {
 	mu       sync.Mutex
 	requests []llm.EmbedRequest
@@ -61,7 +61,7 @@ func TestBatched_SplitsTextsAndKeepsTheirOrder(t *testing.T) {
 	for name, c := range map[string]struct {
 		limits llm.EmbedLimits
 		texts  []string
-		want   map[int]int // calls by their number of texts
+		want   map[int]int // keys are numbers of texts, values numbers of calls
 	}{
 		"one text":                   {llm.EmbedLimits{}, texts(1), map[int]int{1: 1}},
 		"limits not known":           {llm.EmbedLimits{}, texts(100), map[int]int{32: 3, 4: 1}},

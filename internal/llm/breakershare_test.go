@@ -12,7 +12,7 @@ import (
 	"parley/internal/llm/llmtest"
 )
 
-// flaky fails a share of its calls, and counts them.
+// flaky is a model that fails a share of its calls. It counts the calls.
 type flaky struct {
 	rate   float64
 	random *rand.Rand
@@ -31,10 +31,10 @@ func (f *flaky) Stream(context.Context, llm.Request) iter.Seq2[llm.Chunk, error]
 	}
 }
 
-// storm is what became of requests, ten a second, through retries and a breaker.
+// storm counts the results of requests, ten a second, through retries and a breaker.
 type storm struct {
 	served, calls int
-	refused       int // by the breaker alone
+	refused       int // by the breaker, without a call
 }
 
 func (f *flaky) storm(t *testing.T, c *clock, m llm.Model, requests int) (s storm) {
@@ -53,13 +53,13 @@ func (f *flaky) storm(t *testing.T, c *clock, m llm.Model, requests int) (s stor
 	return s
 }
 
-// What can succeed is asked for, at every rate of failures; an endpoint that answers nothing is left
-// alone (R6 and R7 of shared/guides/HARDENING.md). The figures are the mean of 20 storms.
+// At every rate of failures the breaker lets through what can succeed; it leaves an endpoint alone that
+// never answers (R6 and R7 of shared/guides/HARDENING.md). The figures are the mean of 20 storms.
 func TestBreaker_LetsThroughWhatCanSucceed(t *testing.T) {
 	const requests, storms = 1000, 20
 	for _, c := range []struct{ rate, least float64 }{
 		{0, 1}, {0.1, 0.95}, {0.5, 0.9},
-		{0.9, 0.4}, // five failures may come before the first answer, which is then found by probes
+		{0.9, 0.4}, // five failures may come before the first answer, which only probes find then
 		{1, 0},
 	} {
 		rate := c.rate
@@ -89,7 +89,8 @@ func TestBreaker_LetsThroughWhatCanSucceed(t *testing.T) {
 	}
 }
 
-// An endpoint that was down is asked again within the time of a probe, whatever it did before.
+// After an endpoint was down, the breaker lets a call through within the time of a probe, whatever
+// happened before.
 func TestBreaker_RecoversWithinTheTimeOfAProbe(t *testing.T) {
 	for _, before := range []float64{0, 0.5, 0.9} {
 		c := &clock{}
@@ -122,7 +123,7 @@ func TestBreaker_RecoversWithinTheTimeOfAProbe(t *testing.T) {
 	}
 }
 
-// Streams that have begun show that an endpoint is up, though none of them has ended yet.
+// A stream that has begun shows that the endpoint is up, though no stream has ended yet.
 func TestBreaker_CountsAStreamThatBeginsAsAnAnswer(t *testing.T) {
 	breakers := llm.NewBreakers(llm.BreakerOptions{Now: (&clock{}).Now})
 	for range 50 {

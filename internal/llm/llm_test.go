@@ -83,7 +83,7 @@ func TestResolve_WrapsEachModelOnceForAStage(t *testing.T) {
 	}
 }
 
-// limited is an embedder that knows what it takes.
+// limited is an embedder with limits.
 type limited struct{ lengths }
 
 func (*limited) EmbedLimits(string) llm.EmbedLimits { return llm.EmbedLimits{Texts: 2} }
@@ -303,7 +303,7 @@ func BenchmarkEventReader(b *testing.B) {
 	}
 }
 
-// repeated gives one event a read, as a paced upstream does.
+// repeated returns one event for each read, as a paced upstream does.
 type repeated struct{ event []byte }
 
 func (r *repeated) Read(b []byte) (int, error) { return copy(b, r.event), nil }

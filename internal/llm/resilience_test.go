@@ -29,7 +29,7 @@ func upstreamModel(t *testing.T, fault func(n int) string) (llm.Model, *llmtest.
 	return p, up
 }
 
-// clock is a time that only sleeping moves.
+// clock is a time that moves only when somebody sleeps.
 type clock struct {
 	mu    sync.Mutex
 	now   time.Time
@@ -271,8 +271,8 @@ func TestBreaker_CountsWhatMeansThatAnEndpointIsDown(t *testing.T) {
 	}
 }
 
-// Streams that begin together and are cut off end before those that are not, so that many failures
-// follow each other although the endpoint answers most.
+// Streams that were cut off end before the streams that began at the same time and go on. So many
+// failures follow each other, although the endpoint answers most calls.
 func TestBreaker_WaitsForTheStreamsThatMayYetEndTheRow(t *testing.T) {
 	const streams, row = 20, 12 // failures are no fewer than the streams left from the tenth on
 	breakers := llm.NewBreakers(llm.BreakerOptions{Now: (&clock{}).Now})
@@ -344,8 +344,8 @@ func TestChain_StopsWhenTheConsumerLeaves(t *testing.T) {
 	}
 }
 
-// tries returns an embedder and a reranker that fail with the errors, one a call, and then answer;
-// calls counts those of either.
+// tries returns an embedder and a reranker that fail with the errors, one for each call, and then
+// answer. calls counts the calls of both.
 func tries(errs ...error) (e embedder, r reranker, calls *int) {
 	calls = new(int)
 	next := func() error {
@@ -370,8 +370,7 @@ func tries(errs ...error) (e embedder, r reranker, calls *int) {
 	return e, r, calls
 }
 
-// pieces are the two kinds of calls that are answered in one piece, each wrapped in a retrier and
-// in breakers, and asked once.
+// pieces make one call of an embedder or a reranker that is wrapped in a retrier and in breakers.
 var pieces = map[string]func(ctx context.Context, r *llm.Retrier, b *llm.Breakers, e embedder, m reranker) error{
 	"embedder": func(ctx context.Context, r *llm.Retrier, b *llm.Breakers, e embedder, _ reranker) error {
 		out, err := llm.Guards{Endpoint: "e", Retrier: r, Breakers: b}.Embedder(e).Embed(ctx, llm.EmbedRequest{Texts: []string{"a"}})

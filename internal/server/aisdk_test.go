@@ -26,8 +26,8 @@ func agUIOf(runner chat.Runner) wire.Protocol {
 
 const uiQuestion = `{"id":"c1","messages":[{"role":"user","parts":[{"type":"text","text":"What is covered?"}]}],"trigger":"submit-message"}`
 
-// On the path that both APIs have, what the AI SDK sends is answered in its protocol, errors included, and all
-// else in that of the Chat UI API.
+// Both APIs have this path. Requests of the AI SDK are answered in its protocol, errors included, and
+// all others in that of the Chat UI API.
 func TestAISDK_SharesAPathWithTheChatUI(t *testing.T) {
 	s := newServer(t, options{})
 	chunks := func(w *httptest.ResponseRecorder) bool {

@@ -18,7 +18,7 @@ import (
 	"parley/internal/wire/chatui"
 )
 
-// stored is the id of a chat that every history of a test has.
+// stored is the id of a chat in every history of the tests.
 const stored = "01JCHAT0000000000000000001"
 
 // storeOf returns a store with one chat.
@@ -56,7 +56,7 @@ func isChatUI(path string) bool {
 		strings.HasPrefix(path, "/chat-history")
 }
 
-// failedOf returns the sentence of a failed message, and fails when the body is anything else.
+// failedOf returns the sentence of a failed message. It fails the test if the body is anything else.
 func failedOf(t testing.TB, body []byte) string {
 	t.Helper()
 	var m map[string]any
@@ -75,7 +75,7 @@ func failedOf(t testing.TB, body []byte) string {
 	return sentence
 }
 
-// chatUIPaths are the paths of the API, as a client writes them, by method.
+// chatUIPaths returns the paths of the API in the form that clients use, by method.
 func chatUIPaths(s *Server) map[string][]string {
 	all := map[string][]string{}
 	for _, rt := range s.endpoints {
@@ -93,8 +93,8 @@ func chatUIPaths(s *Server) map[string][]string {
 	return all
 }
 
-// The paths are those of specs/README.md section 1, with and without a slash behind them but for
-// /api/chat/, which is the AI Chat Protocol's.
+// The paths are those of specs/README.md section 1, with and without a trailing slash. /api/chat/
+// belongs to the AI Chat Protocol.
 func TestChatUI_HasTheRoutesOfTheTable(t *testing.T) {
 	want := map[string][]string{http.MethodPost: {"/api/chat"}}
 	add := func(method string, paths ...string) {
@@ -127,7 +127,7 @@ func TestChatUI_HasTheRoutesOfTheTable(t *testing.T) {
 	}
 }
 
-// chatUIBodies are what each method takes, by the end of the path.
+// chatUIBody returns a body for a method and a path.
 func chatUIBody(method, path string) string {
 	switch {
 	case method == http.MethodPut:
@@ -140,8 +140,8 @@ func chatUIBody(method, path string) string {
 	return ""
 }
 
-// Every route and method answers a page of another origin: the preflight, the answer and the
-// refusal have the headers.
+// Every route and method works for pages of another origin: the preflight, the answer and refusals have
+// the CORS headers.
 func TestChatUI_AnswersPagesOfAnotherOriginOnEveryRouteAndMethod(t *testing.T) {
 	synctest.Test(t, answersPagesOfAnotherOrigin) // streams take their time
 }
@@ -169,7 +169,7 @@ func answersPagesOfAnotherOrigin(t *testing.T) {
 	}
 }
 
-// Whatever refuses a request, its clients can read why.
+// Clients can read the reason of every refusal.
 func TestChatUI_EveryRefusalHasItsShape(t *testing.T) {
 	s := newServer(t, options{})
 	for method, paths := range chatUIPaths(s) {
@@ -211,7 +211,7 @@ func TestChatUI_RefusesHostileBodies(t *testing.T) {
 	}
 }
 
-// The path with a slash is another protocol's, whose clients read another answer.
+// The path with a trailing slash belongs to another protocol, whose clients read another reply.
 func TestChatUI_LeavesThePathWithTheSlashToTheSDK(t *testing.T) {
 	s := newServer(t, options{})
 	for path, want := range map[string]string{

@@ -31,7 +31,7 @@ func engineOf(model llm.Model, passages ...retrieval.Passage) *chat.Engine {
 
 var delta = regexp.MustCompile(`"content":"((?:[^"\\]|\\.)*)"`)
 
-// Invented citations reach no client of any protocol, in no way; unsupported ones are listed.
+// No protocol passes an invented citation to a client in any form. All list the unsupported ones.
 func TestCitations_AreVerifiedInEveryProtocol(t *testing.T) {
 	model := llmtest.Says("Leave is 25 days", " [", "guide.pdf", "#page=2].", " Bonus", " is", " 900 euros", " [guide.pdf, p. 2]", " [secret", "-payroll.pdf#page=9", "]", ".",
 		" Dogs sleep in the kitchen during winter nights [notes.md].")

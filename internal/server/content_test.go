@@ -206,8 +206,7 @@ func TestContent_TellsNothingOfFaults(t *testing.T) {
 	}
 }
 
-// hostilePaths try to leave the corpus; row S7 of HARDENING.md. They are request targets as they
-// stand on the wire.
+// hostilePaths try to leave the corpus; row S7 of HARDENING.md. They are raw request targets.
 var hostilePaths = []string{
 	"/content/..", "/content/../", "/content/../etc/passwd", "/content/../../etc/passwd", "/content/./handbook.txt",
 	"/content/x/../handbook.txt", "/content/%2e%2e", "/content/%2e%2e/%2e%2e/etc/passwd", "/content/%2E%2E/etc/passwd",

@@ -13,15 +13,15 @@ import (
 	"parley/internal/wire"
 )
 
-// seen is what reached the adapter: the pattern of the route without a slash at its end, the version that it
-// speaks where others share the path, and the body.
+// seen describes the request that reached an adapter: the route's pattern without a trailing slash, the
+// version of the protocol on paths that versions share, and the body.
 type seen struct {
 	Pattern, Speaks string
 	IsForm          bool
 	Body            string
 }
 
-// catcher takes the place of the AI Chat Protocol: it answers 200 and notes what it was asked.
+// catcher stands in for the AI Chat Protocol. It answers 200 and records the request.
 type catcher struct{ got *seen }
 
 func (c *catcher) wrap(rt wire.Route) wire.Route {

@@ -68,7 +68,7 @@ func TestExchange_HasAnIdAndOneLogLineWithoutPathsAndQueries(t *testing.T) {
 	if logged[0]["turn_id"] == "" || logged[0]["turn_id"] == nil {
 		t.Errorf("the line of a turn has no turn_id: %v", logged[0])
 	}
-	// The runner has the Info line of a turn; what is refused has no other line than this.
+	// The runner logs a turn at level Info. A refusal has only this line.
 	for i, want := range []string{"DEBUG", "INFO", "INFO", "INFO", "DEBUG"} {
 		if logged[i]["level"] != want {
 			t.Errorf("%s %s is logged at %v, want %s", requests[i].method, requests[i].route, logged[i]["level"], want)
@@ -76,7 +76,7 @@ func TestExchange_HasAnIdAndOneLogLineWithoutPathsAndQueries(t *testing.T) {
 	}
 }
 
-// A client that leaves is no fault of the server's: no error in the log, no 500 in the metrics.
+// A client that leaves is not the server's fault: the log has no error and the metrics no 500.
 func TestExchange_CountsALeavingClientAsSuch(t *testing.T) {
 	var log bytes.Buffer
 	ctx, leave := context.WithCancel(t.Context())
@@ -119,7 +119,7 @@ func TestExchange_SetsSecurityHeadersOnEverything(t *testing.T) {
 	}
 }
 
-// panicking takes the place of a route and fails in the worst way.
+// panicking replaces a route by one that panics, before or after its reply has begun.
 func panicking(begun bool) func(wire.Route) wire.Route {
 	return func(rt wire.Route) wire.Route {
 		rt.Handle = func(w http.ResponseWriter, _ *wire.Request) error {
@@ -172,7 +172,7 @@ func TestExchange_CutsTheConnectionWhenAStreamPanics(t *testing.T) {
 	res.Body.Close()
 }
 
-// deadlines is a writer that notes the write deadlines which it is given.
+// deadlines is a writer that records its write deadlines.
 type deadlines struct {
 	*httptest.ResponseRecorder
 	set []time.Time

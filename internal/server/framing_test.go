@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// exchangeRaw sends bytes and returns the statuses of all responses until the server closes the connection,
-// or until it waits for more, which the caller ends by a request that closes.
+// exchangeRaw sends bytes and returns the statuses of all responses. It reads until the server closes
+// the connection or waits for another request; then a request that closes the connection ends it.
 func exchangeRaw(t *testing.T, addr, bytes string) (statuses []int, closed bool) {
 	t.Helper()
 	conn := dial(t, addr)
@@ -38,11 +38,11 @@ func exchangeRaw(t *testing.T, addr, bytes string) (statuses []int, closed bool)
 	}
 }
 
-// smuggled is what an attacker hides behind a request.
+// smuggled is a request that an attacker hides behind another one.
 const smuggled = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
-// ambiguous are heads whose request ends for some readers elsewhere than for others. Behind each
-// stands a body that ends where a chunked one does, and then a second request.
+// ambiguous are heads of requests whose end is unclear: some readers find it elsewhere than others.
+// Behind each follow a body in chunks and a second request.
 var ambiguous = map[string]string{
 	"length, then chunked":        "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
 	"chunked, then length":        "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n",
@@ -80,7 +80,7 @@ var ambiguous = map[string]string{
 	"chunked alone":               "Transfer-Encoding: chunked\r\n",
 }
 
-// RFC 9112 section 6.3: a request whose end is in doubt is the last of its connection.
+// RFC 9112 section 6.3: a request with an unclear end is the last one of its connection.
 func TestServe_AnswersNothingBehindARequestWhoseEndIsInDoubt(t *testing.T) {
 	l := start(t, options{})
 	for name, head := range ambiguous {
@@ -97,7 +97,7 @@ func TestServe_AnswersNothingBehindARequestWhoseEndIsInDoubt(t *testing.T) {
 	}
 }
 
-// Chunks are read strictly: what is malformed ends the request and the connection.
+// Chunks are parsed strictly: a malformed one ends the request and the connection.
 func TestServe_AnswersNothingBehindMalformedChunks(t *testing.T) {
 	l := start(t, options{})
 	for name, body := range map[string]string{

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// dialFrom connects from a loopback address, or skips the test where the system has only one.
+// dialFrom connects from a loopback address, or skips the test if the system has only one.
 func dialFrom(t testing.TB, from, addr string) net.Conn {
 	t.Helper()
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: patience}
@@ -35,7 +35,7 @@ func dialFrom(t testing.TB, from, addr string) net.Conn {
 	return conn
 }
 
-// getFrom asks for a path on a new connection and returns the status, and how long it took.
+// getFrom requests a path on a new connection. It returns the status and the time that the request took.
 func getFrom(t testing.TB, from, addr, path string) (status int, took time.Duration) {
 	t.Helper()
 	start := time.Now()
@@ -57,7 +57,7 @@ const (
 	other  = "127.0.0.1"
 )
 
-// hoards are what a client can do with a connection to hold it.
+// hoards are the ways in which a client can hold a connection.
 var hoards = map[string]string{
 	"nothing":       "",
 	"idle":          "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
@@ -66,8 +66,8 @@ var hoards = map[string]string{
 	"a stream":      "POST /chat/stream HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + strconv.Itoa(len(question)) + "\r\n\r\n" + question,
 }
 
-// Row R22 of HARDENING.md: one client holds all it can; others and probes are answered within a second.
-// PARLEY_TEST_CROWD=4096 does it with that many places.
+// Row R22 of HARDENING.md: while one client holds all connections that it can, others and probes are
+// answered within a second. PARLEY_TEST_CROWD=4096 tests with that many places.
 func TestServe_AnswersOthersAndProbesWhateverOneClientHolds(t *testing.T) {
 	places, within := 32, patience // a busy machine may take long, the point is that it ends
 	if n, err := strconv.Atoi(os.Getenv("PARLEY_TEST_CROWD")); err == nil {
@@ -125,7 +125,7 @@ func TestServe_ClosesTheConnectionsOfTheGreediestThatWaitedLongest(t *testing.T)
 		awaitIdle(t, g)
 		return conn, r
 	}
-	old, oldReader := idle(other) // waits longer than all of the greedy client's
+	old, oldReader := idle(other) // has waited longer than all of the greedy client's
 	var conns []net.Conn
 	var readers []*bufio.Reader
 	for range places + 4 {
@@ -144,7 +144,7 @@ func TestServe_ClosesTheConnectionsOfTheGreediestThatWaitedLongest(t *testing.T)
 	ask(t, old, oldReader)
 }
 
-// awaitIdle waits until no connection is at a request.
+// awaitIdle waits until no connection has a request in progress.
 func awaitIdle(t testing.TB, g *gate) {
 	t.Helper()
 	active := func() (n int) {
@@ -162,7 +162,7 @@ func awaitIdle(t testing.TB, g *gate) {
 	}
 }
 
-// ask makes a request on a connection that must still be good.
+// ask makes a request on a connection that must still work.
 func ask(t testing.TB, conn net.Conn, r *bufio.Reader) {
 	t.Helper()
 	if _, err := io.WriteString(conn, hoards["idle"]); err != nil {
@@ -224,7 +224,7 @@ func TestServe_NeverClosesAStreamForAnotherConnection(t *testing.T) {
 	}
 }
 
-// waitForPlace returns when a request finds a place: net/http says that a connection is idle a moment after
+// waitForPlace waits until a request finds a place. net/http reports a connection as idle a moment after
 // its client has the answer.
 func waitForPlace(t testing.TB, l *live) {
 	t.Helper()
@@ -243,7 +243,7 @@ func waitForPlace(t testing.TB, l *live) {
 	t.Fatal("no place was ever free")
 }
 
-// fakeConn is a connection of which only the address and the end matter.
+// fakeConn is a connection with only an address and Close.
 type fakeConn struct {
 	net.Conn
 	from   net.Addr
@@ -337,7 +337,8 @@ func TestGate_HangsUpOnThoseWithoutARequestOnly(t *testing.T) {
 	}
 }
 
-// withoutFiles accepts a connection once another was closed.
+// withoutFiles is a listener without free file descriptors: it accepts a connection only after another
+// one was closed.
 type withoutFiles struct {
 	net.Listener
 	held *fakeConn

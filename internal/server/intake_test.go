@@ -17,11 +17,10 @@ import (
 	"parley/internal/wire/ingestapi"
 )
 
-// storedURL is the address of the one document that the intake of tests knows.
+// storedURL is the address of the only document in the tests' intake.
 const storedURL = "https://example.com/handbook"
 
-// The jobs that are there: one that has ended, which has the id of everything that is stored, and one
-// that waits.
+// The existing jobs: one has ended, under the id that all stored things have, and one is waiting.
 const waitingJob = "01JCHAT0000000000000000002"
 
 // quickJobs is a job.Store in which new jobs are done at once.
@@ -36,7 +35,7 @@ func (q *quickJobs) Add(ctx context.Context, j job.Job) error {
 	return q.Memory.Add(ctx, j)
 }
 
-// shelf is what the intake of tests finds in the corpus.
+// shelf is the corpus of the tests' intake.
 type shelf struct{ documents.Store }
 
 func (shelf) Document(context.Context, retrieval.Filter, string) (retrieval.Document, error) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// hostileBodies are those of row R13 of HARDENING.md.
+// hostileBodies returns the bodies of row R13 of HARDENING.md.
 func hostileBodies() map[string]struct {
 	body   string
 	status int
@@ -68,7 +68,7 @@ func TestTurns_AllocateAtMostTenTimesAHostileBody(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		do(s, http.MethodPost, "/chat", c.body)
 		runtime.ReadMemStats(&after)
-		const fixed = 64 << 10 // what any request costs
+		const fixed = 64 << 10 // overhead of any request
 		if got, most := after.TotalAlloc-before.TotalAlloc, uint64(10*len(c.body)+fixed); got > most {
 			t.Errorf("%s: %d bytes for a body of %d", name, got, len(c.body))
 		}
@@ -111,7 +111,7 @@ func TestTurns_OverTheLimitAnswer429InTheShapeOfTheProtocolAndFreesPlaces(t *tes
 	res.Body.Close()
 	wait(t, runner.ended)
 	close(runner.resume)
-	// The place is free once the turn's range has been left, a moment after it was cancelled.
+	// The place becomes free when the turn's range ends, a moment after the turn was cancelled.
 	for range 1000 {
 		if w := do(l.Server, http.MethodPost, "/chat", question); w.Code == http.StatusOK {
 			return

@@ -56,7 +56,7 @@ func embed(_ context.Context, req llm.EmbedRequest) (llm.Embeddings, error) {
 
 func namespaces(context.Context, access.Principal) ([]string, error) { return []string{"hr"}, nil }
 
-// Whatever refuses a request below /v1/, its clients can read why.
+// Clients can read the reason of every refusal below /v1/.
 func TestOpenAI_EveryRefusalHasItsShape(t *testing.T) {
 	s := newServer(t, options{})
 	question := `{"model":"parley",` + question[1:]
@@ -162,7 +162,7 @@ func TestContent_ServesTheNamespaceThatTheLinkNames(t *testing.T) {
 	}
 }
 
-// What R13 asks of bodies holds for those of responses.
+// The rules of R13 for bodies also hold for those of responses.
 func TestResponses_RefuseHostileBodies(t *testing.T) {
 	s := newServer(t, options{})
 	for name, c := range hostileBodies() {
@@ -178,7 +178,7 @@ func TestResponses_RefuseHostileBodies(t *testing.T) {
 			if w.Code != c.status || !strings.HasPrefix(w.Body.String(), `{"error":{"type":"invalid_request",`) {
 				t.Errorf("%s: POST %s: %d %.200s", name, path, w.Code, w.Body)
 			}
-			const fixed = 64 << 10 // what any request costs
+			const fixed = 64 << 10 // overhead of any request
 			if got, most := after.TotalAlloc-before.TotalAlloc, uint64(10*len(body)+fixed); got > most {
 				t.Errorf("%s: %d bytes for a body of %d", name, got, len(body))
 			}

@@ -60,7 +60,7 @@ func examplesReallyWork(t *testing.T) {
 	d := readDocument(t, newServer(t, options{}))
 	for path, item := range d.Paths {
 		for method, op := range item.Operations() {
-			s := newServer(t, options{}) // what one operation deletes is there for the next
+			s := newServer(t, options{}) // a new server, because the operations delete things that others need
 			target := targetOf(op, path)
 			if strings.HasSuffix(target, "?query_id=x") {
 				do(s, http.MethodPost, "/p/ragchat/chat", `{"message":"q","params":{"query_id":"x"}}`) // or it would wait for one
@@ -93,7 +93,7 @@ func examplesReallyWork(t *testing.T) {
 	}
 }
 
-// formOf returns the example of a form with a file.
+// formOf returns the example of a form with a file, and its content type.
 func formOf(t *testing.T, m wiretest.Media) (contentType, body string) {
 	t.Helper()
 	var b strings.Builder
@@ -119,7 +119,7 @@ func formOf(t *testing.T, m wiretest.Media) (contentType, body string) {
 	return form.FormDataContentType(), b.String()
 }
 
-// targetOf returns a path as a client writes it, and with the parameters that it needs.
+// targetOf returns a path in the form that clients use, with the parameters that it requires.
 func targetOf(o *wiretest.Operation, path string) string {
 	for _, p := range o.Parameters {
 		path = strings.ReplaceAll(path, "{"+p.Name+"}", p.Example)
@@ -130,7 +130,7 @@ func targetOf(o *wiretest.Operation, path string) string {
 	return path
 }
 
-// success returns the status with which an operation succeeds.
+// success returns the status of an operation that succeeds.
 func success(op *wiretest.Operation) int {
 	if op.OperationID == "aiSDKResume" {
 		return http.StatusNoContent // no answer is being written
@@ -149,7 +149,7 @@ func success(op *wiretest.Operation) int {
 	return http.StatusOK
 }
 
-// check calls an operation and compares what comes with what the document says of it.
+// check calls an operation and compares the reply with its description in the document.
 func check(t *testing.T, d *wiretest.Document, s *Server, method, target, body string, op *wiretest.Operation, status int, headers ...string) {
 	t.Helper()
 	w := do(s, method, target, body, headers...)

@@ -22,7 +22,7 @@ import (
 	"parley/internal/wire/ragchat"
 )
 
-// knownSession is a session that every server of a test has, with one turn.
+// knownSession is a session with one turn that every server of the tests has.
 const knownSession = "12d8cd79-0ee8-4dcd-97a5-5983effcbccd"
 
 // isRAGChat reports whether a path is one of the Chat-with-RAG API's own.
@@ -113,7 +113,7 @@ func ragChatOf(runner chat.Runner, log *slog.Logger) wire.Protocol {
 	}).Protocol()
 }
 
-// detailOf returns the message of an error of the Chat-with-RAG API, and fails when the body is
+// detailOf returns the message of an error of the Chat-with-RAG API. It fails the test if the body is
 // anything else.
 func detailOf(t *testing.T, body []byte) string {
 	t.Helper()
@@ -159,7 +159,7 @@ func TestRAGChat_EveryRefusalHasItsShape(t *testing.T) {
 	}
 }
 
-// A name of a route is never taken for a session, whatever the method.
+// The name of a route is never taken for the id of a session, whatever the method.
 func TestRAGChat_NamesOfRoutesAreNoSessions(t *testing.T) {
 	s := newServer(t, options{runner: &script{words: []string{"Everything."}, fail: func(r chat.Request) error {
 		if r.Home != "" && r.ConversationID != knownSession {
@@ -182,7 +182,7 @@ func TestRAGChat_NamesOfRoutesAreNoSessions(t *testing.T) {
 			}
 		}
 	}
-	// A stream is a stream of the other protocol, and below the mount nothing.
+	// /chat/stream belongs to the other protocol; below the mount there is none.
 	if w := do(s, http.MethodPost, "/chat/stream", question); w.Code != http.StatusOK || w.Header().Get("Content-Type") != "application/json-lines" {
 		t.Errorf("POST /chat/stream: status %d", w.Code)
 	}
@@ -205,7 +205,7 @@ func TestServe_AWaitingStreamOfStepsDoesNotHoldUpTheStop(t *testing.T) {
 	l.stop()
 	began := time.Now()
 	err = wait(t, l.done)
-	l.done <- err // for the end of the test
+	l.done <- err // lets the test end
 	if err != nil || time.Since(began) > 5*time.Second {
 		t.Errorf("the server stopped with %v after %v", err, time.Since(began))
 	}
@@ -306,7 +306,7 @@ func TestUsage_ComesInPagesWithTheSumOfAll(t *testing.T) {
 	}
 }
 
-// claims is a Keys that notes what was claimed.
+// claims is a Keys that records the claims.
 type claims struct {
 	keys   []turn.Key
 	bodies []string
@@ -318,7 +318,7 @@ func (c *claims) Claim(_ context.Context, k turn.Key, body []byte) (*turn.Claim,
 	return new(turn.Claim), c.err
 }
 
-// chatPaths are the paths that take turns, with a body for each.
+// chatPaths returns the paths that run turns, with a body for each.
 func chatPaths() map[string]string {
 	ragBody, azureBody := `{"message":"q"}`, question
 	return map[string]string{

@@ -22,7 +22,7 @@ import (
 	"parley/internal/wire/webapi"
 )
 
-// recorded is a turn.Store of what one turn said.
+// recorded is a turn.Store with the events of one turn.
 type recorded struct {
 	turn.Store
 	id   string
@@ -52,7 +52,7 @@ func oneTurn(t testing.TB) webapi.Turns {
 	return r
 }
 
-// resumable is a server whose turns are run, kept and stored as they really are.
+// resumable is a server with a real runner and a real store of turns.
 type resumable struct {
 	*live
 	db     *store.DB
@@ -76,8 +76,8 @@ func startResumable(t *testing.T, dir string) *resumable {
 		runner: r, turns: r, drain: r.Drain, keys: turn.NewKeys(db.State(), nil), cfg: Config{Drain: patience}})}
 }
 
-// ask posts a question and returns the response, whose body the caller closes, when the turn's
-// first word is out.
+// ask posts a question and returns the response once the turn's first word was written. The caller
+// closes the body.
 func (s *resumable) ask(t *testing.T, path, body string, header ...string) *http.Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+path, strings.NewReader(body))
@@ -98,7 +98,7 @@ func (s *resumable) ask(t *testing.T, path, body string, header ...string) *http
 	return res
 }
 
-// events asks for the events of a turn; the caller closes the body.
+// events requests the events of a turn. The caller closes the body.
 func (s *resumable) events(t *testing.T, id, last string) *http.Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/api/turns/"+id+"/events", nil)
@@ -189,7 +189,7 @@ func TestTurnEvents_GoOnWhereTheClientStopped(t *testing.T) {
 	asked := s.ask(t, "/v1/chat/completions", streamedQuestion, "X-On-Disconnect", "finish")
 	id := asked.Header.Get("X-Turn-Id")
 
-	// Another connection reads up to the first word, and a third one goes on from there.
+	// A second connection reads up to the first word, and a third one continues from there.
 	first := s.events(t, id, "")
 	body := bufio.NewReader(first.Body)
 	var seen []sent
@@ -210,7 +210,7 @@ func TestTurnEvents_GoOnWhereTheClientStopped(t *testing.T) {
 		t.Fatalf("first %v, then %v", seen, behind)
 	}
 
-	// From the store it is the same, but that deltas are run together.
+	// The store has the same events, but with deltas joined.
 	if diff := cmp.Diff(behind, rest(t, s.events(t, id, last))); diff != "" {
 		t.Errorf("from the store (-memory +store):\n%s", diff)
 	}
@@ -229,7 +229,7 @@ func TestTurnEvents_GoOnWhereTheClientStopped(t *testing.T) {
 		t.Errorf("behind the last event: status %d, want 204", over.StatusCode)
 	}
 
-	// After a restart as well, and by the query parameter.
+	// The same works after a restart, and with the query parameter.
 	again := startResumable(t, dir)
 	res, err := again.client.Get(again.url + "/api/turns/" + id + "/events?last_event_id=" + last)
 	if err != nil {
@@ -240,7 +240,7 @@ func TestTurnEvents_GoOnWhereTheClientStopped(t *testing.T) {
 	}
 }
 
-// streamedTurns has a streamed turn in each protocol, and how its stream ends when it is stopped.
+// streamedTurns returns a streamed turn of each protocol, and the end of its stream when it is stopped.
 func streamedTurns() []struct{ name, path, body, ends string } {
 	const message = `{"message":"What is covered?","params":{"stream":true,"query_id":"q1"}}`
 	return []struct{ name, path, body, ends string }{
@@ -365,7 +365,7 @@ func TestTurn_ThatIsKeptHoldsUpTheStopUntilItHasEnded(t *testing.T) {
 	s.stop()
 	s.script.resume <- struct{}{}
 	err := wait(t, s.done)
-	s.done <- nil // for the end of the test
+	s.done <- nil // lets the test end
 	rec, saved := s.db.State().Turn(t.Context(), turn.Scope{Namespace: "default"}, id)
 	if err != nil || saved != nil || rec.Status != chat.StatusCompleted {
 		t.Errorf("Serve returned %v, the turn is %q, %v", err, rec.Status, saved)
@@ -425,7 +425,7 @@ func TestTurns_RefuseHeadersThatMeanNothing(t *testing.T) {
 	}
 }
 
-// A key's answer is that of the same turn, which can be followed under its id.
+// A repeated request with a key returns the same turn, which clients can follow under its id.
 func TestTurn_IDOfARepeatedRequestIsThatOfTheTurn(t *testing.T) {
 	for path, body := range map[string]string{
 		"/chat": question, "/v1/chat/completions": streamedQuestion, "/p/ragchat/chat": `{"message":"q"}`,

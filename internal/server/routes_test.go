@@ -56,7 +56,7 @@ func TestRoutes_AreTheTableOfTheSpecification(t *testing.T) {
 	}
 }
 
-// slashed returns paths as they are and with a slash at the end.
+// slashed returns paths with and without a trailing slash.
 func slashed(paths ...string) []string {
 	for _, path := range slices.Clone(paths) {
 		paths = append(paths, path+"/")

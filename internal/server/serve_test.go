@@ -18,7 +18,7 @@ import (
 	"parley/internal/wire"
 )
 
-// raw sends bytes and reads one response to the end of the connection.
+// raw sends bytes and reads one response until the connection ends.
 func raw(t testing.TB, addr, request string) (status int, body string) {
 	t.Helper()
 	conn := dial(t, addr)
@@ -200,7 +200,7 @@ func TestServe_CancelsTheTurnWhenTheClientLeaves(t *testing.T) {
 			}
 		}
 	}
-	// A reply that is not streamed has sent nothing yet when its client leaves.
+	// Without streaming, the reply has not begun when its client leaves.
 	for _, path := range []string{"/chat", "/ask", "/api/chat/"} {
 		runner := held()
 		l := start(t, options{runner: runner})
@@ -263,7 +263,7 @@ func TestServe_DoesNotWaitForABodyThatNobodyReads(t *testing.T) {
 	if _, err := io.WriteString(conn, "POST /nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"); err != nil {
 		t.Fatal(err)
 	}
-	// What comes is a 404 or the end of the connection, within the deadline of strayBodyTimeout.
+	// The reply is a 404 or the end of the connection, within strayBodyTimeout.
 	if err := conn.SetDeadline(time.Now().Add(2 * strayBodyTimeout)); err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +272,7 @@ func TestServe_DoesNotWaitForABodyThatNobodyReads(t *testing.T) {
 	}
 }
 
-// signal is a log that says when a request has been served.
+// signal is a log that tells when a request was served.
 type signal chan struct{}
 
 func (s signal) Write(b []byte) (int, error) {

@@ -34,19 +34,19 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience is how long a test waits for what must happen; it fails after that.
+// patience limits the time that a test waits for something that must happen.
 const patience = time.Minute
 
 const question = `{"messages":[{"role":"user","content":"What is covered?"}]}`
 
-// script is a Runner that answers each turn with one message. Gates, where set, hold it up.
+// script is a Runner that answers each turn with one message. Its channels, if not nil, pause it.
 type script struct {
 	words   []string
-	started chan struct{}            // gets a value when the first word is out
+	started chan struct{}            // receives a value after the first word
 	resume  chan struct{}            // the second word waits for it
-	ended   chan error               // gets the cause for which a waiting turn was cancelled
-	fail    func(chat.Request) error // the first item, when not nil
-	broken  func(chat.Request) error // the item before the first word, when not nil
+	ended   chan error               // receives the cause for which a waiting turn was cancelled
+	fail    func(chat.Request) error // returns the first item of the stream, if not nil
+	broken  func(chat.Request) error // returns the item before the first word, if not nil
 	seen    func(chat.Request)
 }
 
@@ -125,7 +125,7 @@ type library struct {
 	mu    sync.Mutex
 	docs  map[string]retrieval.Document
 	blobs map[string][]byte
-	names []string // that were looked up
+	names []string // all names that were looked up
 	err   error
 }
 
@@ -177,7 +177,7 @@ type state struct {
 func (s *state) Ready(context.Context) error { return s.ready }
 func (s *state) Ingestion() Ingestion        { return s.ingestion }
 
-// options is what a test changes of a server.
+// options are the changes of a test's server.
 type options struct {
 	cfg       Config
 	runner    chat.Runner // behind a turn.Runner, unless it is one
@@ -192,9 +192,9 @@ type options struct {
 	usage     func(context.Context, ledger.UsageQuery) ([]ledger.UsageRow, error)
 	who       access.Principal
 	shelf     *bookcase
-	closed    bool            // to changes
-	namespace string          // of the web page; default "default"
-	more      []wire.Protocol // beside the usual ones
+	closed    bool            // allows no changes
+	namespace string          // of the web page; "" means "default"
+	more      []wire.Protocol // in addition to the usual ones
 }
 
 // forgetful is a store of turns that keeps nothing.
@@ -273,7 +273,7 @@ type live struct {
 	addr   string
 	client *http.Client
 	stop   context.CancelFunc
-	done   chan error // gets what Serve returned
+	done   chan error // receives the result of Serve
 }
 
 func start(t testing.TB, o options) *live {
@@ -298,7 +298,7 @@ func start(t testing.TB, o options) *live {
 	return l
 }
 
-// wait returns the next value of a channel. A closed channel gives the zero value.
+// wait returns the next value of a channel. From a closed channel it returns the zero value.
 func wait[T any](t testing.TB, c <-chan T) T {
 	t.Helper()
 	select {
@@ -324,7 +324,7 @@ func do(s *Server, method, target, body string, headers ...string) *httptest.Res
 	return w
 }
 
-// errorOf returns the sentence of {"error": string}, and fails when the body is anything else.
+// errorOf returns the sentence of {"error": string}. It fails the test if the body is anything else.
 func errorOf(t testing.TB, body []byte) string {
 	t.Helper()
 	var e map[string]string
@@ -334,7 +334,7 @@ func errorOf(t testing.TB, body []byte) string {
 	return e["error"]
 }
 
-// postPaths are the paths that take a turn of the AI Chat Protocol, as a client writes them.
+// postPaths returns the paths that run turns of the AI Chat Protocol, in the form that clients use.
 func postPaths(s *Server) []string {
 	return slices.DeleteFunc(pathsOf(s, http.MethodPost), func(path string) bool {
 		return strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/p/ai-sdk/") || strings.HasPrefix(path, "/ag-ui") || strings.HasPrefix(path, "/speech") || isRAGChat(path) || isChatUI(path) || isIntake(path) || strings.HasPrefix(path, "/api/documents/") || strings.HasPrefix(path, "/chat_history")

@@ -54,7 +54,7 @@ func sdkForm(t *testing.T) (body, contentType string) {
 	return b.String(), w.FormDataContentType()
 }
 
-// What goes wrong once it is known who asks has the shape that they read, whatever the path.
+// Once the protocol of a request is known, every refusal has the shape of its errors, whatever the path.
 func TestDispatch_RefusesInTheShapeOfTheProtocolThatABodySpeaks(t *testing.T) {
 	const (
 		rag       = `{"message":"q"}`
@@ -120,7 +120,7 @@ func TestDispatch_TheHeaderAloneDecidesOnTheShape(t *testing.T) {
 	}
 }
 
-// Who watches the steps of a question that is refused sees the end of them.
+// If a question is refused, a client that watches its steps receives the end of them.
 func TestDispatch_ARefusedQuestionEndsItsSteps(t *testing.T) {
 	for _, path := range []string{"/chat", "/p/ragchat/chat", "/chat/" + knownSession} {
 		s := newServer(t, options{keys: &claims{err: turn.ErrKeyReused}})

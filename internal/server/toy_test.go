@@ -54,7 +54,7 @@ func (p toy) fail(w http.ResponseWriter, _ *wire.Request, err error) {
 	f.Write(w, wire.AppendString(nil, "toy: "+f.Code))
 }
 
-// A protocol that mounts itself has guards, limits, identity, keys and metrics around it.
+// A protocol that mounts itself gets guards, limits, identity, keys and metrics.
 func TestMount_GivesAProtocolAllThatTheServerHas(t *testing.T) {
 	var asked []access.Principal
 	metrics := NewMetrics()

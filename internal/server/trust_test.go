@@ -165,7 +165,8 @@ func TestTrust_RefusesToChangeStateForOtherSites(t *testing.T) {
 				t.Errorf("%s: POST %s: status %d, want %d; adapter called: %v", c.name, path, w.Code, c.status, adapter.got != nil)
 			}
 		}
-		// Reading is let through; without CORS headers the browser keeps the answer from the page.
+		// The server allows reading, but without CORS headers the browser does not show the reply to the
+		// page.
 		w := do(s, http.MethodGet, "/config", "", c.headers...)
 		if w.Code != http.StatusOK {
 			t.Errorf("%s: GET /config: status %d", c.name, w.Code)

@@ -112,7 +112,7 @@ func (s *bookcase) Stats(_ context.Context, namespace string) (st retrieval.Stat
 	return st, nil
 }
 
-// The pictures of every page are the same.
+// All pages have the same picture.
 func (s *bookcase) Picture(context.Context, retrieval.Document, int, int) (pageview.Picture, error) {
 	return pageview.Picture{Data: []byte("\xff\xd8\xff picture"), MediaType: "image/jpeg"}, nil
 }
@@ -176,7 +176,8 @@ func TestIndex_ShowsBrowsersThePageAndOthersAText(t *testing.T) {
 	}
 }
 
-// The page on its own origin may do everything, and one of another origin what it ever could.
+// The page may do everything on its own origin. A page of another origin may do only what it always
+// could.
 func TestWeb_ThePageMayCallOnItsOwnOrigin(t *testing.T) {
 	s := newServer(t, options{cfg: Config{PublicURL: "https://parley.example.com", Origins: []string{"https://other.example"}}})
 	call := func(host, origin, site string) int {
@@ -196,14 +197,14 @@ func TestWeb_ThePageMayCallOnItsOwnOrigin(t *testing.T) {
 	}
 }
 
-// objectRoutes are the routes of the page that name an object by its id.
+// objectRoutes returns the routes of the page whose path has an object's id.
 func objectRoutes(s *Server) []*endpoint {
 	return slices.DeleteFunc(slices.Collect(maps.Values(s.endpoints)), func(rt *endpoint) bool {
 		return !strings.HasPrefix(rt.path, "/api/documents/{id}") && !strings.HasPrefix(rt.path, "/api/turns/{id}")
 	})
 }
 
-// Rows S1 and S2: to a caller who may not see an object, every route answers as if there were none.
+// Rows S1 and S2: to a caller who may not see an object, every route replies as if it did not exist.
 func TestWeb_WhatMayNotBeSeenIsNotThere(t *testing.T) {
 	const secret = "01JSECRET00000000000000001"
 	build := func(who access.Principal) *Server {
@@ -268,7 +269,7 @@ func TestWeb_WhatMayNotBeSeenIsNotThere(t *testing.T) {
 	}
 }
 
-// moveQuery puts a query that stands inside of a path at its end.
+// moveQuery moves a query from the middle of a path to its end.
 func moveQuery(target string) string {
 	path, rest, found := strings.Cut(target, "?")
 	if !found {

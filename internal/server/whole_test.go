@@ -14,7 +14,7 @@ import (
 	"parley/internal/wire"
 )
 
-// counting is a listener whose connections note how long each of their writes is.
+// counting is a listener whose connections record the length of each write.
 type counting struct {
 	net.Listener
 	mu     sync.Mutex
@@ -38,7 +38,7 @@ func (c countedConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// Some clients take each read for a whole event, so that an event must not come in parts.
+// Some clients take each read for a whole event, so an event must be sent in one write.
 func TestStream_SendsEachEventInOneWrite(t *testing.T) {
 	sizes := []int{10, 3000, 4090, 5000, 20_000, 60_000}
 	events := wire.Protocol{Routes: []wire.Route{{Pattern: "GET /events", Right: wire.Ask, Events: true, Fail: wire.PlainError,

@@ -17,7 +17,7 @@ import (
 	"parley/internal/team"
 )
 
-// slow is a model that thinks for a while before it answers.
+// slow is a model that waits for d before it answers.
 func slow(d time.Duration, text string) []llm.Model { return []llm.Model{lag{d, llmtest.Says(text)}} }
 
 type lag struct {
@@ -102,7 +102,7 @@ func within(t *testing.T, d time.Duration) context.Context {
 	return ctx
 }
 
-// Half a second of the time is kept to end in order.
+// Half a second of the time is reserved for an orderly end.
 func TestRun_GivesEachAgentItsShareOfTheTime(t *testing.T) {
 	never := time.Hour
 	cases := []struct {
@@ -220,7 +220,7 @@ func TestRun_EndsEveryAgentWhenTheConsumerLeavesOrTheContextEnds(t *testing.T) {
 	})
 }
 
-// idle checks that no model is at work; that no goroutine is, the end of the bubble checks.
+// idle checks that no model is at work. The end of the bubble checks the same of goroutines.
 func (s *stage) idle(t *testing.T) {
 	t.Helper()
 	for name, parts := range s.parts {

@@ -12,19 +12,19 @@ import (
 	"parley/internal/team"
 )
 
-// A false citation, what the engine leaves of it, and what the reviewer says.
+// A false citation, the text that the engine leaves of it, and the reviewer's words.
 const (
 	planted = "Leave is 30 days a year [guide.pdf#page=9]."
 	left    = "Leave is 30 days a year."
 	problem = `[guide.pdf#page=9] is not among the sources: "` + left + `"`
 )
 
-// A planted false citation is caught, whoever reviews: the answer is written anew, once, and the
-// second version takes the place of the first.
+// Whoever reviews, a planted false citation is found. The answer is written again, once, and the second
+// version replaces the first.
 func TestReview_CatchesAPlantedCitation(t *testing.T) {
 	cases := []struct {
 		name, said string
-		draft      string // what is left of it
+		draft      string // the text that is left of it
 		problem    string
 	}{
 		{
@@ -89,7 +89,7 @@ func TestReview_CatchesAPlantedCitation(t *testing.T) {
 	}
 }
 
-// replaced returns what each message replaces.
+// replaced returns the message that each message replaces.
 func replaced(events []chat.Event) map[string]string {
 	all := map[string]string{}
 	for _, e := range events {

@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// library is a retriever with two passages that counts its searches.
+// library is a retriever with two passages. It counts its searches.
 type library struct {
 	mu       sync.Mutex
 	searches int
@@ -51,8 +51,8 @@ func (l *library) Search(context.Context, retrieval.Query) (retrieval.Result, er
 	return retrieval.Result{Passages: shelf, Mode: retrieval.Text, Terms: []retrieval.Term{{Text: "leav", Word: "leave", Weight: 1, Known: true}}}, nil
 }
 
-// cast is a provider whose models are scripted by name; each call of a model plays its next part,
-// the last one again and again.
+// cast is a provider whose models have scripts, by name. Each call of a model plays its next part; the
+// last part repeats.
 type cast struct {
 	mu    sync.Mutex
 	parts map[string][]llm.Model
@@ -91,8 +91,8 @@ type stage struct {
 	team    *team.Team
 }
 
-// setUp returns a team over a real engine. The models are called as the agents are, in lower case,
-// unless an agent names one.
+// setUp returns a team with a real engine. The model of an agent has the agent's name in lower case,
+// unless the agent names another one.
 func setUp(t *testing.T, agents []team.Agent, parts map[string][]llm.Model) *stage {
 	t.Helper()
 	s := &stage{cast: &cast{parts: parts, calls: map[string][]llm.Request{}}, library: &library{}}
@@ -204,7 +204,7 @@ func TestRun_WriterComposesFromWhatResearchFound(t *testing.T) {
 	checkContract(t, events)
 }
 
-// checkContract checks what package chat promises of a stream, for the events of several agents.
+// checkContract checks the guarantees of package chat for a stream with events of several agents.
 func checkContract(t *testing.T, events []chat.Event) {
 	t.Helper()
 	open, ended := map[string]string{}, map[string]bool{}
@@ -337,7 +337,7 @@ func TestRun_GoesOnWhenAnAgentFails(t *testing.T) {
 	}
 }
 
-// failing fails its first searches.
+// failing is a retriever whose first searches fail.
 type failing struct {
 	*library
 	times int
@@ -395,7 +395,7 @@ func TestRun_RejectsARequestBeforeAnyEvent(t *testing.T) {
 	}
 }
 
-// toolbox has a tool that finds a passage which no search finds, and another one.
+// toolbox has two tools. One finds a passage that no search finds.
 type toolbox struct{}
 
 func (toolbox) Offer(string) []llm.Tool {
@@ -406,7 +406,7 @@ func (toolbox) Call(context.Context, retrieval.Filter, llm.ToolCall) (string, []
 	return "", []retrieval.Passage{numbered(9, chattest.Passage("opening.md", 0, "The pool opens at 8 in the morning."))}, nil
 }
 
-// An agent may call its own tools only, and who hears it may cite what they found.
+// An agent may call only its own tools. An agent that hears it may cite the passages that they found.
 func TestRun_AgentsCallTheirOwnTools(t *testing.T) {
 	agents := team.Default(false)
 	agents[0].Tools = []string{"lookup", "no such tool"}

@@ -15,8 +15,8 @@ import (
 	"parley/internal/turn"
 )
 
-// answeringBy returns an engine that answers with what a model says, in the stage generate, and that
-// asks the model in the stage rewrite first.
+// answeringBy returns an engine that calls the model in the stage rewrite and answers with its text from
+// the stage generate.
 func answeringBy(m llm.Model) engine {
 	return func(ctx context.Context, req chat.Request, emit func(chat.Event) bool) error {
 		var sum llm.Usage
@@ -102,7 +102,7 @@ func TestRun_AddsToTheAccountOfTheRequest(t *testing.T) {
 	}
 }
 
-// What costs nothing is in the ledger with its turn, and writes nothing before it.
+// The calls of a free model are written to the ledger with their turn, and nothing is written before.
 func TestMeter_EntersTheCallsOfABuiltinModelWithTheirTurn(t *testing.T) {
 	db := open(t)
 	books := ledger.New(db.State(), ledger.Options{Price: price})

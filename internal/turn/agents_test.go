@@ -13,8 +13,8 @@ import (
 	"parley/internal/turn"
 )
 
-// Two agents are at work at the same time, each in a stage of its own, and one of them fails: what
-// each has spent is entered under its stage and with its answer, and the turn is the sum.
+// Two agents work at the same time, each in its own stage, and one of them fails. The ledger has the
+// usage of each under its stage, each answer has its own, and the turn has the sum.
 func TestLedger_KnowsTheStageOfEachAgent(t *testing.T) {
 	s := open(t).State()
 	books := ledger.New(s, ledger.Options{Price: price})

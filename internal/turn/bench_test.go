@@ -8,12 +8,12 @@ import (
 	"parley/internal/turn"
 )
 
-// unkept is a store that takes turns and keeps none.
+// unkept is a store that accepts turns but does not keep them.
 type unkept struct{ turn.Store }
 
 func (unkept) Save(context.Context, turn.Record) error { return nil }
 
-// BenchmarkRun runs turns of 500 pieces of text, without what a database takes.
+// BenchmarkRun runs turns of 500 pieces of text, without the cost of a database.
 func BenchmarkRun(b *testing.B) {
 	e := engine(func(_ context.Context, _ chat.Request, emit func(chat.Event) bool) error {
 		emit(chat.MessageStarted{ID: "m", Model: "asked"})

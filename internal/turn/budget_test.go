@@ -78,11 +78,11 @@ func TestBudgets_RefuseWhenWhatMayBeSpentIsSpent(t *testing.T) {
 			if e, ok := errors.AsType[*chat.Error](refusal); !ok || e.RetryAfter != 12*time.Hour {
 				t.Errorf("try again after %v, want 12h: %v", e.RetryAfter, refusal)
 			}
-			// A new process reads what was spent from the ledger.
+			// A new process reads the spending from the ledger.
 			if got, _ := newSpender(t, db, c.opts).spendUntilRefused(t, ask("", "why?")); got != 0 {
 				t.Errorf("%d turns were admitted after a restart, want 0", got)
 			}
-			// The next day is another window.
+			// The next day is a new window.
 			s.clock = noon.Add(12 * time.Hour)
 			if got, _ := s.spendUntilRefused(t, ask("", "why?")); got != c.want {
 				t.Errorf("%d turns were admitted on the next day, want %d", got, c.want)
@@ -123,7 +123,7 @@ func TestBudgets_AreOfOneUserOrNamespaceEach(t *testing.T) {
 	}
 }
 
-// However many turns ask at one time, what is spent exceeds the limit by no more than one turn.
+// However many turns begin at one time, the spending exceeds the limit by at most one turn.
 func TestBudgets_ReserveBeforeTheCall(t *testing.T) {
 	db := open(t)
 	const limit, turns = 10_000, 60
@@ -200,7 +200,7 @@ func TestBudgets_KeepOnlySoManyNamesApart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for i, want := range []bool{true, false} { // those who come too late share one budget
+	for i, want := range []bool{true, false} { // users who come too late share one budget
 		if err := turn.Spend(t.Context(), budgets, fmt.Sprintf("late %d", i)); (err == nil) != want {
 			t.Errorf("turn %d of those who come too late: %v", i, err)
 		}
@@ -237,8 +237,8 @@ func TestBudgets_OfMoneyRefuseModelsWithoutAKnownPrice(t *testing.T) {
 	}
 }
 
-// Models without a known price count against budgets of money as if they had the assumed one, before a
-// restart and after, and their cost stays unknown.
+// Calls of models without a known price count against budgets of money at the assumed price, before and
+// after a restart. Their cost stays unknown.
 func TestBudgets_CountAnAssumedPriceWhereNoneIsKnown(t *testing.T) {
 	db := open(t)
 	unknown := func(string, string, llm.Usage) ledger.Cost { return ledger.Cost{} }

@@ -35,7 +35,7 @@ func lines(messages []chat.Message) []string {
 	return all
 }
 
-// recording returns an engine that answers and keeps the messages it was given.
+// recording returns an engine that answers and records the messages of its requests.
 func recording(got *[][]string) engine {
 	return func(ctx context.Context, req chat.Request, emit func(chat.Event) bool) error {
 		*got = append(*got, lines(req.Messages))

@@ -14,7 +14,7 @@ import (
 // words counts a token for each word.
 func words(text string) int { return len(strings.Fields(text)) }
 
-// settled returns the usage of the one call that m has made of its ledger.
+// settled returns the usage of the only call in the ledger.
 func settled(t *testing.T, s *store.State) llm.Usage {
 	t.Helper()
 	all := entries(t, s, "")

@@ -9,7 +9,7 @@ import (
 	"parley/internal/turn"
 )
 
-// leave runs a turn up to its first text and leaves it.
+// leave runs a turn and leaves it at its first text.
 func leave(ctx context.Context, t *testing.T, r *turn.Runner, req chat.Request) {
 	t.Helper()
 	for e, err := range r.Run(ctx, &req) {

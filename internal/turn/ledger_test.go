@@ -34,7 +34,7 @@ func (m model) Stream(ctx context.Context, _ llm.Request) iter.Seq2[llm.Chunk, e
 	}
 }
 
-// chunks returns a model that emits them and then fails or ends.
+// chunks returns a model that emits the chunks and then ends, with an error if end is not nil.
 func chunks(end error, all ...llm.Chunk) model {
 	return func(_ context.Context, emit func(llm.Chunk) bool) error {
 		for _, c := range all {
@@ -49,12 +49,12 @@ func chunks(end error, all ...llm.Chunk) model {
 // prompt is a request of 12 estimated tokens.
 var prompt = llm.Request{Model: "large", Messages: []llm.Message{llm.Text(llm.User, "twelve tokens, all of it that.."[:32-1]+"!")}}
 
-// price takes 2 micro-dollars a token.
+// price charges 2 micro-dollars a token.
 func price(_, model string, u llm.Usage) ledger.Cost {
 	return ledger.Cost{Micros: int64(2 * (u.Input + u.Output)), Known: model == "large"}
 }
 
-// entries returns the ledger outside turns without what varies.
+// entries returns the ledger's entries of a turn, or those outside turns, without the fields that vary.
 func entries(t *testing.T, s *store.State, turnID string) []ledger.Entry {
 	t.Helper()
 	all, err := s.Entries(t.Context(), turnID)
@@ -77,7 +77,7 @@ func TestMeter_SettlesACallAsItEnded(t *testing.T) {
 	boom := errors.New("boom")
 	for name, c := range map[string]struct {
 		model  model
-		leave  int // chunks after which the reader leaves; 0 stays
+		leave  int // the reader leaves after so many chunks; 0 means never
 		status ledger.Status
 		usage  llm.Usage
 	}{
@@ -191,7 +191,8 @@ func TestMeter_MakesNoCallOffTheRecord(t *testing.T) {
 	}
 }
 
-// hasty is a ledger whose client leaves while an intent is committed, so that nobody hears of it.
+// hasty is a ledger whose client leaves while it commits an intent, so that the caller does not learn of
+// it.
 type hasty struct {
 	ledger.Store
 	leave   context.CancelFunc
@@ -333,7 +334,7 @@ func TestRecover_EstimatesWhatACrashLeftUnsettled(t *testing.T) {
 	if diff := cmp.Diff([]ledger.Entry{want}, entries(t, s, "")); diff != "" {
 		t.Errorf("ledger (-want +got):\n%s", diff)
 	}
-	// The call was another process's and is alive: its real end counts.
+	// The call belongs to another process, which still runs: its real end counts.
 	close(finish)
 	<-done
 	got := entries(t, s, "")
@@ -348,7 +349,7 @@ type unsaved struct{ turn.Store }
 
 func (unsaved) Save(context.Context, turn.Record) error { return errors.New("the disk is full") }
 
-// The end of a call is written with its turn, but does not depend on it.
+// The end of a call is written with its turn, but also if the turn cannot be saved.
 func TestLedger_SettlesACallWhoseTurnIsNotSaved(t *testing.T) {
 	s := open(t).State()
 	m := ledger.New(s, ledger.Options{}).Meter("openai", chunks(nil, llm.Chunk{Usage: &llm.Usage{Input: 7, Output: 1}}))

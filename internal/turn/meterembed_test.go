@@ -26,7 +26,7 @@ func (p piece) Rerank(ctx context.Context, _ llm.RerankRequest) (llm.Ranking, er
 	return llm.Ranking{Scores: []float64{1}, Usage: u}, err
 }
 
-// metered are the two kinds of calls in one piece, of 12 estimated tokens each.
+// metered are the two kinds of calls without a stream, of 12 estimated tokens each.
 var metered = map[string]struct {
 	stage chat.Stage // outside of a turn
 	call  func(ctx context.Context, l *ledger.Ledger, provider string, p piece) (llm.Usage, error)

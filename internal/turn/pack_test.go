@@ -48,7 +48,7 @@ func TestPacker_CompressesWhatIsLarge(t *testing.T) {
 	}
 }
 
-// Until a day after an update, the store has events that an older version has packed.
+// For a day after an update, the store has events that were packed by an older version.
 func TestUnpack_ReadsWhatIsCompressedThoughItIsSmall(t *testing.T) {
 	var p packer
 	want := []chat.Numbered{{Seq: 1, Event: chat.TextDelta{ID: "m", Text: "few"}}, {Seq: 2, Event: chat.TurnFinished{}}}

@@ -18,7 +18,7 @@ import (
 	"parley/internal/turn"
 )
 
-// gated returns an engine that says one half of its answer, and the other when it may go on.
+// gated returns an engine that emits one half of its answer, and the other half once on is closed.
 func gated(on <-chan struct{}) engine {
 	return func(ctx context.Context, _ chat.Request, emit func(chat.Event) bool) error {
 		emit(chat.PromptBuilt{Model: "m", Sources: []string{"secret"}, Labels: []string{"a"}, Messages: []llm.Message{llm.Text(llm.System, "secret")}})
@@ -41,7 +41,7 @@ func gated(on <-chan struct{}) engine {
 	}
 }
 
-// followed returns what follows a position, with deltas run together.
+// followed returns the events after a position, with consecutive deltas joined.
 func followed(t *testing.T, l *turn.Log, after int) (all []chat.Numbered, err error) {
 	t.Helper()
 	for n, err := range l.Follow(t.Context(), after, 0) {
@@ -134,7 +134,7 @@ func TestLog_FollowsATurnFromAnyPositionWhileItRunsAndAfterwards(t *testing.T) {
 	}
 }
 
-// behind cuts events at a position. A character that it cuts is left out.
+// behind returns the events after a position. It leaves out a character that the position cuts.
 func behind(all []chat.Numbered, after int) (cut []chat.Numbered) {
 	for _, n := range all {
 		if n.Seq <= after {

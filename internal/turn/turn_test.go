@@ -68,7 +68,7 @@ func answering() engine {
 	}
 }
 
-// until returns an engine that stops after the first text delta and does then.
+// until returns an engine that emits the first text delta and then returns the result of then.
 func until(then func(ctx context.Context) error) engine {
 	return func(ctx context.Context, req chat.Request, emit func(chat.Event) bool) error {
 		for _, e := range []chat.Event{
@@ -175,7 +175,7 @@ func TestRun_SavesACompletedTurnBeforeItsLastEvent(t *testing.T) {
 	}
 }
 
-// varies is true for the fields of a record that differ from run to run.
+// varies reports whether a field of a record differs from run to run.
 func varies(p cmp.Path) bool {
 	switch p.String() {
 	case "StartedAt", "FinishedAt", "FirstToken", "Question.ID", "Question.CreatedAt", "Answers.Message.CreatedAt":
@@ -388,7 +388,7 @@ func TestPurge_DeletesStatelessTurnsAfterTheRetention(t *testing.T) {
 
 func TestMaxTurns_RefusesTurnsAboveTheLimitAndFreesPlaces(t *testing.T) {
 	r := turn.NewRunner(answering(), open(t).State(), turn.Options{MaxTurns: 1})
-	for range 3 { // leaving early frees the place
+	for range 3 { // a turn that ends early frees its place
 		for range r.Run(t.Context(), new(ask("", "why?"))) {
 			if err := run(t.Context(), r, ask("", "why?")); chat.KindOf(err) != chat.RateLimited {
 				t.Errorf("a second turn: %v", err)
@@ -401,7 +401,7 @@ func TestMaxTurns_RefusesTurnsAboveTheLimitAndFreesPlaces(t *testing.T) {
 	}
 }
 
-// Whoever asks most leaves a quarter of the places to others.
+// One caller with many turns leaves a quarter of the places to others.
 func TestMaxTurns_LeavesPlacesToOthers(t *testing.T) {
 	const most = 8
 	for _, c := range []struct {

@@ -89,12 +89,12 @@ func TestReadBody_GivesUpOnABodyThatIsCut(t *testing.T) {
 	}
 }
 
-// slowly is a body of which some comes in two reads, and which then stalls until its deadline.
+// slowly is a body of which two reads return parts. Then it stalls until its deadline.
 type slowly struct {
 	http.ResponseWriter
-	deadlines []time.Time // as they were set
-	came      []int       // bytes that had come by each of them
-	rooms     []int       // what each read had room for
+	deadlines []time.Time // all deadlines that were set
+	came      []int       // bytes that had arrived at each deadline
+	rooms     []int       // length of each read's buffer
 	total     int
 }
 
@@ -134,7 +134,7 @@ func TestReadBody_MovesItsDeadlineOnlyWithTheBytesThatCame(t *testing.T) {
 	}
 }
 
-// Two thousand clients that declare a body of 1 MiB and send a byte of it must not cost 2 GiB.
+// Two thousand clients that declare a body of 1 MiB and send one byte of it must not cost 2 GiB.
 func TestReadBody_HoldsRoomForWhatHasComeNotForWhatWasDeclared(t *testing.T) {
 	s := &slowly{ResponseWriter: httptest.NewRecorder()}
 	r := httptest.NewRequest(http.MethodPost, "/", s)
@@ -148,8 +148,8 @@ func TestReadBody_HoldsRoomForWhatHasComeNotForWhatWasDeclared(t *testing.T) {
 	}
 }
 
-// A client that sends all of its body before it reads must find the answer, and not a connection
-// that was reset under it.
+// A client that sends its whole body before it reads must receive the reply; the connection must not be
+// reset before.
 func TestReadBody_LetsAClientFinishItsLargeBody(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, err := ReadBody(w, r, 0)

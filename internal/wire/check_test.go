@@ -182,8 +182,8 @@ func TestProbe_SeesTheKeysOfTheDispatch(t *testing.T) {
 	}
 }
 
-// FuzzParseObject holds the checker against encoding/json: what it accepts is valid, and what it
-// refuses is not, or has one of the faults that encoding/json lets through.
+// FuzzParseObject compares the checker with encoding/json. A text that the checker accepts is valid. A
+// text that it refuses is invalid, or has one of the faults that encoding/json tolerates.
 func FuzzParseObject(f *testing.F) {
 	for _, seed := range []string{`{"a":[1,-2.5e3,"\u00e9",true,null,{"b":{}}]}`, `{"a":1,"a":2}`, "{\"a\":\"\u2028\\\\\u0085\"}", "{\"a\":\"\xff\"}", `[]`, `{"a":"\ud83d\ude00"}`, `{`} {
 		f.Add([]byte(seed))
@@ -202,7 +202,7 @@ func FuzzParseObject(f *testing.F) {
 	})
 }
 
-// sameJSON reports whether two texts hold the same value; numbers are compared as they are written.
+// sameJSON reports whether two texts have the same value. It compares numbers as text.
 func sameJSON(a, b []byte) bool {
 	var values [2]any
 	for i, text := range [][]byte{a, b} {

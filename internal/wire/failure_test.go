@@ -46,7 +46,7 @@ func TestWriteError_AnswersByKind(t *testing.T) {
 	}
 }
 
-// Every kind has a row: a status, a code that no other kind has, and a sentence with a remedy.
+// Every kind has a row with a status, a code of its own, and a sentence with a remedy.
 func TestFailures_HaveEveryKind(t *testing.T) {
 	codes := map[string]chat.Kind{}
 	for _, kind := range chat.Kinds() {

@@ -8,7 +8,7 @@ import (
 	"parley/internal/chat"
 )
 
-// all are the options, by what they are called here.
+// all has all options by their names in this package.
 var all = map[string]Option{
 	"Top": Top, "Temperature": Temperature, "TopP": TopP, "MaxOutputTokens": MaxOutputTokens, "Effort": Effort, "Mode": Mode,
 	"Rerank": Rerank, "Captions": Captions, "MinScore": MinScore, "MinRerankScore": MinRerankScore, "FollowUps": FollowUps,
@@ -17,7 +17,8 @@ var all = map[string]Option{
 	"SummaryTurns": SummaryTurns, "SummaryInput": SummaryInput, "SummaryOutput": SummaryOutput, "UseTools": UseTools,
 }
 
-// What a request sets is what settings show, each option has a field of its own, and every limit is the engine's.
+// A setting of a request can be read back, each option has a field of its own, and every limit is the
+// engine's.
 func TestOption_TakesItsRangeAndGivesItBack(t *testing.T) {
 	fields := map[any]string{}
 	var o chat.Options

@@ -24,7 +24,7 @@ func TestStream_EachLineArrivesByItself(t *testing.T) {
 			if err := s.Send(append(s.Line(), line...)); err != nil {
 				t.Error(err)
 			}
-			<-received // the next line is not written before this one was read
+			<-received // the next line is written only after this one was read
 		}
 	}))
 	defer server.Close()
@@ -95,7 +95,7 @@ func TestStream_RefusesALineThatWouldBeTwo(t *testing.T) {
 	}
 }
 
-// opaque is a middleware's writer that forgot its Unwrap method.
+// opaque is a writer of a middleware that has no Unwrap method.
 type opaque struct{ w http.ResponseWriter }
 
 func (o opaque) Header() http.Header         { return o.w.Header() }
@@ -137,7 +137,7 @@ func TestStream_DropsAClientThatTakesNothing(t *testing.T) {
 	}
 }
 
-// counting is a writer that counts how often its write deadline is set.
+// counting is a writer that counts the calls that set its write deadline.
 type counting struct {
 	*httptest.ResponseRecorder
 	deadlines int
@@ -172,7 +172,7 @@ func TestStream_DoesNotKeepTheBufferOfAHugeLine(t *testing.T) {
 	}
 }
 
-// flushing is a writer that counts how often it is flushed.
+// flushing is a writer that counts its flushes.
 type flushing struct {
 	*httptest.ResponseRecorder
 	flushes int
@@ -181,7 +181,7 @@ type flushing struct {
 
 func (f *flushing) FlushError() error { f.flushes++; return f.err }
 
-// broke returns a stream that has no credit for flushes, and gets none.
+// broke returns a stream that never has credit for flushes.
 func broke(w http.ResponseWriter) *Stream {
 	s := NDJSON(w, "x")
 	s.earned = time.Now().Add(time.Hour)

@@ -2,7 +2,7 @@ package wire
 
 import "testing"
 
-// What is no object has no members, and what is no array has no elements, whoever asks.
+// A value that is not an object has no members, and one that is not an array has no elements.
 func TestValue_OfAnotherTypeIsEmpty(t *testing.T) {
 	for _, body := range []string{
 		"null", "true", "false", "0", "1.0", "-1e3", "1e400", `""`, `"x"`, `"{"`, `"[\"]"`, "[]", "[1]", `[{"a":1}]`, "{}", `{"a":1}`, `{"a":[{}]}`,

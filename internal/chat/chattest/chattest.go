@@ -1,4 +1,4 @@
-// Package chattest has a fake of chat.Engine, for tests of what renders or runs turns.
+// Package chattest has a fake of chat.Engine, for tests of the packages that run or render turns.
 package chattest
 
 import (
@@ -18,10 +18,10 @@ import (
 // Engine plays the same events in every run. It is safe for concurrent use.
 type Engine struct {
 	Events []chat.Event
-	Err    error        // ends the stream after the events, when it is not nil
-	Chosen chat.Options // what Defaults returns; with Top 0 it is chat.DefaultOptions
-	// Before, when set, is called before event i, and with len(Events) before Err; it may wait
-	// for the context. When the context has ended, its error ends the stream.
+	Err    error        // ends the stream after the events; nil ends it without an error
+	Chosen chat.Options // of Defaults; if Top is 0, Defaults returns chat.DefaultOptions
+	// Before, if not nil, is called before event i, and with i = len(Events) before Err. It may wait
+	// for the context. If the context has ended when it returns, the context's error ends the stream.
 	Before func(ctx context.Context, i int)
 
 	mu       sync.Mutex
@@ -60,7 +60,7 @@ func (e *Engine) before(ctx context.Context, i int) error {
 	return ctx.Err()
 }
 
-// Defaults returns the options of a request that sets none.
+// Defaults returns Chosen, or chat.DefaultOptions if Chosen.Top is 0.
 func (e *Engine) Defaults() chat.Options {
 	if e.Chosen.Top == 0 {
 		return chat.DefaultOptions()
@@ -68,15 +68,15 @@ func (e *Engine) Defaults() chat.Options {
 	return e.Chosen
 }
 
-// Requests returns what was asked, in order.
+// Requests returns the requests of all runs so far, in order.
 func (e *Engine) Requests() []chat.Request {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return append([]chat.Request(nil), e.requests...)
 }
 
-// Turn returns the events of a complete turn in the order of the engine: one passage of
-// "guide.pdf", page 2, was found for the question, and the deltas are the answer.
+// Turn returns the events of a complete turn in the order of the engine. The search found one passage
+// for the question, of page 2 of "guide.pdf". The deltas are the answer.
 func Turn(question string, deltas ...string) []chat.Event {
 	const id, model = "01J00000000000000000000000", "scripted-1"
 	passage := Passage("guide.pdf", 2, "Leave is 25 days.")
@@ -122,7 +122,7 @@ func done(s chat.Stage) chat.StageFinished {
 	return chat.StageFinished{Stage: s, Duration: time.Millisecond}
 }
 
-// Passage returns a passage of one page; page 0 is for a document without pages.
+// Passage returns a passage of one page. Page 0 means that the document has no pages.
 func Passage(name string, page int, text string) retrieval.Passage {
 	bm25 := 4.2
 	return retrieval.Passage{
@@ -137,8 +137,8 @@ func Passage(name string, page int, text string) retrieval.Passage {
 	}
 }
 
-// Options returns the options that are set, on one line: "{Top:3 Models:{Inference:test:m}}". A new
-// option changes no fixture that does not set it.
+// Options returns the options that are set, on one line: "{Top:3 Models:{Inference:test:m}}". So a
+// new option changes no fixture that does not set it.
 func Options(o chat.Options) string { return set(reflect.ValueOf(o)) }
 
 func set(v reflect.Value) string {

@@ -18,7 +18,7 @@ import (
 )
 
 // markdowns are the ways in which front ends render an answer: CommonMark and GitHub's dialect with
-// more, HTML left out and let through.
+// its extensions, each with HTML left out and with HTML let through.
 var markdowns = []goldmark.Markdown{
 	goldmark.New(),
 	goldmark.New(goldmark.WithRendererOptions(html.WithUnsafe())),
@@ -28,9 +28,9 @@ var markdowns = []goldmark.Markdown{
 
 var dialects = goldmark.WithExtensions(extension.GFM, extension.Footnote, extension.DefinitionList, extension.Typographer)
 
-// Fetches returns what a page with that answer in it would fetch from another site without being
-// asked: rendered as Markdown in every way, and taken for HTML as it stands. The page, and the
-// addresses without a host, are those of https://chat.example/.
+// Fetches returns the requests to other sites that a page with this answer would make without being
+// asked, if it renders the answer as Markdown in any of the ways, or as HTML. The page is at
+// https://chat.example/; addresses without a host are relative to it.
 func Fetches(answer string) []string {
 	found := fetchesOfHTML("HTML", answer)
 	for i, m := range markdowns {
@@ -66,17 +66,18 @@ func fetchesOfHTML(way, page string) (found []string) {
 }
 
 var (
-	// clicked are attributes that lead somewhere only when somebody follows them.
+	// clicked are attributes whose address browsers open only on a click.
 	clicked = []string{"href", "cite", "action", "formaction"}
-	// fetching are elements whose href is fetched, or changes what is.
+	// fetching are elements whose href browsers fetch, or whose href changes other addresses.
 	fetching = []string{"link", "base", "image", "use", "feimage"}
-	// styled is what a style fetches.
+	// styled matches the addresses that a style fetches.
 	styled = regexp.MustCompile(`(?i)(?:url\(|@import|image-set\(|src\()\s*["']?([^"')\s]*)`)
-	// refreshed is where a page goes by itself.
+	// refreshed matches the address to which a page moves by itself.
 	refreshed = regexp.MustCompile(`(?is)^\s*\d*[.\d]*\s*[;,]?\s*(?:url\s*=)?\s*["']?(.*)`)
 )
 
-// fetchOf returns what an element fetches from another site, or that it runs something.
+// fetchOf returns the request that an element makes to another site, or the script that it runs, or
+// "".
 func fetchOf(n *nethtml.Node) string {
 	if n.Type == nethtml.TextNode && n.Parent != nil && n.Parent.Data == "style" {
 		return foreignStyle(n.Data)
@@ -126,8 +127,8 @@ func foreignStyle(style string) string {
 	return ""
 }
 
-// foreign returns the host of another site to which an address leads, as browsers read addresses
-// (https://url.spec.whatwg.org/#concept-basic-url-parser), and "" for the page's own.
+// foreign returns the host of an address on another site, and "" for one on the page's own. It reads
+// addresses as browsers do (https://url.spec.whatwg.org/#concept-basic-url-parser).
 func foreign(address string) string {
 	address = strings.Map(func(r rune) rune {
 		switch r {
@@ -167,13 +168,13 @@ func foreign(address string) string {
 	return "the host " + host
 }
 
-// Pieces are what answers that fetch are made of.
+// Pieces are the parts from which the tests make answers that could fetch something.
 var Pieces = []string{
 	// Marks.
 	"!", "[", "]", "(", ")", "<", ">", "![", "](", "]:", "][", "[]", "!!", "\\", "`", "```", "~~~", "\"", "'", "=", "&", "*", "_", "|", "{", "}", "#", "- ", "> ", "1. ", "    ", "---", "===", "【", "】", "［", "］", "！", "＜",
 	// Blanks.
 	" ", " ", "\n", "\n\n", "\r", "\r\n", "\t", "\f", "\v", "\x00", "\u00a0", "\u200b", "\u2028",
-	// Citations, those that are removed too.
+	// Citations, also those that are removed.
 	"[nope.pdf#page=9]", "[nope.pdf]", "[guide.md]", "[other.pdf#page=2]", "【nope.pdf#page=9】", "[[nope.pdf]]", "([nope.pdf])", "[nope.pdf#page=9](", "【4:0†source】", "[x, nope.pdf#page=9]",
 	// Addresses.
 	"https://evil.example/x", "//evil.example/x", "HTTPS:evil.example", "/\\evil.example", "/\t/evil.example", "/\r/evil.example", "\\\\evil.example", "https&#58;//evil.example", "&#47;&sol;evil.example", "data:text/html,x", "javascript:fetch(1)", "www.evil.example", "http://x.co/](", "mailto:a@evil.example", "/content/a.png", "a.png", "#x", "?", "%2f%2fevil.example",
@@ -185,7 +186,7 @@ var Pieces = []string{
 	"word", "a", "x.", " and ", "25", ":", ".", ",", "http:", "é", "\u6f22\u5b57",
 }
 
-// RandomAnswer returns up to most pieces in a row.
+// RandomAnswer returns a sequence of at most so many pieces.
 func RandomAnswer(r *rand.Rand, most int) string {
 	var b strings.Builder
 	for range 1 + r.IntN(most) {
@@ -194,7 +195,7 @@ func RandomAnswer(r *rand.Rand, most int) string {
 	return b.String()
 }
 
-// Cut cuts a text anywhere, but in no character.
+// Cut cuts a text at random places, but never within a character.
 func Cut(r *rand.Rand, text string) []string {
 	var out []string
 	most := 1 + r.IntN(40)

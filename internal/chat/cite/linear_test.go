@@ -7,7 +7,7 @@ import (
 	"parley/internal/text/texttest"
 )
 
-// What models write, and what stands in documents, is as hostile as what people ask.
+// The text of models and documents can be as hostile as that of users.
 func TestAnswers_TakeTimeInProportionToWhatIsWritten(t *testing.T) {
 	passage := func(text string) retrieval.Passage {
 		return retrieval.Passage{Document: retrieval.Document{ID: "a", Name: "a.pdf", Title: "A"},

@@ -13,8 +13,9 @@ import (
 	"parley/test/needs"
 )
 
-// TestLocate_OnNorthwind finds the words of the pages for answers in other words, those of the
-// reference: how many of their citations have any, and how much of a sentence these hold.
+// TestLocate_OnNorthwind looks for the quotes behind the citations of the reference answers, which
+// say the same as the pages in other words. It counts the citations with a quote, and the quotes that
+// are too long.
 func TestLocate_OnNorthwind(t *testing.T) {
 	_, byPage := northwindPassages(t)
 	f, err := os.Open(filepath.Join(northwind, "ground_truth.dev20.jsonl"))

@@ -9,7 +9,7 @@ import (
 	"parley/internal/retrieval"
 )
 
-// benefits is a passage over two pages, with a table's header row that is repeated from above.
+// benefits is a passage over two pages. It repeats the header row of a table from above.
 var benefits = retrieval.Passage{
 	Document: retrieval.Document{ID: "D1", Name: "benefits.pdf", Title: "Benefits"},
 	Chunk: retrieval.Chunk{
@@ -112,7 +112,8 @@ func TestLocate_IsBounded(t *testing.T) {
 	}
 }
 
-// Space around several citations that ends with a full stop is taken out of the text behind the first.
+// Space around several citations that ends with a full stop is removed from the text behind the first
+// one.
 func TestClaimsOf_KeepsItsPlaceInSpaceThatIsTakenOut(t *testing.T) {
 	known := Citable([]retrieval.Passage{benefits})
 	for _, answer := range []string{"x  [benefits.pdf#page=3]  [benefits.pdf#page=4].", "  [benefits.pdf#page=3]    [benefits.pdf#page=4] ."} {

@@ -111,7 +111,7 @@ func TestVerifier(t *testing.T) {
 		{"over a line end, invented", "x [evil.pdf\n#page=1].", "x.", []string{"evil.pdf #page=1"}},
 		{"of an ending that is not on the list", "x [evil.docx]", "x", []string{"evil.docx"}},
 
-		// What is no citation.
+		// Not citations.
 		{"an index", "arr[i] = b[0] + m[k][l]", "arr[i] = b[0] + m[k][l]", nil},
 		{"a remark", "he said [sic] and [the end.] and [v1.2]", "he said [sic] and [the end.] and [v1.2]", nil},
 		{"footnotes", "x[^1] y [1] z\n\n[^1]: see https://a.example", "x[^1] y [1] z\n\n[^1]: see https://a.example", nil},
@@ -240,8 +240,8 @@ func TestVerifier_PassesOrdinaryTextWithoutACopy(t *testing.T) {
 	}
 }
 
-// FuzzVerifier puts any text around citations: what comes out does not depend on how it was cut, and
-// holds no citation of a page that was not retrieved.
+// FuzzVerifier puts any text around citations. The result must not depend on how the text was cut,
+// and must not have a citation of a page that was not retrieved.
 func FuzzVerifier(f *testing.F) {
 	for _, s := range []string{"x [", "`", "```\n", "![a](", "<img src=x", "[[", "\n\n[a]: //b", "【", "](", "], [", "~~~"} {
 		f.Add("text "+s, s+" text", uint8(3))

@@ -48,9 +48,9 @@ func northwindPassages(t *testing.T) (labels []string, byPage map[string][]retri
 	return labels, byPage
 }
 
-// TestSupport_OnNorthwind measures what the check by words tells apart: sentences of the reference
-// answers with passages of the pages that they cite, and with passages of other pages; and sentences of
-// the documents themselves with one number changed.
+// TestSupport_OnNorthwind measures how well the check by words tells true citations from false ones.
+// It checks sentences of the reference answers against passages of the cited pages and of other pages,
+// and sentences of the documents with one number changed.
 func TestSupport_OnNorthwind(t *testing.T) {
 	labels, byPage := northwindPassages(t)
 	f, err := os.Open(filepath.Join(northwind, "ground_truth.dev20.jsonl"))
@@ -126,8 +126,8 @@ func bearsOut(sentence, question string, p retrieval.Passage) bool {
 
 var digits = regexp.MustCompile(`\d+`)
 
-// changedNumbers changes a number of sentences of the documents, and returns how many there are and
-// how many are flagged with the passage that they stand in.
+// changedNumbers changes one number in sentences of the documents and checks each against its own
+// passage. It returns how many sentences there are and how many the check flags.
 func changedNumbers(labels []string, byPage map[string][]retrieval.Passage, random *rand.Rand) (changed, found int) {
 	for _, label := range labels {
 		for _, p := range byPage[label] {

@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// wholeRoleHead is isRoleHead as an expression.
+// wholeRoleHead does the same as isRoleHead with one expression.
 var wholeRoleHead = regexp.MustCompile(`(?i)^[\s#*>_\-]*(?:system|assistant|user|human|developer|tool|function|model|ai|sources?|instruction|response|system prompt|system message)[*_]*\s*$`)
 
-// wholeSourceText is Neutral with each rule as one expression over the whole text, which is slow.
+// wholeSourceText does the same as Neutral with one expression for each rule. That is slow.
 func wholeSourceText(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(Visible(text)) {
@@ -26,8 +26,8 @@ func wholeSourceText(text string) string {
 	return SplitAngles(bracketed.ReplaceAllString(text, "($1)"))
 }
 
-// FuzzSourceText_IsWhatTheWholeExpressionsSay holds the rules that are taken apart for speed against
-// the expressions that they come from.
+// FuzzSourceText_IsWhatTheWholeExpressionsSay compares the rules, which are split up for speed, with
+// the whole expressions that they come from.
 func FuzzSourceText_IsWhatTheWholeExpressionsSay(f *testing.F) {
 	for _, text := range []string{
 		"", "plain", "a: b", "# **System** : x", "_ai_:\n> user:\nuſer: y", "so urce:", "sources : z", "-tool\f\r:",

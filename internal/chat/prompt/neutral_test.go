@@ -9,7 +9,7 @@ import (
 	"parley/internal/chat/prompt/prompttest"
 )
 
-// forbidden is what no source may hold after its label.
+// forbidden matches text that a source must not hold after its label.
 var forbidden = regexp.MustCompile(`(?i)\n|\r|<<|>>|<\||\|>|#page=\d+:|\[[^\[\]]*#page=\d+\]|\[[^\[\]]*\.(md|docx)\]|\[/?inst\]|</?(s|system|assistant|start_of_turn|end_of_turn|tool_call|function_calls)>|<invoke`)
 
 func TestNeutral_LeavesNoDelimiters(t *testing.T) {

@@ -25,17 +25,18 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// answer is what a test's site answers at a path.
+// answer is the answer of a test's site at a path.
 type answer struct {
-	status  int    // 200
-	media   string // text/html
+	status  int    // 0 means 200
+	media   string // "" means text/html
 	body    string
 	etag    string
-	to      string // Location
+	to      string // Location header
 	headers map[string]string
 }
 
-// web is a site on loopback. Its first path names its host, so that several hosts can be had.
+// web is a site on loopback. The first path segment of an address names its host, so that the tests can
+// have several hosts.
 type web struct {
 	t      *testing.T
 	server *httptest.Server
@@ -43,9 +44,9 @@ type web struct {
 	base   string
 
 	mu     sync.Mutex
-	pages  map[string]answer // by path with query
+	pages  map[string]answer // keys are paths with queries
 	asked  []string          // "GET /path", "cond /path" for a conditional request
-	bodies int               // sent
+	bodies int               // how many bodies were sent
 }
 
 func newWeb(t *testing.T, pages map[string]answer) *web {
@@ -96,7 +97,7 @@ func (w *web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(rw, a.body)
 }
 
-// take returns what was asked for since it was last called.
+// take returns the requests since it was last called.
 func (w *web) take() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -105,7 +106,8 @@ func (w *web) take() []string {
 	return asked
 }
 
-// walk visits a site and says in short what became of each address, sorted, with the state to remember.
+// walk visits a site. It returns what happened to each address, sorted and in short form, and the state
+// to remember.
 func (w *web) walk(site Site, memory map[string]Remembered, opts ...func(*Options)) (visits []string, state map[string]Remembered) {
 	w.t.Helper()
 	o := Options{Delay: -1}
@@ -364,7 +366,7 @@ func TestWalk_DialsNoPrivateAddress(t *testing.T) {
 	})
 	got, _ := w.walk(Site{URL: "/", Depth: 1}, nil)
 	w.want(got, "fetched /", "refused /a redirect")
-	private := fetch.New(fetch.Options{}) // without an exception for loopback
+	private := fetch.New(fetch.Options{}) // with no exception for loopback
 	defer private.Close()
 	w.client = private
 	got, _ = w.walk(Site{URL: "/"}, nil)
@@ -404,7 +406,7 @@ func TestWalk_ReadsCompressedSitemaps(t *testing.T) {
 	w.want(got, "fetched /docs/", "fetched /docs/a", "fetched /docs/b")
 }
 
-// 20 MB of blanks become 20 kB; what stands behind the bound is not read.
+// 20 MB of blanks become 20 kB. ReadSitemap must not read beyond its limit.
 func TestReadSitemap_DecompressesNoFurtherThanItsBound(t *testing.T) {
 	link := func(name string) string { return "<url><loc>https://example.com/" + name + "</loc></url>" }
 	body := gzipped(t, "<urlset>"+link("a")+strings.Repeat(" ", 2*maxSitemapBytes)+link("b")+"</urlset>")

@@ -59,7 +59,7 @@ func TestRobots_ReadsDelayAndSitemaps(t *testing.T) {
 	}
 }
 
-// A robots.txt of a hostile site must not take time.
+// The robots.txt of a hostile site must not take much time.
 func BenchmarkRobots_HostilePatterns(b *testing.B) {
 	text := "User-agent: *\n" + strings.Repeat("Disallow: /"+strings.Repeat("a*", 40)+"z$\n", 5000)
 	r := parseRobots(text, "parley")
@@ -69,7 +69,7 @@ func BenchmarkRobots_HostilePatterns(b *testing.B) {
 	}
 }
 
-// Nor may a page that is nothing but links.
+// A page that consists only of links must not take much time.
 func BenchmarkReadHead_OnlyLinks(b *testing.B) {
 	page, _ := url.Parse("https://example.com/docs/")
 	body := []byte(strings.Repeat("<a href='/x?y=z#a'>", 10<<20/19))

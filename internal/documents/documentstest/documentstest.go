@@ -1,4 +1,4 @@
-// Package documentstest has fakes for tests of what uses a documents.Service.
+// Package documentstest has fakes for tests of packages that use a documents.Service.
 package documentstest
 
 import (
@@ -10,7 +10,7 @@ import (
 	"parley/internal/documents/ingest"
 )
 
-// Reader is a documents.Reader made of functions. A method whose function is nil must not be called.
+// Reader is a documents.Reader made of functions. Calling a method whose function is nil panics.
 type Reader struct {
 	OnRead   func(ctx context.Context, w documents.Work) (ingest.Report, error)
 	OnSurvey func(ctx context.Context, w documents.Work) (documents.Estimate, error)
@@ -34,7 +34,8 @@ func (r Reader) Forget(ctx context.Context, namespace, url string) (int, error) 
 	return r.OnForget(ctx, namespace, url)
 }
 
-// Disk is a documents.Disk without blobs. It is full according to errors that wrap Full; nil means none.
+// Disk is a documents.Disk without blobs. It takes an error as "disk full" if the error wraps Full; a
+// nil Full means never.
 type Disk struct{ Full error }
 
 var _ documents.Disk = Disk{}

@@ -55,7 +55,7 @@ func nested(t *testing.T, depth, wide int, name, content string) string {
 	return content
 }
 
-// amplifiers make much of few bytes, each in the way of its format.
+// amplifiers returns small files that become much larger when read, each in the way of its format.
 func amplifiers(t *testing.T) map[string]string {
 	t.Helper()
 	const (
@@ -95,8 +95,8 @@ func amplifiers(t *testing.T) map[string]string {
 	}
 }
 
-// TestRun_KeepsAnOutermostFileWithinABudgetOfItsSize holds that what a small file makes of itself is
-// bounded, in whatever way it does that, and that the reason says so.
+// TestRun_KeepsAnOutermostFileWithinABudgetOfItsSize reads small files that grow in every way. The
+// chunks of each must stay within a limit, and the reason in the report must say so.
 func TestRun_KeepsAnOutermostFileWithinABudgetOfItsSize(t *testing.T) {
 	for name, data := range amplifiers(t) {
 		t.Run(name, func(t *testing.T) {
@@ -137,7 +137,7 @@ func TestRun_KeepsAnOutermostFileWithinABudgetOfItsSize(t *testing.T) {
 	}
 }
 
-// Small honest files, and such as repeat themselves, have room enough.
+// Small honest files have enough room, even if they repeat themselves.
 func TestRun_HasRoomForHonestFilesThatRepeatThemselves(t *testing.T) {
 	var log, table strings.Builder
 	for i := range 30_000 {

@@ -13,7 +13,7 @@ import (
 	"parley/internal/extract"
 )
 
-// gated has each run wait in its extractor until all have come so far.
+// gated is an extractor in which each run waits until all runs have reached it.
 type gated struct {
 	Extractor
 	arrive func()
@@ -24,8 +24,8 @@ func (g gated) Extract(ctx context.Context, r extract.Request) (*extract.Result,
 	return g.Extractor.Extract(ctx, r)
 }
 
-// Owners whose uploads have the same names are read at the same time, and no document takes the name of
-// another.
+// Uploads of several owners may have the same names. They are read at the same time, and no document
+// takes the name of another.
 func TestRun_OwnersAreReadBesideEachOther(t *testing.T) {
 	b := newBench(t)
 	const owners = 4
@@ -100,7 +100,7 @@ func TestLockShared_OneKeyHasOneRunAndNoneBesideThatOfAll(t *testing.T) {
 			t.Errorf("%q beside a and b: %v", key, err)
 		}
 	}
-	// What shares with none is not kept waiting for ever by others that come one after another.
+	// A run that cannot share does not wait forever while others come one after another.
 	if _, err := take("c"); !errors.As(err, new(*LockedError)) {
 		t.Errorf("c while a run waits for all to end: %v", err)
 	}

@@ -9,8 +9,8 @@ import (
 	"parley/internal/lexical/lexicaltest"
 )
 
-// edits are small changes of a large document of paragraphs, and how many chunks may have another
-// text after them.
+// edits are small changes of a large document of paragraphs, with the greatest number of chunks whose
+// text may change.
 var edits = []struct {
 	name string
 	edit func(paragraphs []string)
@@ -24,7 +24,7 @@ var edits = []struct {
 	{"a word at the end", func(p []string) { p[len(p)-1] += " end" }, 2},
 }
 
-// Embeddings belong to texts, so that what an edit costs is the chunks with another text.
+// Embeddings belong to texts, so an edit costs as much as the chunks whose text it changes.
 func TestSplit_AnEditChangesTheChunksAroundIt(t *testing.T) {
 	for _, pages := range []int{1, 100} {
 		paragraphs := func() []string {
@@ -55,7 +55,7 @@ func TestSplit_AnEditChangesTheChunksAroundIt(t *testing.T) {
 	}
 }
 
-// chunkTexts cuts paragraphs on so many pages into chunks, and counts these by text.
+// chunkTexts splits paragraphs on so many pages into chunks, and counts the chunks by text.
 func chunkTexts(paragraphs []string, pages int) map[string]int {
 	doc := &extract.Document{}
 	each := len(paragraphs) / pages

@@ -30,14 +30,14 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// fakeCorpus keeps in memory what a store would.
+// fakeCorpus does in memory what a store does.
 type fakeCorpus struct {
 	mu      sync.Mutex
 	docs    map[string]retrieval.Put // by id
 	files   map[retrieval.FileKey]retrieval.File
 	roots   []retrieval.Root
 	batches int
-	onApply func(retrieval.Batch) error // may refuse a batch
+	onApply func(retrieval.Batch) error // may return an error, which refuses the batch
 }
 
 func newFakeCorpus() *fakeCorpus {
@@ -179,7 +179,7 @@ func (f *fakeCorpus) docIn(t *testing.T, namespace, name string) retrieval.Put {
 // fakeBlobs keeps originals in a folder.
 type fakeBlobs struct {
 	dir string
-	put func() error // may refuse
+	put func() error // may return an error; nil accepts all
 }
 
 func (b *fakeBlobs) Put(ctx context.Context, r io.Reader) (string, int64, error) {
@@ -197,7 +197,7 @@ func (b *fakeBlobs) Put(ctx context.Context, r io.Reader) (string, int64, error)
 	return sha, int64(len(data)), b.write(sha, data)
 }
 
-// write has the file there whole or not at all, as others may be reading the same content.
+// write writes the whole file or nothing, because others may read the same content at the same time.
 func (b *fakeBlobs) write(sha string, data []byte) error {
 	f, err := os.CreateTemp(b.dir, "new-*")
 	if err != nil {
@@ -212,7 +212,7 @@ func (b *fakeBlobs) write(sha string, data []byte) error {
 
 func (b *fakeBlobs) Open(sha string) (*os.File, error) { return os.Open(filepath.Join(b.dir, sha)) }
 
-// fakeExtractor takes a file as one paragraph. Words in it make it fail.
+// fakeExtractor reads a file as one paragraph. Certain words in the file make it fail.
 type fakeExtractor struct {
 	mu     sync.Mutex
 	read   []string                                     // names, in order
@@ -287,7 +287,7 @@ func (x *fakeExtractor) take() []string {
 	return out
 }
 
-// bench is an ingester over fakes, and a folder for files.
+// bench is an ingester with fakes, and a folder for files.
 type bench struct {
 	t         *testing.T
 	dir, data string
@@ -308,7 +308,7 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// write makes or replaces a file of some age, so that its time can be trusted.
+// write creates or replaces a file. Its time is old enough that the ingester trusts it.
 func (b *bench) write(path, text string) {
 	b.t.Helper()
 	full := filepath.Join(b.dir, path)
@@ -334,7 +334,7 @@ func (b *bench) remove(path string) {
 	}
 }
 
-// run ingests paths below the folder; the folder itself when there are none.
+// run ingests paths below the folder, or the whole folder if there are none.
 func (b *bench) run(paths ...string) Report {
 	b.t.Helper()
 	r, err := b.try(context.Background(), paths...)

@@ -27,12 +27,12 @@ type site struct {
 	base, host string
 	server     *httptest.Server
 	crawler    *crawl.Crawler
-	extractor  ingest.Extractor // of the program
+	extractor  ingest.Extractor // the program's extractor
 
 	mu     sync.Mutex
 	pages  map[string]http.HandlerFunc
-	asked  []string // paths; with "?" behind those of conditional requests
-	bodies int      // answers that were not 304
+	asked  []string // paths; those of conditional requests end with "?"
+	bodies int      // number of answers other than 304
 	onGet  func(path string)
 }
 
@@ -48,7 +48,7 @@ func newSite(t *testing.T) *site {
 	return s
 }
 
-// reads has the site's files read by an extractor from now on.
+// reads makes x the extractor of the site's files from now on.
 func (s *site) reads(x ingest.Extractor) {
 	s.in = ingest.New(ingest.Config{
 		Corpus: s.corpus, Store: s.db.Corpus(), Blobs: s.db.Blobs(), Extractor: x,
@@ -106,7 +106,7 @@ func file(media, body string) http.HandlerFunc {
 	}
 }
 
-// page serves a web page with the furniture that pages have.
+// page serves a web page with the navigation around the text that real pages have.
 func (s *site) page(path, title, body string, links ...string) {
 	var nav strings.Builder
 	for _, l := range links {
@@ -141,7 +141,7 @@ func (s *site) crawl(site ingest.Site) ingest.Report {
 	return r
 }
 
-// wantRun compares what a run has done: documents and the reasons for which pages gave none.
+// wantRun compares the counts of a run, and the reasons why pages gave no document.
 func (s *site) wantRun(r ingest.Report, indexed, updated, unchanged, deleted int, reasons ...string) {
 	s.t.Helper()
 	var got []string

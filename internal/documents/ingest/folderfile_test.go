@@ -14,7 +14,7 @@ import (
 	"parley/internal/retrieval"
 )
 
-// said is what a document is stored with.
+// said returns the stored document with a name.
 func (b *bench) said(name string) retrieval.Document {
 	b.t.Helper()
 	d := b.corpus.doc(b.t, name).Document
@@ -57,7 +57,7 @@ files:
 	b.want(b.run("hr/pay"), counts{Unchanged: 2}) // which knows the files of the folders above
 	b.extractor.take()
 
-	// Only those of whom something else is said are read again.
+	// Only files whose metadata changed are read again.
 	b.write("hr/pay/parley.yml", "category: wages\n")
 	b.write("hr/parley.yaml", "category: people\ngroups: [staff]\n")
 	b.write("hr/pay/parley.yml", "groups: [payroll]\n")
@@ -146,7 +146,8 @@ func TestRun_TriesThePasswordsThatAreGiven(t *testing.T) {
 	}
 }
 
-// A rule file that fits nothing, or is made to be slow, costs one line of the report and little time.
+// Entries of a rule file that match nothing, or that are made to be slow, cost one line of the report
+// and little time.
 func TestRun_EntriesWithoutFilesAreOneLine(t *testing.T) {
 	b := newBench(t)
 	var rules strings.Builder

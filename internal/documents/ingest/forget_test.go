@@ -54,7 +54,7 @@ func TestForget_RemovesAPageForGood(t *testing.T) {
 	}
 }
 
-// forget deletes the page at a path, of which there are so many documents.
+// forget deletes the page at a path, and expects that it had so many documents.
 func (s *site) forget(path string, documents int) {
 	s.t.Helper()
 	if n, err := s.in.Forget(s.t.Context(), s.base+path); n != documents || err != nil {

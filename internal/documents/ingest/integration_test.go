@@ -20,7 +20,7 @@ import (
 	"parley/test/needs"
 )
 
-// whole is everything that ingestion needs, as the program puts it together.
+// whole is an ingester with all its real parts, put together as in the program.
 type whole struct {
 	t      *testing.T
 	dir    string
@@ -146,7 +146,7 @@ func TestIngestion_ManyFiles(t *testing.T) {
 	}
 }
 
-// TestIngestion_OfTheNorthwindHandbooks takes real files, which the project must not hold.
+// TestIngestion_OfTheNorthwindHandbooks reads real files, which are not part of the project.
 func TestIngestion_OfTheNorthwindHandbooks(t *testing.T) {
 	if needs.Race {
 		t.Skip("compiling PDFium takes minutes with the race detector")

@@ -161,7 +161,7 @@ func TestRun_BoundsTheFilesInsideAFile(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 
-	// What is spent inside one archive is not there for the next one inside the same file.
+	// One archive must not use up the budget of the next one inside the same file.
 	five := zipped(t, "1.md", "A.", "2.md", "B.", "3.md", "C.", "4.md", "D.", "5.md", "E.")
 	b = newBench(t)
 	b.cfg.MaxParts = 10

@@ -9,7 +9,8 @@ import (
 	"parley/internal/extract"
 )
 
-// A document of which a part could not be read counts as one, and says so for as long as that is true.
+// A document that could be read only in part counts as one, and its outcome says so as long as that is
+// true.
 func TestRun_TellsWhatCouldNotBeReadOfADocument(t *testing.T) {
 	const lost = "2 of 3 pages (2–3) have no text layer. A part is cut off."
 	b := newBench(t)

@@ -11,7 +11,8 @@ import (
 	"parley/internal/extract"
 )
 
-// However many files meet a busy machine, all are read in the end by the same run: each is tried again, alone.
+// However many files meet a busy machine, the same run reads all of them in the end: it tries each
+// again, alone.
 func TestRun_TriesFilesAgainUntilTheMachineHasTimeForThem(t *testing.T) {
 	for _, n := range []int{1, 3, len(busyPauses)} {
 		b := newBench(t)
@@ -52,7 +53,7 @@ func TestRun_TriesFilesAgainUntilTheMachineHasTimeForThem(t *testing.T) {
 	}
 }
 
-// A file that has used up its own time is at fault itself, and not tried again.
+// A file that has used up its own time is not tried again.
 func TestRun_DoesNotWaitForAFileThatTakesTooLong(t *testing.T) {
 	b := newBench(t)
 	b.write("a.md", "Alpha.")

@@ -9,7 +9,7 @@ import (
 	"parley/internal/retrieval"
 )
 
-// wantIn says which documents there are in a namespace.
+// wantIn compares the names of the documents in a namespace.
 func (b *bench) wantIn(namespace string, names ...string) {
 	b.t.Helper()
 	if got := b.corpus.namesIn(namespace); !slices.Equal(got, names) {
@@ -94,7 +94,7 @@ func TestRun_MovesADocumentWhoseNamespaceChanges(t *testing.T) {
 	b.wantNames("sub/a.md", "sub/b.md")
 }
 
-// What cannot be read of a document's namespace takes the document away, wherever it is.
+// If the namespace of a document cannot be read, the run removes the document, wherever it is.
 func TestRun_KeepsNothingWhereItMayNotBe(t *testing.T) {
 	for name, c := range map[string]struct {
 		text    string
@@ -143,7 +143,7 @@ func TestRun_FrontMatterMayNameNoNamespaceThatIsNotAllowed(t *testing.T) {
 	b.wantNames("b.md")
 }
 
-// An archive is a folder to whoever packed it; what is attached to a mail comes from strangers.
+// Whoever packed an archive chose its files, as in a folder; attachments of a mail come from strangers.
 func TestRun_FilesInsideFilesGoWhereTheseGo(t *testing.T) {
 	mail := func(attached string) string {
 		return "From: ann\nContent-Type: multipart/mixed; boundary=b\n\n--b\n\nSee the attachment.\n--b\n" +
@@ -189,7 +189,7 @@ func TestRun_FilesOfTwoNamespacesMeetInAThird(t *testing.T) {
 	b.wantIn("shared", "x.md")
 }
 
-// Whatever a run is in the middle of when it ends, the next one finds the documents and brings them home.
+// Wherever a run breaks off, the next one finds the documents and moves them to their namespace.
 func TestRun_GoesOnAfterAMoveThatFailed(t *testing.T) {
 	b := newBench(t).open()
 	b.write("a.md", "Alpha.")

@@ -13,12 +13,12 @@ import (
 	"parley/internal/retrieval"
 )
 
-// asideCorpus keeps documents that are made anew beside the others.
+// asideCorpus also keeps the rebuilt documents beside the others, until it switches to them.
 type asideCorpus struct {
 	*fakeCorpus
 	aside    map[string]retrieval.Put // by id
 	switched string                   // the generation switched to
-	onAside  func() error             // called for each batch; may refuse it
+	onAside  func() error             // called for each batch; an error refuses the batch
 }
 
 func (a *asideCorpus) Apply(ctx context.Context, b retrieval.Batch) error {
@@ -53,7 +53,7 @@ func (a *asideCorpus) SwitchAside(_ context.Context, _, generation string) (int,
 	return len(a.aside), nil
 }
 
-// ingested returns a bench with some documents, over a corpus for rebuilding.
+// ingested returns a bench with some documents, and its corpus, which can be rebuilt.
 func ingested(t *testing.T) (*bench, *asideCorpus) {
 	b := newBench(t)
 	for _, name := range []string{"a.md", "b.md", "c.md"} {
@@ -155,7 +155,7 @@ func TestRebuild_OneAtATime(t *testing.T) {
 	}
 }
 
-// Passwords are not stored, but found again where they were.
+// Passwords are not stored; a rebuild reads them from where they were.
 func TestRebuild_OpensFilesWithThePasswordsBesideThem(t *testing.T) {
 	b := newBench(t)
 	b.write("own.txt", "locked with sesame")

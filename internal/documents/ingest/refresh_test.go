@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// refresh has the corpus follow paths of the folder.
+// refresh ingests paths of the folder that have changed.
 func (b *bench) refresh(paths ...string) Report {
 	b.t.Helper()
 	for i, p := range paths {

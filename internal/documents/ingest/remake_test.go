@@ -23,14 +23,14 @@ import (
 	"parley/test/needs"
 )
 
-// stored is all that is kept of a document, but for revision and time.
+// stored is everything that is stored of a document, except its revision and time.
 type stored struct {
 	Document retrieval.Document
 	Pages    []retrieval.Page
 	Chunks   []string
 }
 
-// all returns what is stored of the documents of a namespace, by name.
+// all returns the stored documents of a namespace, by name.
 func (w *whole) all(namespace string) map[string]stored {
 	w.t.Helper()
 	docs, err := w.db.Corpus().AllDocuments(w.t.Context(), namespace, "", 1000)
@@ -57,8 +57,8 @@ func (w *whole) all(namespace string) map[string]stored {
 	return all
 }
 
-// With the same extractors and splitter, a re-index makes of every document what it was, wherever it
-// came from and whatever was said of it. What said it may be gone.
+// With the same extractors and splitter, a rebuild makes the same documents again, whatever they came
+// from and whatever their metadata. The files that held the metadata may be gone.
 func TestRebuild_MakesTheSameOfEverything(t *testing.T) {
 	s := newSite(t)
 	cfg := ingest.Config{

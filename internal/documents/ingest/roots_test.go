@@ -104,8 +104,8 @@ func TestRun_ReplacesCharactersThatBreakCitations(t *testing.T) {
 	b.want(b.run(), counts{Unchanged: len(names)})
 }
 
-// What a document says of itself, what is said beside it and how its file is called may hide something;
-// its title and its name do not.
+// Titles and names never contain invisible characters, though a document, its sidecar or its file name
+// may.
 func TestRun_GivesTitlesAndNamesThatHideNothing(t *testing.T) {
 	b := newBench(t)
 	const hiding = "in\u202efdp\u2066\u2069voi\u200bce\u2060"

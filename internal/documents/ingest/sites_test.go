@@ -52,7 +52,7 @@ func TestRunSites_IndexesTheMainContentOfPages(t *testing.T) {
 	}
 }
 
-// busyOnce has no time for a file when it first sees it.
+// busyOnce is too busy for each file when it first sees it.
 type busyOnce struct {
 	ingest.Extractor
 	mu   sync.Mutex
@@ -70,7 +70,7 @@ func (b *busyOnce) Extract(ctx context.Context, r extract.Request) (*extract.Res
 	return b.Extractor.Extract(ctx, r)
 }
 
-// A page for which the machine has no time is tried again by the same run, like any file.
+// If the machine is too busy to read a page, the same run tries it again, like any file.
 func TestRunSites_TriesPagesAgainUntilTheMachineHasTimeForThem(t *testing.T) {
 	s := newSite(t)
 	s.reads(&busyOnce{Extractor: s.extractor, seen: map[string]bool{}})

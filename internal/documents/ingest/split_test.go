@@ -58,7 +58,7 @@ func texts(chunks []retrieval.Chunk) []string {
 	return out
 }
 
-// check holds what is true of all chunks of every document.
+// check tests the rules that hold for the chunks of every document.
 func check(t *testing.T, d *extract.Document, opts SplitOptions, chunks []retrieval.Chunk) {
 	t.Helper()
 	opts = opts.withDefaults()
@@ -335,8 +335,8 @@ func FuzzSplit(f *testing.F) {
 	})
 }
 
-// fuzzDoc makes pages of what form feeds separate, and cuts each into as many blocks as kinds
-// has letters for it.
+// fuzzDoc makes a page of each text between form feeds, and splits it into as many blocks as kinds has
+// letters for it.
 func fuzzDoc(text, kinds string) *extract.Document {
 	d := &extract.Document{}
 	pageKinds := strings.Split(kinds, "\f")

@@ -15,7 +15,7 @@ import (
 	"parley/internal/retrieval"
 )
 
-// survey returns what Survey says, and the names and chunks of the documents that it shows.
+// survey returns the documents that Survey shows, with their names and numbers of chunks.
 func (w *whole) survey() (seen []string) {
 	w.t.Helper()
 	temporary := w.t.TempDir()

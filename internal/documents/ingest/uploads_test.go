@@ -9,7 +9,7 @@ import (
 	"parley/internal/documents/metadata"
 )
 
-// The data folder lies in the folder that is ingested, and the uploads in the data folder.
+// The ingested folder contains the data folder, and that the uploads.
 func TestRun_UploadsAndTheFolderAroundThemLeaveEachOtherAlone(t *testing.T) {
 	b := newBench(t)
 	b.cfg.DataDir = filepath.Join(b.dir, "data")

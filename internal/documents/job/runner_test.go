@@ -18,15 +18,15 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience is how long a test waits for what must happen.
+// patience limits the time that a test waits for something that must happen.
 const patience = time.Minute
 
-// running is a Runner at work over a store in memory.
+// running is a Runner that works on a store in memory.
 type running struct {
 	*job.Runner
 	t     *testing.T
 	store *jobtest.Memory
-	stop  func() // ends Run and waits for that
+	stop  func() // stops Run and waits for its end
 }
 
 func run(t *testing.T, store *jobtest.Memory, execute job.Executor) *running {
@@ -87,7 +87,7 @@ func TestRunner_EveryEndHasAStateThatSaysWhy(t *testing.T) {
 	cases := map[string]struct {
 		execute job.Executor
 		want    job.State
-		err     string // of the job
+		err     string // the job's error
 	}{
 		"all indexed":  {func(_ context.Context, t *job.Task) error { set(t, job.FileIndexed); return nil }, job.Done, ""},
 		"as before":    {func(_ context.Context, t *job.Task) error { set(t, job.FileUnchanged); return nil }, job.Done, ""},
@@ -227,7 +227,7 @@ func TestRunner_GoesOnWithAJobThatAStopHasInterrupted(t *testing.T) {
 	}
 }
 
-// crashed stores a job as a process leaves it that was killed at it so often.
+// crashed stores a job as if its process had been killed so many times while running it.
 func crashed(t *testing.T, store *jobtest.Memory, runs int) string {
 	t.Helper()
 	j := job.Job{ID: job.NewID(), Owner: "ann", State: job.Running, Runs: runs, QueuedAt: time.Now(),
@@ -295,7 +295,7 @@ func TestRunner_TellsWatchersEveryChangeAndTheEnd(t *testing.T) {
 		now := fmt.Sprintf("%s %d %s", j.State, j.Counts.Done, j.Message)
 		if len(seen) > 0 && seen[len(seen)-1] == now {
 			if idle++; given < 2 && j.Message != "Waiting for its turn." {
-				step <- job.FileIndexed // a change only after the same was seen twice
+				step <- job.FileIndexed // the file changes only after the watcher has seen the same twice
 				given++
 			}
 			continue
@@ -386,7 +386,7 @@ func TestRunner_TellsWhichJobItCarriesOut(t *testing.T) {
 	}
 }
 
-// of adds a job of an owner.
+// of adds a job for an owner.
 func (r *running) of(owner string) job.Job {
 	r.t.Helper()
 	j, err := r.Add(r.t.Context(), job.Job{
@@ -430,7 +430,7 @@ func TestRunner_OwnersDoNotWaitForEachOther(t *testing.T) {
 	if owner := wait(); owner != "slow" {
 		t.Fatalf("%s begins", owner)
 	}
-	for i := range 6 { // more owners than have room at one time
+	for i := range 6 { // more owners than can run at one time
 		r.of(fmt.Sprintf("owner %d", i))
 	}
 	for range 6 {
@@ -485,8 +485,8 @@ func TestRunner_ServesManyOwnersInTurn(t *testing.T) {
 	}
 }
 
-// Without sign-in all jobs have one owner. One caller's many do not hold up another's one, nor does who
-// comes with one job at a time overtake those who wait.
+// Without sign-in all jobs have the same owner. The many jobs of one caller do not hold up the one job
+// of another, and a caller who adds one job at a time does not overtake those who wait.
 func TestRunner_CallersOfOneOwnerTakeTurns(t *testing.T) {
 	store := &jobtest.Memory{}
 	began, gate := make(chan string), make(chan struct{})
@@ -573,7 +573,7 @@ func TestRunner_BoundsTheJobsThatWait(t *testing.T) {
 	if total != full.Limit || total <= own {
 		t.Errorf("all may have %d jobs: %+v", total, full)
 	}
-	// One that has ended makes room, also for one that is tried again.
+	// A job that has ended makes room, also for the retry of another one.
 	if _, err := r.Cancel(t.Context(), "", first.ID); err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"parley/internal/extract"
 )
 
-// texts is a Tree of files by path.
+// texts is a Tree of files; the keys are paths.
 type texts map[string]string
 
 func (t texts) Open(path string) (io.ReadCloser, error) {
@@ -33,7 +33,7 @@ func read(t *testing.T, files texts) Said {
 	return said
 }
 
-// Each place replaces what the places before it say; users and groups go together, passwords add up.
+// Each place overrides the places before it. Users and groups are overridden together; passwords add up.
 func TestRead_TheNearerPlaceWins(t *testing.T) {
 	files := texts{
 		"parley.yaml":          "category: top\nusers: [ann]\npasswords: [one]",

@@ -16,7 +16,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// following is a Follow in the making, and what it has told.
+// following is a call of Follow, with everything that it has told.
 type following struct {
 	*testing.T
 	root string
@@ -32,7 +32,7 @@ func quick() Options {
 	return Options{Quiet: 20 * time.Millisecond, Longest: 200 * time.Millisecond, Poll: 50 * time.Millisecond, Retry: 20 * time.Millisecond}
 }
 
-// follow follows a folder, or what make makes in it, until the test ends.
+// follow follows a folder, or the path that makeRoot returns, until the test ends.
 func follow(t *testing.T, options Options, makeRoot func(dir string) string) *following {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -75,7 +75,8 @@ func (f *following) changed(_ context.Context, c Changes) error {
 	return nil
 }
 
-// tells waits until a path, or a folder around it, was told, and forgets what was told until then.
+// tells waits until Follow has told of a path, or of a folder around it, and forgets what it was told
+// until then.
 func (f *following) tells(path string) {
 	f.Helper()
 	f.until("nothing is told of "+path, func() bool {

@@ -30,9 +30,9 @@ func open(t *testing.T, url string, short bool) llm.Model {
 }
 
 func TestStream_EndsEveryFaultInAnAnswerOrAnError(t *testing.T) {
-	// Reasoning is not counted apart.
+	// The API does not report reasoning apart.
 	wants := llmtest.Wants(&llm.Usage{Input: 12, Output: 10, Cached: 4})
-	// There is no error for a prompt that was filtered: models refuse in their answer.
+	// The API has no error for a filtered prompt: the model refuses in its answer.
 	wants["filter"] = llmtest.Want{Err: &llm.Error{Status: 400}, Says: "status 400"}
 	wants["errchunk"] = llmtest.Want{Text: wants["eof"].Text, Err: &llm.Error{Status: 529, Retryable: true}, Says: "server error [redacted]"}
 	llmtest.RunFaults(t, llmtest.Anthropic, wants, open)
@@ -46,7 +46,7 @@ func TestStream_AbortsTheUpstream(t *testing.T) { llmtest.RunCancel(t, llmtest.A
 
 func TestFixtures(t *testing.T) { llmtest.RunFixtures(t, *update, open) }
 
-// The API refuses messages that call tools of which it is told nothing.
+// The API refuses messages that call tools if the request does not define these tools.
 func TestStream_DefinesTheToolsOfTheHistoryWhenNoneCanBeCalled(t *testing.T) {
 	up := llmtest.NewUpstreamFor(t, llmtest.Anthropic)
 	req := llmtest.Question("claude-sonnet-5")

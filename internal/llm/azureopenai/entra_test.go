@@ -21,7 +21,7 @@ import (
 	"parley/internal/llm/llmtest"
 )
 
-// identity is what gives tokens: Entra ID, or an identity endpoint of a machine.
+// identity issues tokens, as Entra ID or as the identity endpoint of a machine.
 type identity struct {
 	*httptest.Server
 	answer func(n int, w http.ResponseWriter) // to the n-th request, from 1; nil gives a token for an hour
@@ -55,7 +55,7 @@ func (i *identity) calls() int {
 	return len(i.asked)
 }
 
-// asks makes a completion with tokens of Entra ID and returns the header that the resource got.
+// asks makes a completion with tokens of Entra ID and returns the header that the resource received.
 func asks(t *testing.T, entra Entra) (http.Header, error) {
 	t.Helper()
 	up := llmtest.NewUpstreamFor(t, llmtest.AzureOpenAI)
@@ -124,7 +124,7 @@ func TestEntra_GetsTokensInEveryWay(t *testing.T) {
 	}
 }
 
-// The canaries of S10: a secret, an assertion and a token stand in no error.
+// The canaries of S10: no error contains a secret, an assertion or a token.
 func TestEntra_RefusalsAreErrorsWithoutSecrets(t *testing.T) {
 	const secret = "canary~secret.0123"
 	answers := map[string]struct {
@@ -238,7 +238,7 @@ func TestReadAnswer_RefreshesBeforeTheEnd(t *testing.T) {
 	}
 }
 
-// clock is a time that tests move on.
+// clock is a time that only tests move.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -256,10 +256,10 @@ func (c *clock) add(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// source gives tokens for an hour, each of which has a number; it waits at its gate.
+// source issues tokens for an hour, each with a number. It waits at its gate before it answers.
 type source struct {
 	clock *clock
-	gate  chan error // an error that is taken from it is the answer
+	gate  chan error // an error received from it is the answer
 
 	mu    sync.Mutex
 	calls int

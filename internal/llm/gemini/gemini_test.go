@@ -30,7 +30,7 @@ func open(t *testing.T, url string, short bool) llm.Model {
 
 func TestStream_EndsEveryFaultInAnAnswerOrAnError(t *testing.T) {
 	wants := llmtest.Wants(llmtest.Reported)
-	// The finish reason is all that says that a stream is complete.
+	// Only the finish reason says that a stream is complete.
 	wants["nofinish"] = llmtest.Want{Text: wants["none"].Text, Err: &llm.Error{Retryable: true}, Says: "cut off"}
 	wants["filter"] = llmtest.Want{Err: &llm.Error{Filtered: true}, Says: "PROHIBITED_CONTENT"}
 	wants["errchunk"] = llmtest.Want{Text: wants["eof"].Text, Err: &llm.Error{Status: 500, Retryable: true}, Says: "server error [redacted]"}

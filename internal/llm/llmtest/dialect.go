@@ -1,33 +1,34 @@
 package llmtest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
 )
 
-// Dialect is the protocol that an Upstream speaks. What is not a fault follows the documentation
-// that the packages of the providers cite.
+// Dialect is the protocol of an Upstream. Except for the faults, it follows the documentation that the
+// packages of the providers cite.
 type Dialect struct {
 	path      string // of completions; a pattern of http.ServeMux
-	mediaType string // of a stream
+	mediaType string // media type of a stream
 	// model returns the model that a request asks for.
 	model func(r *http.Request, body []byte) (string, bool)
-	// frame returns an event as it stands in the stream.
+	// frame returns an event in the form that it has in the stream.
 	frame func(data string) string
 	// failure returns an error object.
 	failure func(status int, code, message string) string
-	begin   []string                 // events before the first text, of which one names the model stub-1
+	begin   []string                 // events before the first text; one of them names the model stub-1
 	delta   func(text string) string // event with a text
 	end     func(fault string) []string
 	broken  string   // event that says that the server failed
 	odd     string   // events in an unusual form, with the text "odd "
-	mute    []string // events that say nothing, each in another way
-	ping    string   // what says in the stream that the server is at work, as it stands there
+	mute    []string // events without any content, each in another form
+	ping    string   // event as in the stream, which says that the server is still at work
 	blocked string   // event that says that the prompt was refused; "" in dialects that refuse with a status
-	// document returns the answer to a request in one piece, in dialects that don't stream; ok is
-	// false for a request that is not of the dialect, which is answered with status 422.
+	// document returns the whole answer to a request, in dialects that do not stream. If ok is false,
+	// the request does not follow the dialect, and the status is 422.
 	document func(fault string, request []byte) (answer string, ok bool)
 	silent   bool // document reports no usage
 }
@@ -62,7 +63,7 @@ func openAIFailure(status int, code, message string) string {
 	return fmt.Sprintf(`{"error":{"message":%q,"type":"x","code":%q,"status":%d}}`, message, code, status)
 }
 
-// openAIEnd is the same for all that have this protocol.
+// openAIEnd is the end of a stream in all dialects with OpenAI's protocol.
 func openAIEnd(fault string) (events []string) {
 	reason := "stop"
 	if fault == "filtered" {
@@ -98,7 +99,7 @@ var OpenAI = Dialect{
 	ping:    ": OPENROUTER PROCESSING\n\n",
 }
 
-// openAIMute is the same for all that have this protocol.
+// openAIMute are the mute events of all dialects with OpenAI's protocol.
 var openAIMute = []string{
 	openAIDelta(""), openAIDelta(" "), openAIDelta("\n\t"), `{}`, `{"choices":[]}`,
 	openAIHead + `{},"finish_reason":null}]}`,
@@ -151,9 +152,7 @@ var Anthropic = Dialect{
 	path: "/v1/messages", mediaType: "text/event-stream", model: named, frame: anthropicEvent,
 	failure: func(status int, _, message string) string {
 		kind := map[int]string{401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error", 500: "api_error", 503: "api_error"}[status]
-		if kind == "" {
-			kind = "invalid_request_error"
-		}
+		kind = cmp.Or(kind, "invalid_request_error")
 		return fmt.Sprintf(`{"type":"error","error":{"type":%q,"message":%q},"request_id":"req_1"}`, kind, message)
 	},
 	begin: []string{

@@ -13,17 +13,17 @@ import (
 	"strings"
 )
 
-// DocumentFaults are the names of what an Upstream that answers in one piece can do wrong, or
-// rightly but oddly. Those from "few" on are answers that cannot be right: a vector or score too
-// few, one of another length, one that is null, infinite or zero, an index twice or out of range.
+// DocumentFaults are the names of the ways in which an Upstream without streams answers wrongly, or
+// correctly but oddly. Those from "few" on are impossible answers: a vector or score too few, one of
+// another length, one that is null, infinite or zero, an index twice or out of range.
 var DocumentFaults = []string{
 	"400", "401", "404", "429", "500", "503", "redirect", "html", "badjson", "jsonerror", "hang", "reset",
 	"empty", "cut", "eof", "stall", "never", "odd", "controls", "usage", "absurd", "enormous", "nousage",
 	"few", "many", "length", "null", "infinite", "zero", "twice", "range", "nothing",
 }
 
-// document is what an Upstream answers to n texts: the i-th vector is [i+1, -0.5, 0.25], and the i-th
-// score 1/(i+1), unless the fault is about that. Usage is ten tokens for each text.
+// document is the answer of an Upstream to n texts. The i-th vector is [i+1, -0.5, 0.25] and the i-th
+// score 1/(i+1), unless the fault changes them. The usage is ten tokens for each text.
 type document struct {
 	vectors []string // JSON
 	scores  []string // JSON
@@ -60,7 +60,7 @@ func newDocument(fault string, n int) document {
 		d.order[last] = 0
 	case "range":
 		d.order[last] = 1 << 40
-	case "odd": // the other way round
+	case "odd": // in reverse order
 		for i := range d.order {
 			d.order[i] = last - i
 		}
@@ -78,7 +78,7 @@ func newDocument(fault string, n int) document {
 	return d
 }
 
-// at returns the element for an index; one that is out of range has the first's.
+// at returns the element for an index. An index out of range gets the first element.
 func at(list []string, i int) string {
 	if i >= len(list) {
 		i = 0
@@ -86,7 +86,7 @@ func at(list []string, i int) string {
 	return list[i]
 }
 
-// answerDocument writes an answer in one piece, or what a fault makes of it.
+// answerDocument writes a whole answer, or the answer with a fault.
 func (u *Upstream) answerDocument(w http.ResponseWriter, r *http.Request, fault string, body []byte) {
 	answer, ok := u.dialect.document(fault, body)
 	if !ok {
@@ -142,7 +142,8 @@ func inputs(request []byte, keys ...string) int {
 	return 0
 }
 
-// base64Vector returns a vector as OpenAI writes it. What JSON has no word for is what it stands for.
+// base64Vector encodes a JSON vector as OpenAI does. null becomes NaN, and a number out of range
+// infinity.
 func base64Vector(vector string) string {
 	var raw []byte
 	for number := range strings.SplitSeq(strings.Trim(vector, "[]"), ",") {
@@ -242,8 +243,8 @@ var Rerank = Dialect{
 	},
 }
 
-// TEI is the /rerank API of text-embeddings-inference, which takes at most 32 texts. It has one
-// model, so that the fault is in the query.
+// TEI is the /rerank API of text-embeddings-inference, which takes at most 32 texts. It has only one
+// model, so the query names the fault.
 var TEI = Dialect{
 	path: "/rerank", silent: true,
 	model: func(_ *http.Request, body []byte) (string, bool) {

@@ -13,7 +13,7 @@ import (
 	"parley/internal/llm"
 )
 
-// DocumentWants returns what should come of each of DocumentFaults, and of "none".
+// DocumentWants returns the expected result for each of DocumentFaults, and for "none".
 func DocumentWants() map[string]Want {
 	failed := func(says string) Want { return Want{Err: &llm.Error{Retryable: true}, Says: says} }
 	silent := Want{Err: &llm.Error{Retryable: true, Silent: true}, Says: "in time"}
@@ -37,14 +37,14 @@ func DocumentWants() map[string]Want {
 	return wants
 }
 
-// With returns wants with some of them changed.
+// With returns a copy of wants with changes.
 func With(wants, changes map[string]Want) map[string]Want {
 	all := maps.Clone(wants)
 	maps.Copy(all, changes)
 	return all
 }
 
-// reply is what came of a call that is answered in one piece.
+// reply is the result of a call without a stream.
 type reply struct {
 	Numbers [][]float64
 	Usage   llm.Usage
@@ -52,12 +52,12 @@ type reply struct {
 	err     error
 }
 
-// Unindexed is what changes for protocols whose answers have no indexes.
+// Unindexed returns the changes for protocols whose answers have no indexes.
 func Unindexed() map[string]Want { return map[string]Want{"twice": {}, "range": {}} }
 
-// RunEmbedFaults asks an embedder for vectors under every fault and compares what comes of it. open
-// returns the provider for an upstream at url, with "test-key" as its key; short asks for limits of
-// 300 ms on all waits.
+// RunEmbedFaults asks an embedder for vectors under every fault and compares the results. open returns
+// the provider for an upstream at url, with "test-key" as its key. If short is true, all its time limits
+// are 300 ms.
 func RunEmbedFaults(t *testing.T, d Dialect, wants map[string]Want, open func(t *testing.T, url string, short bool) llm.Embedder) {
 	req := llm.EmbedRequest{Texts: []string{"a text", "another one", "the last"}, Purpose: llm.ForDocument}
 	right := reply{
@@ -81,7 +81,7 @@ func RunEmbedFaults(t *testing.T, d Dialect, wants map[string]Want, open func(t 
 	runDocumentFaults(t, d, wants, right, estimate, ask)
 }
 
-// RunRerankFaults is RunEmbedFaults for a reranker.
+// RunRerankFaults does the same as RunEmbedFaults for a reranker.
 func RunRerankFaults(t *testing.T, d Dialect, wants map[string]Want, open func(t *testing.T, url string, short bool) llm.Reranker) {
 	req := llm.RerankRequest{Documents: []string{"a text", "another one", "the last"}}
 	right := reply{Numbers: [][]float64{{1, 1 / 2.0, 1 / 3.0}}, Usage: llm.Usage{Input: 30}}

@@ -18,9 +18,9 @@ import (
 	"parley/internal/llm"
 )
 
-// RunEmbedFixtures plays testdata/embed/*.txtar, which are as RunFixtures has them but that "ask"
-// is an llm.EmbedRequest and "answer", in place of "chunks", the llm.Embeddings or the error. When
-// a provider makes a second call, its files are "request 2" and "response 2".
+// RunEmbedFixtures plays testdata/embed/*.txtar. They are like those of RunFixtures, but "ask" is an
+// llm.EmbedRequest, and "answer", in place of "chunks", is the llm.Embeddings or the error. If a
+// provider makes a second call, its files are "request 2" and "response 2".
 func RunEmbedFixtures(t *testing.T, update bool, open func(t *testing.T, url string, short bool) llm.Embedder) {
 	runDocumentFixtures(t, update, "testdata/embed/*.txtar", func(ask []byte, url string) (string, error) {
 		var req llm.EmbedRequest
@@ -32,7 +32,8 @@ func RunEmbedFixtures(t *testing.T, update bool, open func(t *testing.T, url str
 	})
 }
 
-// RunRerankFixtures is RunEmbedFixtures for testdata/*.txtar, llm.RerankRequest and llm.Ranking.
+// RunRerankFixtures does the same as RunEmbedFixtures for testdata/*.txtar, llm.RerankRequest and
+// llm.Ranking.
 func RunRerankFixtures(t *testing.T, update bool, open func(t *testing.T, url string, short bool) llm.Reranker) {
 	runDocumentFixtures(t, update, "testdata/*.txtar", func(ask []byte, url string) (string, error) {
 		var req llm.RerankRequest
@@ -101,8 +102,8 @@ func numbered(kind string, i int) string {
 	return fmt.Sprintf("%s %d", kind, i+1)
 }
 
-// replay starts a server that gives the responses of a fixture in their order, and notes what it
-// was sent. The requests may be read when the server is closed.
+// replay starts a server that returns the responses of a fixture in their order, and records the
+// requests. The requests may be read once the server is closed.
 func replay(t *testing.T, archive *txtar.Archive) (sent *[]string, s *httptest.Server) {
 	var responses []string
 	for _, f := range archive.Files {

@@ -13,13 +13,13 @@ import (
 	"parley/internal/llm"
 )
 
-// Embedder makes vectors that are alike for texts that share words, in the same way at all times:
-// each word, without its ending, adds to one of the dimensions. It is safe for concurrent use.
+// Embedder makes vectors that are similar for texts that share words. They depend only on the text: each
+// word, without its ending, adds to one of the dimensions. It is safe for concurrent use.
 type Embedder struct {
-	Size   int    // of the vectors, when the request asks for none; 0 means 128
-	Refuse string // texts that hold it are refused, with all that come in one call with them
-	// Faults are what goes wrong in the first calls, in their order; a zero one goes well, as do
-	// all calls after them.
+	Size   int    // dimensions of the vectors if the request asks for none; 0 means 128
+	Refuse string // the embedder refuses every call that has a text with this in it
+	// Faults are the faults of the first calls, in order. A zero fault is none, and later calls have
+	// none.
 	Faults []EmbedFault
 
 	mu       sync.Mutex
@@ -28,7 +28,7 @@ type Embedder struct {
 
 var _ llm.Embedder = (*Embedder)(nil)
 
-// EmbedFault is something that goes wrong in a call. The fields are looked at in their order.
+// EmbedFault is a fault of a call. Its fields apply in their order.
 type EmbedFault struct {
 	Do    func()                                // call it
 	Wait  <-chan struct{}                       // receive from it, or end with the context's error
@@ -36,12 +36,12 @@ type EmbedFault struct {
 	Spoil func(vectors [][]float32) [][]float32 // give what it returns instead
 }
 
-// WrongDimensions takes a dimension from the first vector.
+// WrongDimensions removes a dimension from the first vector.
 func WrongDimensions(v [][]float32) [][]float32 {
 	return append([][]float32{v[0][:len(v[0])-1]}, v[1:]...)
 }
 
-// NoNumber puts a NaN into the last vector.
+// NoNumber puts NaN into the last vector.
 func NoNumber(v [][]float32) [][]float32 {
 	v[len(v)-1][0] = float32(math.NaN())
 	return v
@@ -53,7 +53,7 @@ func ZeroVector(v [][]float32) [][]float32 {
 	return v
 }
 
-// TooFew leaves the last vector out.
+// TooFew removes the last vector.
 func TooFew(v [][]float32) [][]float32 { return v[:len(v)-1] }
 
 // Embed implements llm.Embedder.
@@ -88,14 +88,14 @@ func (e *Embedder) enter(req llm.EmbedRequest) EmbedFault {
 	return EmbedFault{}
 }
 
-// Requests returns what the embedder was asked, in order.
+// Requests returns all requests so far, in order.
 func (e *Embedder) Requests() []llm.EmbedRequest {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return append([]llm.EmbedRequest(nil), e.requests...)
 }
 
-// Texts returns how many texts of a purpose the embedder was asked for.
+// Texts returns how many texts with a purpose the requests had.
 func (e *Embedder) Texts(p llm.Purpose) (n int) {
 	for _, r := range e.Requests() {
 		if r.Purpose == p {
@@ -105,7 +105,7 @@ func (e *Embedder) Texts(p llm.Purpose) (n int) {
 	return n
 }
 
-// hashed returns the vector of a text: never zero, since a little stands in the first dimension.
+// hashed returns the vector of a text. It is never zero, because its first dimension starts above zero.
 func hashed(text string, size int) []float32 {
 	v := make([]float32, size)
 	v[0] = 0.01

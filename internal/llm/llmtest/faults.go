@@ -14,7 +14,7 @@ import (
 	"parley/internal/llm"
 )
 
-// Completion is the fold of a stream.
+// Completion is a stream put together.
 type Completion struct {
 	Text, Reasoning, Model, Finish string
 	Usage                          *llm.Usage
@@ -24,7 +24,7 @@ type Completion struct {
 	Err                            error
 }
 
-// Ask makes a completion and returns what came of it; Model is that of the first chunk.
+// Ask makes a completion and returns its result. Model is that of the first chunk.
 func Ask(ctx context.Context, m llm.Model, req llm.Request) (c Completion) {
 	for chunk, err := range m.Stream(ctx, req) {
 		if err != nil {
@@ -68,7 +68,7 @@ func Question(model string) llm.Request {
 	}
 }
 
-// Want is what should come of a fault.
+// Want is the expected result under a fault.
 type Want struct {
 	Text, Finish string
 	Usage        *llm.Usage
@@ -81,10 +81,11 @@ const (
 	full = half + "tok5 tok6 tok7 tok8 tok9 "
 )
 
-// Reported is the usage that upstreams report unless the fault is about that.
+// Reported is the usage that upstreams report, unless the fault changes it.
 var Reported = &llm.Usage{Input: 12, Output: 10, Cached: 4, Reasoning: 1}
 
-// Wants returns what should come of each fault, and of "none", when an upstream reports usage.
+// Wants returns the expected result under each fault, and under "none", of an upstream that reports
+// usage.
 func Wants(usage *llm.Usage) map[string]Want {
 	estimated := &llm.Usage{Input: 13, Output: 13, Estimated: true}
 	answer := Want{Text: full, Finish: "stop", Usage: usage}
@@ -117,9 +118,9 @@ func Wants(usage *llm.Usage) map[string]Want {
 	}
 }
 
-// RunFaults asks a provider for a completion under every fault and compares what comes of it. open
-// returns the provider for an upstream at url, with "test-key" as its key; short asks for limits
-// of 300 ms on all waits.
+// RunFaults asks a provider for a completion under every fault and compares the results. open returns
+// the provider for an upstream at url, with "test-key" as its key. If short is true, all its time limits
+// are 300 ms.
 func RunFaults(t *testing.T, d Dialect, wants map[string]Want, open func(t *testing.T, url string, short bool) llm.Model) {
 	for _, f := range Faults {
 		if _, ok := wants[f]; !ok {
@@ -177,8 +178,8 @@ func checkError(t *testing.T, want Want, err error) {
 	}
 }
 
-// RunCancel breaks out of a provider's endless stream, and cancels its context, and waits for the
-// upstream to notice each.
+// RunCancel breaks out of a provider's endless stream, and also cancels its context. It expects the
+// upstream to notice both.
 func RunCancel(t *testing.T, d Dialect, open func(t *testing.T, url string, short bool) llm.Model) {
 	up := NewUpstreamFor(t, d)
 	p := open(t, up.URL, false)

@@ -20,18 +20,18 @@ import (
 	"parley/internal/llm"
 )
 
-// RunFixtures plays testdata/*.txtar. The text above the files of a fixture says where its bytes
-// come from: "Hand-made after", or what Record writes. Its files are:
+// RunFixtures plays testdata/*.txtar. The text above the files of a fixture tells the origin of its
+// bytes: "Hand-made after", or the mark that Record writes. Its files are:
 //
 //	ask       the llm.Request, as JSON
-//	request   what the provider has to send
-//	response  what the upstream answers: its status and media type, a blank line, the body
-//	chunks    what the provider has to give: one llm.Chunk a line as JSON without empty fields,
-//	          and the error as a last one
-//	record    only in those that Record renews: what is to be known of that
+//	request   the request that the provider must send
+//	response  the upstream's answer: its status and media type, a blank line, the body
+//	chunks    the chunks that the provider must return: each llm.Chunk on a line as JSON
+//	          without empty fields, and the error as the last line
+//	record    only in fixtures that Record renews: notes for that
 //
-// open returns the provider for an upstream at url, with "test-key" as its key. update writes what
-// the provider sends and gives into the fixtures, in place of comparing it.
+// open returns the provider for an upstream at url, with "test-key" as its key. If update is true,
+// RunFixtures does not compare, but writes the request and the chunks into the fixtures.
 func RunFixtures(t *testing.T, update bool, open func(t *testing.T, url string, short bool) llm.Model) {
 	paths, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(paths) == 0 {
@@ -82,7 +82,7 @@ func file(t *testing.T, a *txtar.Archive, name string) *txtar.File {
 	return &a.Files[i]
 }
 
-// play makes one completion and returns the request and the chunks as they stand in a fixture.
+// play makes one completion and returns the request and the chunks in the form of a fixture.
 func play(t *testing.T, ask, response []byte, open func(t *testing.T, url string, short bool) llm.Model) (sent, gave string) {
 	t.Helper()
 	req := request(t, ask)
@@ -126,7 +126,7 @@ func failure(err error) string {
 	return fmt.Sprintf("error status=%d retryable=%v after=%v filtered=%v: %v\n", e.Status, e.Retryable, e.RetryAfter, e.Filtered, e)
 }
 
-// written returns a request without the headers that every one has, and its body indented.
+// written returns a request with its body indented, but without the headers that all requests have.
 func written(r *http.Request, body []byte) string {
 	for _, h := range []string{"Content-Length", "User-Agent", "Accept-Encoding", "Content-Type", "Accept"} {
 		r.Header.Del(h)
@@ -141,13 +141,13 @@ func written(r *http.Request, body []byte) string {
 	return strings.ReplaceAll(b.String(), "\r", "") + "\n" + pretty.String() + "\n"
 }
 
-// compact returns a chunk as JSON without what is empty.
+// compact returns a chunk as JSON without empty fields.
 func compact(t *testing.T, c llm.Chunk) string {
 	t.Helper()
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	// The map is the chunk again, so that empty fields can be taken out of it.
+	// The map has the same fields as the chunk, and empty ones can be removed from it.
 	var m map[string]any
 	if err := enc.Encode(c); err != nil {
 		t.Fatal(err)

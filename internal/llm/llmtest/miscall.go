@@ -10,9 +10,9 @@ import (
 	"parley/internal/llm"
 )
 
-// RunMiscall asks a provider for a completion and has the upstream answer that the model has called a
-// tool in a form which it cannot read. That is no fault of the upstream: nothing is gained by asking it
-// the same again, and the model can be told. open is as for RunFaults.
+// RunMiscall asks a provider for a completion. The upstream answers that the model has called a tool in
+// a form that it cannot read. The error must tell that the model is at fault: asking the same again
+// would not help, but the model can be told. open is as for RunFaults.
 func RunMiscall(t *testing.T, status int, mediaType, body string, open func(t *testing.T, url string, short bool) llm.Model) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)

@@ -1,5 +1,5 @@
-// Package llmtest has models for tests: a scripted Model, and an Upstream, which is an HTTP
-// server that speaks the OpenAI protocol and fails in every way that upstreams fail.
+// Package llmtest has models for tests: a scripted Model, and an Upstream, which is an HTTP server that
+// speaks the protocol of a provider and fails in every way in which upstreams fail.
 package llmtest
 
 import (
@@ -10,12 +10,12 @@ import (
 	"parley/internal/llm"
 )
 
-// Step is one thing that a scripted model does. The fields are looked at in their order.
+// Step is one step of a scripted model. Its fields apply in their order.
 type Step struct {
 	Do    func()          // call it
 	Wait  <-chan struct{} // receive from it, or end with the context's error
 	Err   error           // end with it
-	Chunk llm.Chunk       // give it
+	Chunk llm.Chunk       // emit it
 }
 
 // Model plays the same script in every call. It is safe for concurrent use.
@@ -30,8 +30,8 @@ type Model struct {
 
 var _ llm.Model = (*Model)(nil)
 
-// Says returns a model that answers with the given deltas, then with finish reason "stop" and a
-// usage of 10 input tokens and one output token for each delta.
+// Says returns a model that answers with the deltas, then with the finish reason "stop" and a usage of
+// 10 input tokens and one output token for each delta.
 func Says(deltas ...string) *Model {
 	m := &Model{}
 	for _, d := range deltas {
@@ -43,7 +43,7 @@ func Says(deltas ...string) *Model {
 	return m
 }
 
-// Fails returns a model that gives the deltas and then the error.
+// Fails returns a model that emits the deltas and then the error.
 func Fails(err error, deltas ...string) *Model {
 	m := &Model{}
 	for _, d := range deltas {
@@ -53,8 +53,8 @@ func Fails(err error, deltas ...string) *Model {
 	return m
 }
 
-// Hangs returns a model that gives the deltas and then nothing until the context ends. It calls
-// reached, if that is not nil, when it has come so far.
+// Hangs returns a model that emits the deltas and then nothing until the context ends. After the deltas
+// it calls reached, unless that is nil.
 func Hangs(reached func(), deltas ...string) *Model {
 	m := Fails(nil, deltas...)
 	m.Steps[len(deltas)] = Step{Do: reached}
@@ -113,7 +113,7 @@ func (m *Model) leave(finished bool) {
 	}
 }
 
-// Requests returns what the model was asked, in order.
+// Requests returns all requests so far, in order.
 func (m *Model) Requests() []llm.Request {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -10,17 +10,17 @@ import (
 	"parley/internal/llm"
 )
 
-// RunMute asks a provider for completions of an upstream that goes on sending what says nothing. Such a
-// call ends like one to which nothing comes, but for an upstream that shows that it is at work: that
-// one has more time. open is as for RunFaults.
+// RunMute asks a provider for completions of an upstream that keeps sending events without content. Such
+// a call must end like one that receives nothing. But a provider must allow more time to an upstream
+// that shows that it is at work. open is as for RunFaults.
 func RunMute(t *testing.T, d Dialect, open func(t *testing.T, url string, short bool) llm.Model) {
 	up := NewUpstreamFor(t, d)
 	for fault, want := range map[string]string{
-		"mute":      half, // every event that says nothing, for ever
+		"mute":      half, // every event without content, forever
 		"mutefirst": "",   // before the first word
-		"pings":     half, // for ever
-		"muteend":   full, // after the end of the completion: it is whole
-		"works":     full, // for three times as long as nothing may come, and then goes on
+		"pings":     half, // forever
+		"muteend":   full, // after the end of the completion, which is complete
+		"works":     full, // for three times the limit, before it goes on
 	} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
@@ -45,7 +45,8 @@ func RunMute(t *testing.T, d Dialect, open func(t *testing.T, url string, short 
 	}
 }
 
-// mute plays the faults of RunMute. ok is false for another one; over says that the stream has ended.
+// mute plays the faults of RunMute. ok is false for any other fault; over means that the stream has
+// ended.
 func (e *events) mute(fault string) (over, ok bool) {
 	const every, longest = 20 * time.Millisecond, 30 * time.Second
 	send, until := e.mutely(fault), longest
@@ -63,7 +64,7 @@ func (e *events) mute(fault string) (over, ok bool) {
 	return fault != "works", true
 }
 
-// mutely returns what sends the next event of a fault of RunMute, nil for another fault.
+// mutely returns a function that sends the next event of a fault of RunMute, or nil for any other fault.
 func (e *events) mutely(fault string) func() bool {
 	var n int
 	if _, err := fmt.Sscanf(fault, "mute%d", &n); err == nil {

@@ -2,6 +2,7 @@ package llmtest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -25,7 +26,7 @@ var record = flag.Bool("record", false, "renew the fixtures that the provider it
 type Live struct {
 	Need string // the environment variable of the key
 	Key  string // "" skips the recording
-	// Open returns the provider at its own address, with the key. It makes its calls with client.
+	// Open returns the provider at its own address, with the key. It calls the API through client.
 	Open func(client *http.Client) (llm.Model, error)
 	// Replay returns the provider for an upstream at url, as in RunFixtures.
 	Replay func(t *testing.T, url string, short bool) llm.Model
@@ -33,7 +34,7 @@ type Live struct {
 	Now    time.Time // the day in the marks; zero means today
 }
 
-// The limits of a recording.
+// Limits of a recording.
 const (
 	recordTime   = 2 * time.Minute
 	maxRecording = 1 << 20
@@ -47,18 +48,16 @@ func RecordIfAsked(t *testing.T, live Live) {
 	Record(t, live)
 }
 
-// Record asks the real API anew what the fixtures ask that have a file "record", and rewrites their
-// answers: without keys, with ids and times that do not change, and with the mark "Recorded". Other
-// fixtures stay as they are: what they show, such as an error, no API gives when asked.
+// Record sends the real API the requests of the fixtures that have a file "record", and replaces their
+// answers: without keys, with ids and times that do not change, and with the mark "Recorded". It leaves
+// other fixtures alone, because they show what no API returns on request, such as an error.
 //
 //	OPENAI_API_KEY=… go test ./internal/llm/openai -record
 func Record(t *testing.T, live Live) {
 	if live.Key == "" {
 		t.Skipf("nothing is recorded without a key: set %s", live.Need)
 	}
-	if live.Dir == "" {
-		live.Dir = "testdata"
-	}
+	live.Dir = cmp.Or(live.Dir, "testdata")
 	if live.Now.IsZero() {
 		live.Now = time.Now()
 	}
@@ -106,7 +105,7 @@ func (l *Live) renew(t *testing.T, path string, archive *txtar.Archive) {
 	write(t, path, archive)
 }
 
-// tap makes calls and keeps the last answer.
+// tap is a transport that keeps the last answer.
 type tap struct {
 	status int
 	kind   string
@@ -130,7 +129,7 @@ func (t *tap) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// limited refuses what is more than a fixture should have.
+// limited refuses data that is too long for a fixture.
 type limited struct{ to *bytes.Buffer }
 
 func (l *limited) Write(b []byte) (int, error) {
@@ -141,16 +140,16 @@ func (l *limited) Write(b []byte) (int, error) {
 }
 
 var (
-	// ids are members whose values differ from call to call; equal values stay equal.
+	// ids are members whose values differ from call to call. Equal values stay equal.
 	ids = regexp.MustCompile(`"(id|responseId|system_fingerprint|request_id|call_id)"(\s*:\s*)"([^"]+)"`)
-	// opaque are members whose values mean nothing to anybody but the provider.
+	// opaque are members whose values mean something only to the provider.
 	opaque = regexp.MustCompile(`"(obfuscation|signature|thoughtSignature|data)"(\s*:\s*)"[^"]+"`)
 	times  = regexp.MustCompile(`"(created|created_at|total_duration|load_duration|prompt_eval_duration|eval_duration)"(\s*:\s*)("[^"]*"|\d+)`)
-	// suspicious matches what looks like a key in spite of all that.
+	// suspicious matches text that still looks like a key.
 	suspicious = regexp.MustCompile(`(?i)\b(?:sk|pk|AIza|gsk|eyJ)[-_A-Za-z0-9]{16,}|Bearer \S+|[A-Za-z0-9+/_-]{48,}`)
 )
 
-// scrub replaces in a response what is secret and what changes from call to call.
+// scrub replaces the secrets of a response and the values that change from call to call.
 func scrub(response, key string) string {
 	for _, secret := range []string{key, url.QueryEscape(key)} {
 		response = strings.ReplaceAll(response, secret, "test-key")

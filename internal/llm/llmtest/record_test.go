@@ -33,7 +33,7 @@ func openAI(t *testing.T, url, key string, client *http.Client) llm.Model {
 	return p
 }
 
-// realAPI is an API that says things which no fixture should hold.
+// realAPI is an API whose answers have values that no fixture should contain.
 func realAPI(t *testing.T, key string) *httptest.Server {
 	n := 0
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -11,8 +11,8 @@ import (
 	"parley/internal/llm"
 )
 
-// RunSizes asks a provider for the contexts of models, of which its server has the list at a path, and
-// expects the wanted ones. The list is read once. open is as for RunFaults.
+// RunSizes asks a provider for the contexts of models and compares them with want. The provider's server
+// has the list at a path; the provider must read it only once. open is as for RunFaults.
 func RunSizes(t *testing.T, path, list string, want map[string]int, open func(t *testing.T, url string, short bool) llm.Model) {
 	var reads atomic.Int32
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

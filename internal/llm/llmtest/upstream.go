@@ -13,27 +13,27 @@ import (
 	"time"
 )
 
-// Key is put into every error text of an Upstream, as careless upstreams do: it may never be seen
-// in a log or in a response.
+// Key is in every error text of an Upstream, as with careless upstreams. It must never appear in a log
+// or a response.
 const Key = "sk-canary-0123456789abcdef"
 
-// Faults are the names of what an Upstream can do wrong, or rightly but oddly. "huge" is one
-// event of 2 MiB, "never" a stream without an end.
+// Faults are the names of the ways in which an Upstream answers wrongly, or correctly but oddly. "huge"
+// is one event of 2 MiB, "never" a stream without an end.
 var Faults = []string{
 	"400", "401", "404", "429", "500", "503", "filter", "redirect", "html", "badjson", "jsonerror",
 	"hang", "reset", "empty", "cut", "eof", "nodone", "nofinish", "garbage", "errchunk", "stall",
 	"never", "huge", "odd", "split", "usage", "nousage", "controls", "filtered",
 }
 
-// Upstream is a model server on loopback. The name of the model that a request asks for says how
-// to answer: the name of a fault, or anything else for a proper answer. The answer is
-// "tok0 tok1 … tok9 ", a chunk a word; faults within the stream strike at tok5.
+// Upstream is a model server on loopback. The name of the model in a request tells how to answer: with
+// the fault of that name, or correctly for any other name. The answer is "tok0 tok1 … tok9 ", one word a
+// chunk. Faults within the stream occur at tok5.
 type Upstream struct {
 	URL string // the base URL: for OpenAI up to and with /v1, for others without a path
 
 	dialect Dialect
-	// Fault, when set before the first call, says how to answer the n-th one (from 0), in place of
-	// the model's name.
+	// Fault, if set before the first call, returns the fault of the n-th call (from 0) and overrides the
+	// model's name.
 	Fault func(n int) string
 
 	mu      sync.Mutex
@@ -83,7 +83,7 @@ func (u *Upstream) Calls() int {
 	return u.calls
 }
 
-// Aborted receives a value for each request that the client gave up.
+// Aborted receives a value for each request that the client abandoned.
 func (u *Upstream) Aborted() <-chan struct{} { return u.aborted }
 
 func (u *Upstream) serve(w http.ResponseWriter, r *http.Request) {
@@ -116,7 +116,7 @@ func (u *Upstream) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// refuse plays the faults that come instead of a stream.
+// refuse plays the faults that have no stream.
 func (u *Upstream) refuse(w http.ResponseWriter, fault string) bool {
 	switch fault {
 	case "429", "503":
@@ -168,7 +168,7 @@ func reset(w http.ResponseWriter) {
 	_ = c.Close()
 }
 
-// events writes a stream; after the client has left it does nothing.
+// events writes a stream. After the client has left it does nothing.
 type events struct {
 	w http.ResponseWriter
 	r *http.Request
@@ -218,7 +218,7 @@ func (e *events) answer(fault string) {
 			return
 		}
 		if fault == "never" {
-			time.Sleep(pace) // or a limit would be reached before a client can leave
+			time.Sleep(pace) // so that a client can leave before a limit is reached
 		}
 	}
 	end := e.d.end(fault)
@@ -236,7 +236,7 @@ func (e *events) answer(fault string) {
 // pace is the least time between two tokens of a stream without an end.
 const pace = 50 * time.Microsecond
 
-// strike plays the faults within a stream, and reports whether it is over.
+// strike plays the faults within a stream. It reports whether the stream is over.
 func (e *events) strike(fault string) bool {
 	if over, ok := e.mute(fault); ok {
 		return over

@@ -45,7 +45,7 @@ func TestCapabilities_AreDeclaredByFamily(t *testing.T) {
 	}
 }
 
-// saying is an Ollama that says what its one model takes.
+// saying is a fake of Ollama that tells the capabilities of its one model.
 type saying struct {
 	show string // the answer to /api/show
 

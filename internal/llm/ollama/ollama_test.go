@@ -30,7 +30,7 @@ func open(t *testing.T, url string, short bool) llm.Model {
 
 func TestStream_EndsEveryFaultInAnAnswerOrAnError(t *testing.T) {
 	wants := llmtest.Wants(&llm.Usage{Input: 12, Output: 10})
-	// The last line is all that says that a stream is complete.
+	// Only the last line says that a stream is complete.
 	wants["nodone"] = llmtest.Want{Text: wants["none"].Text, Err: &llm.Error{Retryable: true}, Says: "cut off"}
 	// Ollama filters nothing, and its errors are texts.
 	wants["filter"] = llmtest.Want{Err: &llm.Error{Status: 400}, Says: "status 400"}

@@ -13,7 +13,7 @@ import (
 	"parley/internal/llm/ollama"
 )
 
-// What prompts are made for is what the model is loaded with, whoever says it.
+// Prompts are made for the context with which the model is loaded, whoever sets it.
 func TestStream_LoadsTheModelWithTheContextThatPromptsAreMadeFor(t *testing.T) {
 	own := 6000
 	for name, c := range map[string]struct {

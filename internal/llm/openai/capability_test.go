@@ -80,7 +80,7 @@ func TestCapabilities_AreCorrectedByTheConfiguration(t *testing.T) {
 	}
 }
 
-// sent returns the request that an upstream gets.
+// sent returns the members of the request that an upstream receives.
 func sent(t *testing.T, cfg openai.Config, req llm.Request) map[string]json.RawMessage {
 	t.Helper()
 	up := llmtest.NewUpstream(t)
@@ -166,7 +166,7 @@ func TestStream_GivesTheReasoningBackWithTheResultOfATool(t *testing.T) {
 	}
 }
 
-// A server is known by its host, so the test's upstream takes the place of it.
+// The provider knows a server by its host, so the test's upstream stands in for that host.
 func TestStream_LeavesOutWhatAServerRefuses(t *testing.T) {
 	up := llmtest.NewUpstream(t)
 	address := strings.TrimSuffix(strings.TrimPrefix(up.URL, "http://"), "/v1")

@@ -122,7 +122,7 @@ func TestStream_UsesTheConnectionAgain(t *testing.T) {
 	}
 }
 
-// scripted serves the same events to every request.
+// scripted serves the same events for every request.
 func scripted(t testing.TB, events ...string) *openai.Provider {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")

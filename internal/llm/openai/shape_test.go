@@ -13,8 +13,8 @@ func usual(text string) []byte {
 		`"choices":[{"index":0,"delta":{"content":%q},"finish_reason":null}]}`, text)
 }
 
-// FuzzDecode_LearningChangesNothing decodes two events with one decoder, which may recognise the
-// second, and the second alone.
+// FuzzDecode_LearningChangesNothing decodes two events with one decoder, which may recognise the form of
+// the second, and the second event alone.
 func FuzzDecode_LearningChangesNothing(f *testing.F) {
 	f.Add(usual("a"), usual("b\n"))
 	f.Add(usual("a"), []byte(`{"model":"m","choices":[{"delta":{},"finish_reason":"stop"}]}`))

@@ -14,7 +14,7 @@ func TestBuiltin_KnowsTheModelsOfToday(t *testing.T) {
 	if d := price.Date(); d.Before(time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC)) || d.After(time.Now()) {
 		t.Errorf("the catalogue is of %v", d)
 	}
-	for key, want := range map[string]int64{ // a million in, a tenth of it in prompts that are not long
+	for key, want := range map[string]int64{ // prices of a million tokens of input, a tenth of them in prompts that are not long
 		"openai:gpt-6.1-sol": 200_000, "openai:gpt-6-luna": 10_000, "openai:gpt-5.2": 175_000, "openai:gpt-5-nano": 5000, "openai:o3": 200_000,
 		"openai:gpt-5.4":            250_000, // of prices.yaml
 		"anthropic:claude-mythos-5": 1_000_000, "anthropic:claude-sonnet-4-5": 300_000, "anthropic:claude-sonnet-4-5-20250929": 300_000,
@@ -29,7 +29,7 @@ func TestBuiltin_KnowsTheModelsOfToday(t *testing.T) {
 	}
 }
 
-// A price is known or it is not: nothing that only looks like a model has its price.
+// Only a model's own name has its price, and no name that looks like it.
 func TestBuiltin_NeverTakesOneModelForAnother(t *testing.T) {
 	p := price.Builtin()
 	for _, key := range []string{

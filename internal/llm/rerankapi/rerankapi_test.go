@@ -94,7 +94,7 @@ func TestRerank_KeepsTheFirstRefusalOfWhatIsNotTEI(t *testing.T) {
 	}
 }
 
-// scored is a server that gives the documents of each request the scores that stand in them.
+// scored is a server that scores each document with the number in its text.
 func scored(t *testing.T) llm.Reranker {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var req struct {

@@ -14,7 +14,7 @@ import (
 	"parley/internal/llm"
 )
 
-// plain decodes events that are texts; "done" ends the stream, and "model" names one beside its text.
+// plain decodes events that are plain text. "done" ends the stream, and "model" also names a model.
 type plain struct{}
 
 func (plain) Decode(event []byte) (c llm.Chunk, ok, done bool, err error) {
@@ -35,7 +35,8 @@ func (plain) Progress() Progress { return Progress{} }
 func (plain) Ended() error       { return Cut() }
 func (plain) Last() llm.Chunk    { return llm.Chunk{FinishReason: "stop"} }
 
-// Each part of the body comes by itself, when what the parts before it bring was passed on: nothing waits for more.
+// Each part of the body comes only after the texts of the parts before it were passed on, so nothing may
+// wait for more.
 func TestStream_JoinsWhatCameAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		framing Framing

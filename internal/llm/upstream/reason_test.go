@@ -10,7 +10,7 @@ import (
 	"parley/internal/llm"
 )
 
-// The bodies are those that the providers document, or were seen to send.
+// The bodies are those that providers document or have sent.
 func TestStatus_TellsWhyTheUpstreamRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		status int

@@ -9,7 +9,8 @@ import (
 	"parley/internal/llm"
 )
 
-// A server whose list does not come holds up nobody who leaves, and is asked once for all who wait.
+// A caller who leaves does not wait for a slow list of a server, and the server is asked once for all
+// callers.
 func TestSizes_WaitNoLongerThanTheirCallers(t *testing.T) {
 	var asked atomic.Int32
 	begun, goOn := make(chan struct{}, 1), make(chan struct{})

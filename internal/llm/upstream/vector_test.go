@@ -50,7 +50,7 @@ func TestVector_RejectsWhatIsNone(t *testing.T) {
 	}
 }
 
-// FuzzVector holds Vector against encoding/json, for what both take.
+// FuzzVector compares Vector with encoding/json on input that both accept.
 func FuzzVector(f *testing.F) {
 	f.Add([]byte(`[1, -2.5e3,0.1]`))
 	f.Add([]byte(`"AACAPwAAAL8="`))

@@ -10,7 +10,7 @@ import (
 func TestWatchdog_EndsACallThatIsSilentOrTakesTooLong(t *testing.T) {
 	const patience, overall = 10 * time.Second, time.Minute
 	cases := map[string]struct {
-		every time.Duration // something comes; 0 for nothing
+		every time.Duration // interval between events; 0 means no events
 		want  error
 		after time.Duration
 	}{

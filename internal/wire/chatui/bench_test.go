@@ -22,10 +22,9 @@ import (
 	"parley/internal/wire/wiretest"
 )
 
-// BenchmarkTurn measures the CPU that a streamed turn of 1,000 tokens takes over a real connection,
-// client included, when it lasts as long as a turn may: with 20 events a second for 27 seconds. Its
-// clock is moved on, so that the turn itself takes no time. "ndjson" is the same turn in the AI Chat
-// Protocol, one line a token.
+// BenchmarkTurn measures the processor time of a streamed turn of 1,000 tokens over a real connection,
+// with the client's share. The turn has the greatest length: 27 seconds with 20 events a second. A fake
+// clock makes it take no real time. "ndjson" is the same turn in the AI Chat Protocol, one line a token.
 func BenchmarkTurn(b *testing.B) {
 	const total, events = 1000, 27 * 20
 	b.Run("chatui", func(b *testing.B) {
@@ -57,7 +56,7 @@ func BenchmarkTurn(b *testing.B) {
 	})
 }
 
-// measure calls a handler over a connection and reports the CPU time of the process.
+// measure calls a handler over a connection and reports the process's processor time.
 func measure(b *testing.B, h http.HandlerFunc) {
 	server := httptest.NewServer(h)
 	defer server.Close()

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// script is wiretest.Script, but a message that failed says why, which its JSON leaves out.
+// script is wiretest.Script, but adds the cause to failed messages, which their JSON leaves out.
 func script(tb testing.TB, text string) []wiretest.Step {
 	tb.Helper()
 	steps := wiretest.Script(tb, text)
@@ -32,7 +32,8 @@ func script(tb testing.TB, text string) []wiretest.Step {
 	return steps
 }
 
-// handlerOf returns a Handler with ids that repeat. The header X-Test-User names the caller.
+// handlerOf returns a Handler whose ids are the same in each run. The header X-Test-User names the
+// caller.
 func handlerOf(runner chat.Runner, change func(*Config)) *Handler {
 	cfg := Config{
 		Runner:   runner,
@@ -51,11 +52,11 @@ func serve(h *Handler) http.Handler {
 	return wiretest.Mount(h.Protocol(), slog.New(slog.DiscardHandler))
 }
 
-// arrivals is a client that notes when something arrives.
+// arrivals is a client that records the times at which data arrives.
 type arrivals struct {
 	*httptest.ResponseRecorder
 	start  time.Time
-	taken  int // bytes of the body
+	taken  int // length of the body before
 	chunks []chunk
 }
 
@@ -68,7 +69,7 @@ func record() *arrivals {
 	return &arrivals{ResponseRecorder: httptest.NewRecorder(), start: time.Now()}
 }
 
-// FlushError notes what has come since the last flush.
+// FlushError records the data since the last flush.
 func (a *arrivals) FlushError() error {
 	a.Flush()
 	a.take()
@@ -83,7 +84,7 @@ func (a *arrivals) take() {
 	}
 }
 
-// text is the body; that of a stream with the time at which each part arrived.
+// text returns the body. Each part of a stream has the time of its arrival.
 func (a *arrivals) text() string {
 	if a.Header().Get("Content-Type") != "text/event-stream" {
 		return a.Body.String()

@@ -11,11 +11,11 @@ import (
 	"parley/internal/wire/wiretest"
 )
 
-// TestFixtures plays every testdata/*.txtar: prose, the events of a scripted turn, and one request
-// or more with the exact bytes of each response, "request" with "response", "request 2" with
-// "response 2", and so on, a second apart. The parts of a stream stand behind the time at which they
-// arrived. A file "config" switches parts of Config on; a file "asked" holds what the Runner was
-// asked. Time is the one of testing/synctest.
+// TestFixtures plays every testdata/*.txtar: prose, the events of a scripted turn, and one or more
+// requests with the exact bytes of each response, "request" with "response", "request 2" with "response
+// 2", and so on, a second apart. Each part of a stream follows the time of its arrival. A file "config"
+// enables parts of Config; a file "asked" has the requests that the Runner received. The time is that of
+// testing/synctest.
 func TestFixtures(t *testing.T) {
 	wiretest.Play(t, func(t *testing.T, f wiretest.Fixture) (got map[string]string) {
 		synctest.Test(t, func(t *testing.T) { got = play(t, f) })
@@ -45,7 +45,7 @@ func play(t *testing.T, f wiretest.Fixture) map[string]string {
 	return got
 }
 
-// Every event of every stream is one line of data with an empty line behind it.
+// Every event of every stream is one line of data followed by an empty line.
 func TestFixtures_AreFramed(t *testing.T) {
 	for _, f := range wiretest.Fixtures(t) {
 		for _, name := range f.Names() {

@@ -21,7 +21,7 @@ import (
 	"parley/internal/wire/wiretest"
 )
 
-// called answers one request and decodes the reply.
+// called sends one request and decodes the reply.
 func called(t testing.TB, h http.Handler, method, path, body string, into any) int {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -38,7 +38,7 @@ type summary struct {
 	MessageCount int
 }
 
-// Two tabs that store the same chat at the same time lose nothing, in the real store.
+// If two tabs store the same chat at the same time in the real store, nothing is lost.
 func TestPutMessages_LosesNothingWhenClientsWriteAtTheSameTime(t *testing.T) {
 	db, err := store.Open(t.Context(), t.TempDir(), nil)
 	if err != nil {
@@ -78,7 +78,7 @@ func TestPutMessages_LosesNothingWhenClientsWriteAtTheSameTime(t *testing.T) {
 	}
 }
 
-// A title renames a chat, and stays when messages come later.
+// A title renames a chat, and later messages do not change it.
 func TestPutMessages_RenamesAChat(t *testing.T) {
 	db, err := store.Open(t.Context(), t.TempDir(), nil)
 	if err != nil {
@@ -157,7 +157,7 @@ func TestPutMessages_RefusesAChatThatIsTooLong(t *testing.T) {
 	}
 }
 
-// Whatever a client stores, messages with other ids stay, and storing the same list again changes
+// Whatever a client stores, messages with other ids remain, and storing the same list again changes
 // nothing.
 func FuzzMerge(f *testing.F) {
 	for _, seed := range []string{
@@ -199,7 +199,7 @@ func FuzzMerge(f *testing.F) {
 	})
 }
 
-// FuzzChat sends any body in any way: the answer is a reply, or says why there is none.
+// FuzzChat sends any body in any way. The server must reply or explain why it does not.
 func FuzzChat(f *testing.F) {
 	f.Add(asked, "text/event-stream", "format=minimal", "/api/chat")
 	f.Add(`{"messages":[{"role":"user","content":"\ud800"}],"conversationId":"x"}`, "*/*;q=x, text/event-stream;q=0.1", "stream_partials=0", "/api/multi-agent-chat")
@@ -228,7 +228,7 @@ func FuzzChat(f *testing.F) {
 	})
 }
 
-// Titles come from clients and from questions; none shows anything else than it says.
+// Titles come from clients and from questions. None of them may contain invisible characters.
 func TestChats_HaveTitlesThatHideNothing(t *testing.T) {
 	db, err := store.Open(t.Context(), t.TempDir(), nil)
 	if err != nil {

@@ -42,7 +42,7 @@ func TestStream_CancelsATurnThatTalksOnWhenTheClientLeaves(t *testing.T) {
 	<-r.Ended
 }
 
-// broken is a client to which nothing can be written.
+// broken is a client whose writes fail.
 type broken struct{ http.ResponseWriter }
 
 func (broken) FlushError() error { return errors.New("connection reset") }
@@ -76,8 +76,8 @@ func TestChat_TellsTheClientThatTheServerStops(t *testing.T) {
 	}
 }
 
-// A turn that does not listen does not keep the client waiting: it is answered before 28 seconds
-// are over, and the handler returns when the turn has ended.
+// A turn that ignores its context does not keep the client waiting: the reply comes within 28 seconds,
+// and the handler returns when the turn has ended.
 func TestChat_AnswersInTimeWhateverTheTurnDoes(t *testing.T) {
 	turns := map[string]func(context.Context, func(chat.Event, error) bool){
 		"silent": func(_ context.Context, yield func(chat.Event, error) bool) { time.Sleep(time.Minute) },
@@ -110,7 +110,7 @@ func TestChat_AnswersInTimeWhateverTheTurnDoes(t *testing.T) {
 	}
 }
 
-// lastByte notes when something was written last.
+// lastByte records the time of the last write.
 type lastByte struct {
 	*httptest.ResponseRecorder
 	at time.Time

@@ -21,7 +21,7 @@ func formOf(name, content string) string {
 		"--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"" + name + "\"\r\n\r\n" + content + "\r\n--b--\r\n"
 }
 
-// object is what answers are about here.
+// object has the members of replies that the tests check.
 type object struct {
 	ID         string
 	Status     string
@@ -34,7 +34,7 @@ type object struct {
 	Error struct{ Message, Type, Code string }
 }
 
-// do makes a request whose answer must have a status.
+// do makes a request and checks the status of the reply.
 func (s *site) do(status int, method, target, body string, headers ...string) (o object) {
 	s.Helper()
 	w := s.send(method, target, body, headers...)
@@ -87,7 +87,7 @@ func TestUpload_CountsTowardsTheQuota(t *testing.T) {
 	if got.Error.Code != "quota_exceeded" || s.kept() != 1 {
 		t.Errorf("%+v, %d kept", got.Error, s.kept())
 	}
-	// What goes into a store is stored once more.
+	// A file in a store is stored a second time.
 	s.do(507, "POST", "/v1/vector_stores", `{"file_ids":["`+first+`"]}`)
 	if got := s.do(200, "GET", "/v1/vector_stores", ""); len(got.Data) > 0 {
 		t.Errorf("a store without its file is left: %+v", got)
@@ -96,7 +96,7 @@ func TestUpload_CountsTowardsTheQuota(t *testing.T) {
 	s.upload("b.md", strings.Repeat("x", 600))
 }
 
-// What R13 asks of bodies holds for every route with one.
+// The rules of R13 for bodies hold for every route with a body.
 func TestRoutes_RefuseHostileBodies(t *testing.T) {
 	s := newSite(t, documents.Quota{})
 	store := s.do(200, "POST", "/v1/vector_stores", `{}`).ID
@@ -151,7 +151,7 @@ func TestAttach_GivesEachFileANameOfItsOwnWhoeverComesAtOnce(t *testing.T) {
 	}
 }
 
-// A filter confines the search before the best passages are chosen.
+// A filter restricts the search before the best passages are chosen.
 func TestSearch_FindsWhatAFilterLeavesHoweverMuchElseFitsBetter(t *testing.T) {
 	s := newSite(t, documents.Quota{})
 	var files []string

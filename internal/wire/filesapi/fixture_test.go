@@ -10,8 +10,9 @@ import (
 	"parley/internal/wire/wiretest"
 )
 
-// TestFixtures plays every testdata/*.txtar: prose, requests in turn (request, request2…), and the exact bytes of the
-// responses. After each request the jobs that wait are carried out, unless its name ends in "-waiting".
+// TestFixtures plays every testdata/*.txtar: prose, requests in order (request, request2…), and the
+// exact bytes of the responses. After each request it runs the waiting jobs, unless the request's name
+// ends in "-waiting".
 func TestFixtures(t *testing.T) {
 	wiretest.Play(t, func(t *testing.T, f wiretest.Fixture) map[string]string {
 		s := newSite(t, documents.Quota{})
@@ -32,7 +33,7 @@ func TestFixtures(t *testing.T) {
 	})
 }
 
-// scores are what fixtures do not show: how passages are ranked is not the business of this package.
+// scores are replaced in fixtures, because the ranking of passages is not this package's.
 var scores = regexp.MustCompile(`"score":[0-9.]+`)
 
 func TestFixtures_AreDescribed(t *testing.T) {

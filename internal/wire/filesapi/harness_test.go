@@ -28,7 +28,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// reader extracts text; a form feed begins a page, and what begins with DAMAGED cannot be read.
+// reader extracts text. A form feed begins a page; a file that begins with DAMAGED cannot be read.
 type reader struct{}
 
 func (reader) Extract(_ context.Context, r extract.Request) (*extract.Result, error) {
@@ -51,7 +51,7 @@ func (reader) Extract(_ context.Context, r extract.Request) (*extract.Result, er
 	return &extract.Result{Document: doc}, nil
 }
 
-// site is a Handler over a data folder. Its jobs are carried out by settle only.
+// site is a Handler with a data folder. Only settle runs its jobs.
 type site struct {
 	*testing.T
 	db       *store.DB
@@ -104,7 +104,7 @@ func (s *site) read(ctx context.Context, w documents.Work) (ingest.Report, error
 	return ingest.New(c).Run(ctx, []string{w.Uploads}, nil)
 }
 
-// settle carries out the jobs that wait.
+// settle runs the waiting jobs.
 func (s *site) settle() {
 	s.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -134,7 +134,7 @@ func (s *site) settle() {
 	}
 }
 
-// send makes a request, and returns the answer. A body of JSON is sent as such.
+// send makes a request and returns the reply. A body of JSON gets the content type of JSON.
 func (s *site) send(method, target, body string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
 	if strings.HasPrefix(body, "{") {

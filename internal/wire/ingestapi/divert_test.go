@@ -34,7 +34,7 @@ func FuzzDivert(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// What is left is the body without the file.
+		// The rest is the body without the file.
 		var whole map[string]any
 		if json.Unmarshal([]byte(body), &whole) != nil {
 			t.Fatalf("%q is no JSON, but %q is taken for it", body, rest)

@@ -35,11 +35,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const patience = time.Minute
 
-// reader is an Extractor for files whose content says what becomes of them: one that begins with
-// DAMAGED cannot be read, one that begins with WAIT only when the gate opens.
+// reader is an Extractor for files that tell how they are read. A file that begins with DAMAGED cannot
+// be read, one that begins with WAIT only after the gate opens.
 type reader struct {
 	gate chan struct{}
-	read chan string // gets the name of each file that was read, if there is room
+	read chan string // receives the name of each file that was read, if there is room
 }
 
 func (e *reader) Extract(ctx context.Context, r extract.Request) (*extract.Result, error) {
@@ -69,7 +69,7 @@ func (e *reader) Extract(ctx context.Context, r extract.Request) (*extract.Resul
 		Pages: []extract.Page{{Text: text, Blocks: []extract.Block{{Kind: extract.Paragraph, End: len(text)}}}}}}, nil
 }
 
-// site is a Handler over a data folder, with its jobs being carried out, as the server has it.
+// site is a Handler with a data folder. Its jobs run as in the server.
 type site struct {
 	t        *testing.T
 	data     string
@@ -80,8 +80,8 @@ type site struct {
 	closed   bool
 	protocol wire.Protocol
 	reader   *reader
-	who      access.Principal // on whose behalf requests are
-	busy     func() error     // of the ingestion; nil for none
+	who      access.Principal // the caller of the requests
+	busy     func() error     // the error of ingestions; nil for none
 }
 
 func newSite(t *testing.T, change func(*ingestapi.Config)) *site {
@@ -136,7 +136,7 @@ func newSiteWith(t *testing.T, quota documents.Quota, change func(*ingestapi.Con
 
 var errFull = errors.New("no space left on device")
 
-// read ingests uploads; a site is read as its address says.
+// read ingests uploads. For a site, the address tells what the reading does.
 func (s *site) read(ctx context.Context, w documents.Work) (ingest.Report, error) {
 	if len(w.Sites) > 0 {
 		url := w.Sites[0].URL
@@ -180,10 +180,10 @@ func survey(_ context.Context, w documents.Work) (documents.Estimate, error) {
 	return documents.Estimate{Documents: 1, Chunks: 1, Tokens: len(data)}, err
 }
 
-// unpriced is a number of tokens of which the price is unknown.
+// unpriced is a number of tokens whose price is unknown.
 const unpriced = 1_000_000
 
-// call sends a request to a route, whose method and path it gets unless it has a path of its own.
+// call sends a request to a route. A request without a path gets the route's method and path.
 func (s *site) call(route string, r *http.Request) *httptest.ResponseRecorder {
 	method, path, _ := strings.Cut(route, " ")
 	if r.Method = method; r.URL.Path == "/" {
@@ -239,7 +239,7 @@ func (s *site) ofJob(route string, id string, headers ...string) *httptest.Respo
 	return s.call(strings.Replace(route, "{id}", id, 1), r)
 }
 
-// body is the JSON of jobs and of the other answers.
+// body has the members of jobs and other replies.
 type body struct {
 	ID            string `json:"id"`
 	JobID         string `json:"job_id"`
@@ -305,7 +305,7 @@ func (s *site) uploaded() string {
 	return strings.TrimSpace(w.Body.String())
 }
 
-// found reports whether a caller finds a document, and by its content.
+// found reports whether a caller finds a document, both by name and by a search for its content.
 func (s *site) found(who access.Principal, name string) bool {
 	s.t.Helper()
 	_, err := s.db.Corpus().Document(s.t.Context(), retrieval.Filter{Principal: who, Namespace: "default"}, name)

@@ -19,7 +19,7 @@ func (s *site) delete(address string) *httptest.ResponseRecorder {
 	return s.call("DELETE /delete/", httptest.NewRequest(http.MethodDelete, "/delete/"+url.PathEscape(address), nil))
 }
 
-// pdfStart is how a PDF begins; what follows here is for the reader of the test.
+// pdfStart is the beginning of a PDF. The tests' reader reads the rest.
 const pdfStart = "%PDF-1.7\n"
 
 func pdfBody(content, more string) string {

@@ -10,7 +10,7 @@ import (
 	"parley/internal/documents"
 )
 
-// wantQuota says that an upload was refused for a quota, and that nothing of it is left.
+// wantQuota checks that an upload was refused for a quota, and that nothing of it was stored.
 func (s *site) wantQuota(w *httptest.ResponseRecorder, whose string) {
 	s.t.Helper()
 	if w.Code != http.StatusInsufficientStorage || !strings.Contains(w.Body.String(), "With this upload "+whose) || !strings.HasPrefix(w.Body.String(), `{"error":`) && !strings.HasPrefix(w.Body.String(), `{"detail":`) {
@@ -39,7 +39,7 @@ func TestUpload_StopsAtTheQuotaOfItsOwner(t *testing.T) {
 	s.wantQuota(s.upload(file{"b.md", text(300)}, file{"c.md", text(105)}), "your uploaded files")
 	s.wantDone(s.upload(file{"b.md", text(400)}))
 	s.wantQuota(s.upload(file{"c.md", "x"}), "your uploaded files")
-	s.wantDone(s.upload(file{"a.md", text(595) + "other"})) // which takes the place of the first one
+	s.wantDone(s.upload(file{"a.md", text(595) + "other"})) // replaces the first one
 	if got := s.uploaded(); got != `["a.md","b.md"]` {
 		t.Errorf("there are %s", got)
 	}
@@ -47,7 +47,7 @@ func TestUpload_StopsAtTheQuotaOfItsOwner(t *testing.T) {
 	if used, limit := list.Header().Get("X-Uploads-Used"), list.Header().Get("X-Uploads-Limit"); used != "1000" || limit != "1000" {
 		t.Errorf("%s of %s bytes are used", used, limit)
 	}
-	s.who = access.Principal{Subject: "bob"} // has a quota of his own
+	s.who = access.Principal{Subject: "bob"} // bob has a quota of his own
 	s.wantDone(s.upload(file{"c.md", text(900)}))
 	s.who = access.Principal{Subject: "ann"}
 	s.decode(s.json("POST /delete_uploaded", `{"filename":"a.md"}`), 200)
@@ -64,7 +64,8 @@ func TestUpload_StopsAtTheQuotaOfAll(t *testing.T) {
 	s.wantQuota(s.json("POST /pdf", pdfBody(strings.Repeat("x", 101), "")), "all uploaded files of this server")
 }
 
-// Files that wait for their job count, in whatever state that is, and can be deleted in each.
+// Files that wait for their job count for the quota, whatever the job's state, and can be deleted in
+// each state.
 func TestUpload_WhatWaitsCountsForTheQuota(t *testing.T) {
 	s := newSiteWith(t, documents.Quota{Owner: 1000}, nil)
 	s.who = access.Principal{Subject: "ann"}

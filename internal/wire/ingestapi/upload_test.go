@@ -149,7 +149,7 @@ func TestUpload_WhatIsNoUploadIsRefusedAndLeavesNothing(t *testing.T) {
 	}
 }
 
-// swap gives a form another boundary.
+// swap replaces the boundary of a form.
 func swap(body []byte, boundary string) []byte {
 	line, _, _ := bytes.Cut(body, []byte("\r\n"))
 	return bytes.ReplaceAll(body, line[2:], []byte(boundary))
@@ -295,7 +295,7 @@ func TestJobs_CancelledKeepWhatIsIndexedAndCanBeTriedAgain(t *testing.T) {
 	}
 	s.decode(s.ofJob("POST /api/jobs/{id}/cancel", id), 409)
 	close(s.reader.gate)
-	// Another upload does not take the file with it.
+	// Another upload does not delete the file.
 	if j := s.ended(s.decode(s.upload(file{"c.md", "x"}), 200).JobID); j.State != "done" || s.found(access.Anonymous, "slow.md") {
 		t.Errorf("the next job ended as %+v", j)
 	}

@@ -22,15 +22,14 @@ import (
 	"parley/internal/wire/wiretest"
 )
 
-// kitchen is everything around a real engine: it answers in its turn and remembers what it was
-// asked.
+// kitchen has fakes of everything around a real engine. It records the requests that it receives.
 type kitchen struct {
 	mu      sync.Mutex
 	queries []retrieval.Query
 	calls   []modelCall
 	ran     []chat.Request
 	engine  *chat.Engine
-	wrap    func(llm.Model) llm.Model // nil: models are as they are
+	wrap    func(llm.Model) llm.Model // nil leaves models as they are
 }
 
 type modelCall struct {
@@ -59,7 +58,7 @@ func newKitchen(t *testing.T) *kitchen {
 	return k
 }
 
-// Search finds the same in every namespace but "empty".
+// Search returns the same result in every namespace but "empty".
 func (k *kitchen) Search(_ context.Context, q retrieval.Query) (retrieval.Result, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -68,7 +67,7 @@ func (k *kitchen) Search(_ context.Context, q retrieval.Query) (retrieval.Result
 		return retrieval.Result{Mode: retrieval.Text}, nil
 	}
 	passages := slices.Clone(found.Passages)
-	passages[0].Score = 0.55 // not so far ahead that reranking could change nothing
+	passages[0].Score = 0.55 // close enough to the next for reranking to change the order
 	return retrieval.Result{Passages: passages[:min(len(passages), q.Limit)], Matched: 2, Mode: retrieval.Text}, nil
 }
 
@@ -99,7 +98,7 @@ func (k *kitchen) Run(ctx context.Context, req *chat.Request) iter.Seq2[chat.Eve
 	return k.engine.Run(ctx, req)
 }
 
-// cook is a model in a stage.
+// cook is a model in one stage.
 type cook struct {
 	*kitchen
 	stage, key string
@@ -127,17 +126,17 @@ func (c cook) Stream(_ context.Context, req llm.Request) iter.Seq2[llm.Chunk, er
 	return func(yield func(llm.Chunk, error) bool) { yield(reply, nil) }
 }
 
-// effect is what became of a request.
+// effect is the result of a request.
 type effect struct {
 	*kitchen
 	status int
 	body   string
-	sent   string // the Content-Type
+	sent   string // Content-Type
 	answer map[string]any
 	steps  string
 }
 
-// served is what a test asks, with the parameters it changes.
+// served runs a request with the given parameters.
 func served(t *testing.T, params map[string]json.RawMessage, change ...func(*Config)) effect {
 	t.Helper()
 	k := newKitchen(t)
@@ -159,7 +158,7 @@ func served(t *testing.T, params map[string]json.RawMessage, change ...func(*Con
 	w := httptest.NewRecorder()
 	serve(h).ServeHTTP(w, wiretest.Request(t, "POST /chat\nContent-Type: application/json\n\n"+string(body)))
 	e := effect{kitchen: k, status: w.Code, body: w.Body.String(), sent: w.Header().Get("Content-Type"), steps: stepsText(h)}
-	_ = json.Unmarshal(w.Body.Bytes(), &e.answer) // what is no object shows as an empty one
+	_ = json.Unmarshal(w.Body.Bytes(), &e.answer) // anything but an object leaves answer empty
 	return e
 }
 
@@ -173,7 +172,7 @@ func talk(n int) (all []map[string]string) {
 	return all
 }
 
-// call returns the last call in a stage, empty when there was none.
+// call returns the last call in a stage, or an empty one if there was none.
 func (e effect) call(s chat.Stage) (last modelCall) {
 	for _, c := range e.calls {
 		if c.stage == string(s) {
@@ -183,7 +182,7 @@ func (e effect) call(s chat.Stage) (last modelCall) {
 	return last
 }
 
-// text is all that a model was told.
+// text returns the whole prompt of a call.
 func (c modelCall) text() string {
 	var b strings.Builder
 	for _, m := range c.Messages {

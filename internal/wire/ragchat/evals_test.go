@@ -21,10 +21,10 @@ import (
 	"parley/internal/wire/wiretest"
 )
 
-// librarian finds passages as an engine would, and remembers what it was asked.
+// librarian finds passages as an engine does, and records the questions.
 type librarian struct {
 	asked  []chat.Request
-	vector bool // questions are embedded
+	vector bool // embeds questions
 	wait   func(ctx context.Context) error
 }
 
@@ -66,7 +66,7 @@ func (l *librarian) Run(ctx context.Context, req *chat.Request) iter.Seq2[chat.E
 	}
 }
 
-// evaluate posts a body; the answer is read into to, unless that is nil.
+// evaluate posts a body and decodes the reply into to, unless that is nil.
 func evaluate(t *testing.T, h *Handler, body string, to any) *httptest.ResponseRecorder {
 	t.Helper()
 	return evaluateFor(t, h, "", body, to)
@@ -117,7 +117,8 @@ func TestEvaluate_HasARowForEachWay(t *testing.T) {
 	for _, way := range []string{"openai:small text text", "openai:small vectors vectors", "openai:small hybrid hybrid"} {
 		retriever := strings.Replace(way, "openai:small text", "bm25 text", 1)
 		retriever = strings.Replace(retriever, "openai:small hybrid", "bm25+openai:small hybrid", 1)
-		// The first question is met by the first of two passages, the second one in part by the second.
+		// The first question finds its document in the first of two passages, the second one in part in
+		// the second.
 		want = append(want, retriever+" vector true rerank false n 2 recall 0.67 mrr 0.75 hit 1.0",
 			retriever+" vector true rerank true n 2 recall 0.67 mrr 0.75 hit 1.0")
 	}
@@ -158,7 +159,7 @@ func TestEvaluate_SaysThatThereAreNoVectors(t *testing.T) {
 	if diff := cmp.Diff([]string{"vectors: searched by text instead of vectors (1 of 1 questions)"}, r.Notes); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}
-	// What differs without an embedder is searching by words only.
+	// Without an embedder, the only difference is that the search uses words alone.
 	evaluate(t, evaluatorOf(&librarian{}, nil), `{"questions":[{"question":"q","gold":["list.md"]}]}`, &r)
 	if len(r.Rows) != 1 || r.Rows[0].Mode != retrieval.Text || r.Details != nil {
 		t.Errorf("%+v", r)

@@ -25,16 +25,16 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// begun is when the clock of tests stands still.
+// begun is the time of the tests' clock, which stands still.
 var begun = time.Date(2024, 1, 15, 10, 30, 0, 0, time.UTC)
 
-// books is a Sessions and a Ledger with what a fixture says.
+// books is a Sessions and a Ledger with the data of a fixture.
 type books struct {
 	sessions []turn.Conversation
 	entries  []ledger.Entry
 	totals   map[ledger.AccountKey]ledger.Totals
-	did      []string // what was changed
-	err      error    // of everything
+	did      []string // changes that were made
+	err      error    // returned by all methods
 }
 
 func (b *books) Begin(_ context.Context, c turn.Conversation) error {
@@ -119,7 +119,7 @@ func (b *books) readLedger(tb testing.TB, text string) {
 	}
 }
 
-// someSessions are sessions of the anonymous caller and of others.
+// someSessions returns sessions of the anonymous caller and of others.
 func someSessions() []turn.Conversation {
 	mine := turn.Scope{Namespace: "default"}
 	cited := chat.TextMessage(llm.Assistant, "Mount Everest is Earth's highest mountain [everest.pdf#page=2].")
@@ -149,7 +149,7 @@ type freeBill struct{ chat.Runner }
 
 func (freeBill) ID() string { return "01J0000000000000000000000B" }
 
-// handlerOf returns a Handler with ids and a clock that repeat.
+// handlerOf returns a Handler whose ids and times are the same in each run.
 func handlerOf(runner chat.Runner, b *books, change func(*Config)) *Handler {
 	engine := chat.DefaultOptions()
 	engine.Models.Inference = "builtin:extractive"
@@ -171,14 +171,14 @@ func handlerOf(runner chat.Runner, b *books, change func(*Config)) *Handler {
 	return New(cfg)
 }
 
-// remembered is a Runner whose turns can be asked for afterwards.
+// remembered is a Runner that keeps the events of its turns.
 type remembered struct {
 	chat.Runner
 	mu   sync.Mutex
-	logs map[string]*turn.Log // by the id of the turn
+	logs map[string]*turn.Log // keys are ids of turns
 }
 
-// Run runs a turn, and remembers it.
+// Run runs a turn and keeps its events.
 func (r *remembered) Run(ctx context.Context, req *chat.Request) iter.Seq2[chat.Event, error] {
 	log := turn.NewLog(req.TurnID)
 	r.mu.Lock()
@@ -187,7 +187,7 @@ func (r *remembered) Run(ctx context.Context, req *chat.Request) iter.Seq2[chat.
 	return turn.Logged(ctx, r.Runner, req, log, func() time.Time { return begun })
 }
 
-// Log returns what a turn has said.
+// Log returns the events of a turn.
 func (r *remembered) Log(_ context.Context, _, id string) (*turn.Log, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -197,7 +197,7 @@ func (r *remembered) Log(_ context.Context, _, id string) (*turn.Log, error) {
 	return nil, turn.ErrNotFound
 }
 
-// found is what a search finds.
+// found is the result of every search.
 var found = retrieval.Result{Passages: []retrieval.Passage{
 	{Chunk: retrieval.Chunk{Key: retrieval.ChunkKey{Revision: 1, Ordinal: 3}, Text: "Mount Whitney is in California.", Headings: []string{"Peaks", "Whitney"},
 		Spans: []retrieval.Span{{Page: 2, End: 31}}}, Score: 0.9,

@@ -14,10 +14,10 @@ import (
 	"parley/internal/wire/wiretest"
 )
 
-// TestFixtures plays every testdata/*.txtar: prose, a request, the events of a scripted turn with
-// what the ledger has of it, and the exact bytes of the response. A file "config" changes the
-// Config, "asked" holds what the Runner was asked, "steps" the processing steps that the run left,
-// and "did" what was changed in the store.
+// TestFixtures plays every testdata/*.txtar: prose, a request, the events of a scripted turn with its
+// entries in the ledger, and the exact bytes of the response. A file "config" changes the Config,
+// "asked" has the requests that the Runner received, "steps" the processing steps of the run, and "did"
+// the changes in the store.
 func TestFixtures(t *testing.T) {
 	wiretest.Play(t, func(t *testing.T, f wiretest.Fixture) map[string]string {
 		runner := &wiretest.Scripted{Steps: wiretest.Script(t, f.Text("events"))}

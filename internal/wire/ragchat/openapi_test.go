@@ -6,7 +6,7 @@ import (
 	"parley/internal/wire/wiretest"
 )
 
-// Every parameter that a request may have is described, and nothing else.
+// The document describes every parameter of requests, and no others.
 func TestOpenAPI_DescribesTheParameters(t *testing.T) {
 	var names []string
 	for _, table := range []map[string]setter{paramTable, overrideTable} {

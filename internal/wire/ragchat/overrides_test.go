@@ -45,7 +45,8 @@ func TestOverlay_TakesTheOverridesOfTheAIChatProtocol(t *testing.T) {
 		`{"gpt4v_input":"texts","use_gpt4v":true}`:       func(*chat.Options) {},
 		`{"gpt4v_input":"images","use_gpt4v":true}`:      func(o *chat.Options) { o.Images = chat.ImagesOnly },
 		`{"retrieval_mode":null,"semantic_ranker":null}`: func(*chat.Options) {},
-		// Naming a reranker asks for it, unless the request says otherwise, in whatever order.
+		// A reranker in the request turns reranking on, in whatever order, unless the request says
+		// otherwise.
 		`{"semantic_ranker":false,"model_keys":{"rerank":"builtin:lexical"}}`: func(o *chat.Options) { o.Models.Rerank = "builtin:lexical" },
 	} {
 		want := usual

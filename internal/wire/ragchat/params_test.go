@@ -11,7 +11,7 @@ import (
 	"parley/internal/chat"
 )
 
-// has reports, as text, whether s is in what was seen.
+// has reports as text whether seen contains s.
 func has(seen, s string) string { return fmt.Sprint(strings.Contains(seen, s)) }
 
 // ownParameters are the parameters of the API itself.
@@ -23,8 +23,8 @@ func ownParameters() []string {
 	return names
 }
 
-// TestParams_EachDoesWhatItsNameSays asks a real engine with and without each parameter, and looks
-// at the one thing that the parameter is for.
+// TestParams_EachDoesWhatItsNameSays sends requests to a real engine with and without each parameter,
+// and compares the one thing that the parameter controls.
 func TestParams_EachDoesWhatItsNameSays(t *testing.T) {
 	answered := func(e effect) modelCall { return e.call(chat.StageGenerate) }
 	synthesized := func(e effect) string { return e.call(chat.StageSynthesize).key }

@@ -19,7 +19,7 @@ import (
 	"parley/internal/wire/wiretest"
 )
 
-// realHandler is a Handler over a real engine, runner and store. Only search and models are played.
+// realHandler is a Handler with a real engine, runner and store. Only search and models are fakes.
 func realHandler(t *testing.T) http.Handler {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
@@ -77,9 +77,9 @@ func randomParams(r *rand.Rand) map[string]any {
 	return all
 }
 
-// TestChat_ASessionAnswersLikeTheStatelessCall holds a conversation in a session, and the same
-// conversation with the history in the body, at another server and with the steps shown or not the
-// other way round: every response is the same to the byte.
+// TestChat_ASessionAnswersLikeTheStatelessCall holds a conversation in a session, and the same one with
+// the history in the body, at another server and with the opposite setting for showing steps. All
+// responses must be equal to the byte.
 func TestChat_ASessionAnswersLikeTheStatelessCall(t *testing.T) {
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

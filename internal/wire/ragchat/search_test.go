@@ -9,7 +9,7 @@ import (
 	"parley/internal/wire/wiretest"
 )
 
-// Of several values that are wrong, a client is told of the same one each time.
+// If several values are wrong, the error always names the same one.
 func TestRefusals_NameTheFirstFieldThatIsWrong(t *testing.T) {
 	h := serve(handlerOf(&wiretest.Scripted{}, &books{}, nil))
 	for _, c := range []struct{ path, body, want string }{

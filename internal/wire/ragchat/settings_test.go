@@ -8,8 +8,8 @@ import (
 	"parley/internal/wire"
 )
 
-// forPrograms are the parameters that no form shows: who asks, where, and what a client does with
-// the answer. The models of stages are chosen from lists.
+// forPrograms are the parameters that no form shows. They tell who asks, in which namespace, and how a
+// client uses the answer. The models of stages are chosen from lists.
 var forPrograms = []string{
 	"namespace", "active_domain", "model_keys", "query_id", "conversation_id", "user_id", "stream", "show_processing_steps", "documents",
 }

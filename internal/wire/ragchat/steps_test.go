@@ -18,7 +18,7 @@ import (
 	"parley/internal/turn"
 )
 
-// watching is one subscription and what it was sent: the names of tools that steps are about, "final" and
+// watching is a subscription with the events that it received: the tools' names for steps, "final" and
 // "done".
 type watching struct {
 	got  []string
@@ -29,7 +29,7 @@ type watching struct {
 
 var stepName = regexp.MustCompile(`"stage":"(?:Calling Tool: )?([^"]*)"(?:.*"finalContent":"([^"]*)")?`)
 
-// watch subscribes in a goroutine that ends with the subscription.
+// watch subscribes in a goroutine, which ends with the subscription.
 func watch(ctx context.Context, h *hub, t topic) *watching {
 	w := &watching{done: make(chan struct{})}
 	go func() {
@@ -56,7 +56,7 @@ func (w *watching) want(t *testing.T, events ...string) {
 
 var q1 = topic{"alice", "q1"}
 
-// hubs are hubs whose turns can be asked for when they have ended.
+// hubs are hubs that keep the events of ended turns.
 type hubs struct {
 	*hub
 	mu   sync.Mutex
@@ -76,14 +76,14 @@ func newHubs() *hubs {
 	return h
 }
 
-// running is a turn of a run, which says what it is told.
+// running is a turn that the test controls.
 type running struct {
 	*stepRun
 	say  chan chat.Event
 	over chan struct{}
 }
 
-// start begins a run whose turn says what add is called with.
+// start begins a run whose turn emits the calls of add.
 func (h *hubs) start(t topic) *running {
 	h.mu.Lock()
 	id := fmt.Sprint("turn", len(h.logs))
@@ -100,7 +100,7 @@ func (h *hubs) start(t topic) *running {
 	return r
 }
 
-// said is a runner of what comes over a channel.
+// said is a runner that emits the events of a channel.
 type said chan chat.Event
 
 func (s said) Run(context.Context, *chat.Request) iter.Seq2[chat.Event, error] {
@@ -113,14 +113,14 @@ func (s said) Run(context.Context, *chat.Request) iter.Seq2[chat.Event, error] {
 	}
 }
 
-// add has the turn call a tool.
+// add makes the turn call a tool.
 func (r *running) add(tool string) {
 	e := chat.ToolStarted{ID: "m"}
 	e.Call.Name = tool
 	r.say <- e
 }
 
-// finish ends the turn with an answer, and the run.
+// finish ends the turn with an answer, and then the run.
 func (r *running) finish(answer string) {
 	r.say <- chat.MessageStarted{ID: "m"}
 	r.say <- chat.MessageFinished{ID: "m", Status: chat.StatusCompleted, Text: answer}
@@ -158,8 +158,8 @@ func TestSteps_ReachWhoSubscribedBeforeDuringAndAfterTheTurn(t *testing.T) {
 	})
 }
 
-// A request that is refused before its turn says so to those who wait for its steps, and for a minute
-// to those who come later.
+// A request that is refused before its turn tells the subscribers of its steps so, and for a minute also
+// later ones.
 func TestSteps_OfARefusalAreItsSentence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHubs()
@@ -172,7 +172,7 @@ func TestSteps_OfARefusalAreItsSentence(t *testing.T) {
 	})
 }
 
-// A client subscribes first and posts then, and may use its query id again.
+// A client may subscribe first and post then, and may use its query id again.
 func TestSteps_OfAnOlderRunAreNotReplayedToWhoWaitsForTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHubs()
@@ -182,7 +182,7 @@ func TestSteps_OfAnOlderRunAreNotReplayedToWhoWaitsForTheNext(t *testing.T) {
 		time.Sleep(replayedAfter - time.Millisecond)
 		r := h.start(q1)
 		r.add("step")
-		third := h.start(q1) // at the same time: who follows the second stays with it
+		third := h.start(q1) // at the same time: followers of the second stay with it
 		during := watch(t.Context(), h.hub, q1)
 		synctest.Wait()
 		third.finish("third")
@@ -230,7 +230,7 @@ func TestSteps_KeepASubscriberAwake(t *testing.T) {
 	})
 }
 
-// The text of an answer is no step: while it comes, a subscriber hears nothing else.
+// The text of an answer is not a step. While it streams, a subscriber receives only keep-alives.
 func TestSteps_KeepASubscriberAwakeWhileTheAnswerIsWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHubs()
@@ -314,7 +314,7 @@ func TestSteps_WithoutAQueryIDThereIsNothingToFollow(t *testing.T) {
 	}
 }
 
-// Runs and subscriptions come and go at the same time: everybody gets a whole run in order.
+// Runs and subscriptions begin and end at the same time. Every subscriber receives a whole run in order.
 func TestSteps_ConcurrentRunsAndSubscriptions(t *testing.T) {
 	h := newHubs()
 	var all sync.WaitGroup

@@ -33,7 +33,7 @@ func TestUseWebSearch_LetsTheModelSearchTheWebInThisTurn(t *testing.T) {
 			}
 			e := served(t, params, func(cfg *Config) { cfg.WebSearch = here })
 			if c.status == "not_available" {
-				// The kitchen has no such model: what is told to the engine counts.
+				// The kitchen has no such model, so the test checks what the engine was told.
 				if ran := e.ran[0].Options; ran.MoreTools != nil {
 					t.Errorf("offered %v", ran.MoreTools)
 				}

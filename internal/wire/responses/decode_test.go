@@ -124,7 +124,7 @@ func TestCreate_DoesNotFindTheStoreOrTheItemThatIsNotThere(t *testing.T) {
 	}
 }
 
-// A long chain costs no more than its newest part, and begins with no result whose call is left out.
+// A long chain costs no more than its newest part, which begins with no result without its call.
 func TestHistory_IsTheNewestPartOfALongChain(t *testing.T) {
 	runner := answering(t)
 	h := handlerOf(runner, func(c *Config) { c.MaxMessages = 10 })

@@ -23,7 +23,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// handlerOf returns a Handler with ids and a clock that repeat, and with the namespaces default and hr.
+// handlerOf returns a Handler whose ids and times are the same in each run, with the namespaces default
+// and hr.
 func handlerOf(runner chat.Runner, change func(*Config)) *Handler {
 	cfg := Config{
 		Runner: runner,
@@ -42,7 +43,8 @@ func handlerOf(runner chat.Runner, change func(*Config)) *Handler {
 	return New(cfg)
 }
 
-// openStore knows the store vs_tower, in which the document 01JDOC is of a file; a filter lets the revisions 5 and 7 through.
+// openStore opens only the store vs_tower. Its document 01JDOC belongs to a file; a filter accepts the
+// revisions 5 and 7.
 func openStore(_ context.Context, owner, id string, f filesapi.Filter) (s filesapi.Searched, err error) {
 	if owner != "" || id != "vs_tower" {
 		return s, library.ErrNotFound
@@ -75,7 +77,7 @@ func send(h *Handler, method, target, body string, headers ...string) *httptest.
 	return w
 }
 
-// idIn returns the id in a JSON object.
+// idIn returns the id of a JSON object.
 func idIn(t *testing.T, w *httptest.ResponseRecorder) string {
 	t.Helper()
 	var object struct{ ID string }

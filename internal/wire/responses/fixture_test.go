@@ -11,9 +11,9 @@ import (
 	"parley/internal/wire/wiretest"
 )
 
-// TestFixtures plays every testdata/*.txtar: prose, requests in turn (request, request2…), the events of a
-// scripted turn, and the exact bytes of the responses. A file "config" switches parts of Config on; a file
-// "asked" holds what the Runner was asked.
+// TestFixtures plays every testdata/*.txtar: prose, requests in order (request, request2…), the events
+// of a scripted turn, and the exact bytes of the responses. A file "config" enables parts of Config; a
+// file "asked" has the requests that the Runner received.
 func TestFixtures(t *testing.T) {
 	wiretest.Play(t, func(t *testing.T, f wiretest.Fixture) map[string]string {
 		runner := &wiretest.Scripted{Steps: wiretest.Script(t, f.Text("events"))}
@@ -33,7 +33,8 @@ func TestFixtures(t *testing.T) {
 	})
 }
 
-// Every event of every streamed fixture has its type as its name and is numbered, and [DONE] is the last one.
+// Every event of every streamed fixture has its type as its name and a number, and [DONE] is the last
+// one.
 func TestFixtures_AreFramed(t *testing.T) {
 	for _, f := range wiretest.Fixtures(t) {
 		for _, name := range f.Names() {
@@ -107,7 +108,7 @@ func TestFixtures_AreDescribed(t *testing.T) {
 	wiretest.TestDescribed(t, handlerOf(nil, nil).Protocol(), "")
 }
 
-// Every member that a request may have is described, and nothing else.
+// The document describes every member of requests, and no others.
 func TestOpenAPI_DescribesTheMembersOfARequest(t *testing.T) {
 	names := []string{"input"}
 	for name := range members {

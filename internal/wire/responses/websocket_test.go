@@ -17,7 +17,7 @@ import (
 	"parley/internal/wire/wiretest"
 )
 
-// patience is how long a test waits for what must happen.
+// patience limits the time that a test waits for something that must happen.
 const patience = time.Minute
 
 // connection is a client's WebSocket.
@@ -49,7 +49,7 @@ func (c connection) send(message string) {
 	}
 }
 
-// message is an event, or an error, as far as tests read it.
+// message is an event or an error, with the members that the tests read.
 type message struct {
 	Type     string
 	Seq      int `json:"sequence_number"`
@@ -74,7 +74,7 @@ func (c connection) read() message {
 	return m
 }
 
-// response asks and returns the last message that comes, with the types of all.
+// response sends a request and returns the last message and the types of all.
 func (c connection) response(body string) (last message, types []string) {
 	c.t.Helper()
 	c.send(body)

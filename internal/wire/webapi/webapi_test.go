@@ -27,7 +27,7 @@ import (
 	"parley/internal/wire/wiretest"
 )
 
-// site is the page's API over a real store and a real engine.
+// site is the page's API with a real store and a real engine.
 type site struct {
 	ingestion webapi.Ingestion
 	t         *testing.T
@@ -82,7 +82,7 @@ func newSite(t *testing.T) *site {
 	return s
 }
 
-// drawn has a picture of every page, 100 by 200, and a box of each range that says which bytes it is.
+// drawn has a picture of every page, 100 by 200, and for each range a box that tells its bytes.
 type drawn struct{}
 
 func (drawn) Picture(_ context.Context, d retrieval.Document, page, width int) (pageview.Picture, error) {
@@ -97,7 +97,7 @@ func (drawn) Measure(_ context.Context, _ retrieval.Document, _ retrieval.Page, 
 	return m, nil
 }
 
-// put adds a document, each text a page and a chunk.
+// put adds a document. Each text becomes a page with one chunk.
 func (s *site) put(id, namespace, name, mediaType string, acl access.List, pages ...string) {
 	s.t.Helper()
 	d := retrieval.Document{
@@ -131,7 +131,7 @@ func (s *site) call(method, target string, headers ...string) *httptest.Response
 	return w
 }
 
-// get answers as T, and fails for another status than 200.
+// get decodes the reply as T. It fails the test if the status is not 200.
 func get[T any](s *site, target string) (v T) {
 	s.t.Helper()
 	w := s.call(http.MethodGet, target)
@@ -147,7 +147,7 @@ func get[T any](s *site, target string) (v T) {
 	return v
 }
 
-// slice is text.slice(start, end) of JavaScript.
+// slice does the same as text.slice(start, end) in JavaScript.
 func slice(text string, start, end int) string {
 	return string(utf16.Decode(utf16.Encode([]rune(text))[start:end]))
 }
@@ -587,7 +587,7 @@ func TestConfig_SaysHowFarTheDocumentsAreRead(t *testing.T) {
 		{webapi.Ingestion{Running: true, Files: 40, Done: 12}, "The documents are being read: 12 of 40 so far. "},
 	} {
 		s.ingestion = c.ingestion
-		for range 2 { // empty at first
+		for range 2 { // without documents, then with one
 			got := get[config](s, "/api/ui/config")
 			if len(got.Problems) != 1 || got.Problems[0].Code != "ingesting" || !strings.HasPrefix(got.Problems[0].Message, c.want) {
 				t.Errorf("%+v: %+v", c.ingestion, got)

@@ -18,18 +18,18 @@ import (
 
 var update = flag.Bool("update", false, "write what the handlers answer into the fixtures")
 
-// minComment is how many bytes a fixture must have to say what it shows.
+// minComment is the least length in bytes of the prose in which a fixture says what it shows.
 const minComment = 40
 
-// Fixture is one testdata/*.txtar: prose, requests, and what comes of them.
+// Fixture is one testdata/*.txtar: prose, requests, and the expected results.
 type Fixture struct {
 	Path string
 
 	archive *txtar.Archive
-	read    map[string]bool // the names of the files that were asked for
+	read    map[string]bool // names of the files that the test has read
 }
 
-// Fixtures returns all fixtures of a package. Each must say in prose what it shows.
+// Fixtures returns all fixtures of a package. It fails the test if one has no prose.
 func Fixtures(t *testing.T) []Fixture {
 	t.Helper()
 	paths, err := filepath.Glob("testdata/*.txtar")
@@ -59,7 +59,7 @@ func (f Fixture) Names() []string {
 	return names
 }
 
-// Text returns a file, "" when there is none of that name.
+// Text returns the content of a file, or "" if there is none with that name.
 func (f Fixture) Text(name string) string {
 	f.read[name] = true
 	for _, file := range f.archive.Files {
@@ -70,9 +70,9 @@ func (f Fixture) Text(name string) string {
 	return ""
 }
 
-// Play runs every fixture and compares what came of it with the files of those names. A response
-// must have its file, and a file that was neither read nor compared is an error. With -update the
-// files are written instead.
+// Play runs play for every fixture and compares its results with the files of the same names. A response
+// must have its file, and a file that was neither read nor compared is an error. With -update, Play
+// writes the files instead.
 func Play(t *testing.T, play func(t *testing.T, f Fixture) map[string]string) {
 	t.Helper()
 	for _, f := range Fixtures(t) {
@@ -89,7 +89,7 @@ func Play(t *testing.T, play func(t *testing.T, f Fixture) map[string]string) {
 	}
 }
 
-// compare returns what is wrong with a fixture of which got has come.
+// compare returns the differences between a fixture and its results.
 func (f Fixture) compare(got map[string]string) (wrong []string) {
 	for _, file := range f.archive.Files {
 		have, ok := got[file.Name]
@@ -120,8 +120,7 @@ func (f Fixture) write(t *testing.T, got map[string]string) {
 	}
 }
 
-// Request reads a request as a fixture prints it: method and path, headers, an empty line, the
-// body.
+// Request parses a request of a fixture: method and path, headers, an empty line, the body.
 func Request(tb testing.TB, text string) *http.Request {
 	tb.Helper()
 	if text == "" {
@@ -141,8 +140,8 @@ func Request(tb testing.TB, text string) *http.Request {
 	return r
 }
 
-// Response returns the text of a response as a fixture prints it: the status, its type, those of
-// the headers named that it has, when to come again and the turn, an empty line and the body.
+// Response returns a response in the form of a fixture: the status, the content type, the named headers,
+// Retry-After and the turn's id if it has them, an empty line and the body.
 func Response(w *httptest.ResponseRecorder, body string, headers ...string) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, w.Code)

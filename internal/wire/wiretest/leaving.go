@@ -15,8 +15,8 @@ import (
 	"parley/internal/chat"
 )
 
-// Talking is a Runner that opens an answer with "It" and then goes on as Then says. Ended is closed
-// when the range is over, so it runs once.
+// Talking is a Runner that opens an answer with "It" and then calls Then. It closes Ended at the end of
+// the range, so it can run only once.
 type Talking struct {
 	Then  func(ctx context.Context, yield func(chat.Event, error) bool)
 	Ended chan struct{}
@@ -27,7 +27,7 @@ func NewTalking(then func(ctx context.Context, yield func(chat.Event, error) boo
 	return Talking{Then: then, Ended: make(chan struct{})}
 }
 
-// Run emits the opening and what follows.
+// Run emits the opening and calls Then.
 func (r Talking) Run(ctx context.Context, _ *chat.Request) iter.Seq2[chat.Event, error] {
 	return func(yield func(chat.Event, error) bool) {
 		defer close(r.Ended)
@@ -49,8 +49,7 @@ func Waiting(ctx context.Context, yield func(chat.Event, error) bool) {
 	yield(nil, fmt.Errorf("generate: %w", ctx.Err()))
 }
 
-// LeaveAfter posts a body, reads the stream that comes up to the line that has text in it, and goes
-// away.
+// LeaveAfter posts a body, reads the streamed reply up to the line that contains text, and leaves.
 func LeaveAfter(t *testing.T, url, body, text string) {
 	t.Helper()
 	ctx, leave := context.WithCancel(t.Context())
@@ -73,21 +72,21 @@ func LeaveAfter(t *testing.T, url, body, text string) {
 	leave()
 }
 
-// TalkingOn emits text until it is stopped.
+// TalkingOn emits text until the reader stops it.
 func TalkingOn(_ context.Context, yield func(chat.Event, error) bool) {
 	for yield(chat.TextDelta{ID: "m", Text: strings.Repeat("x", 1000)}, nil) {
 	}
 }
 
-// Protocol is a handler with where and how to ask it for a reply and for a stream. The bodies hold
-// the words "my secret".
+// Protocol is a handler with a path and bodies for a whole and a streamed reply. The bodies contain the
+// words "my secret".
 type Protocol struct {
 	Handler                func(r chat.Runner, log *slog.Logger) http.Handler
 	ReplyPath, ReplyBody   string
 	StreamPath, StreamBody string
 }
 
-// TestLeaving holds a protocol to what all owe to clients that leave, and to the log.
+// TestLeaving tests how a protocol treats clients that leave, and what it logs.
 func (p Protocol) TestLeaving(t *testing.T) {
 	t.Run("a stream cancels a turn that waits when its client leaves", func(t *testing.T) {
 		r := NewTalking(Waiting)

@@ -7,28 +7,28 @@ import (
 	"sync"
 )
 
-// Log is a slog.Handler that keeps the levels and the text of what is logged.
+// Log is a slog.Handler that keeps the levels and texts of its records.
 type Log struct {
 	mu     sync.Mutex
 	levels []string
 	text   strings.Builder
 }
 
-// Levels returns the levels of what was logged, with spaces between them.
+// Levels returns the levels of the records, separated by spaces.
 func (l *Log) Levels() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return strings.Join(l.levels, " ")
 }
 
-// Text returns the messages and attributes of what was logged.
+// Text returns the messages and attributes of the records.
 func (l *Log) Text() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
 }
 
-// Enabled is true: all levels are kept.
+// Enabled returns true.
 func (l *Log) Enabled(context.Context, slog.Level) bool { return true }
 
 // WithAttrs returns l.

@@ -12,8 +12,8 @@ import (
 	"parley/internal/wire"
 )
 
-// Document is /openapi.json as far as tests read it. Schemas stay generic: the validator
-// walks them as JSON.
+// Document is the part of /openapi.json that tests read. Schemas stay generic, because the validator
+// reads them as JSON.
 type Document struct {
 	OpenAPI    string               `json:"openapi"`
 	Paths      map[string]*PathItem `json:"paths"`
@@ -24,7 +24,7 @@ type Document struct {
 	} `json:"components"`
 }
 
-// PathItem is what a path does.
+// PathItem describes the operations of a path.
 type PathItem struct {
 	Ref    string     `json:"$ref"`
 	Get    *Operation `json:"get"`
@@ -33,7 +33,7 @@ type PathItem struct {
 	Delete *Operation `json:"delete"`
 }
 
-// Operations returns what a path does, by method.
+// Operations returns the operations of a path, by method.
 func (p *PathItem) Operations() map[string]*Operation {
 	all := map[string]*Operation{
 		http.MethodGet: p.Get, http.MethodPost: p.Post, http.MethodPut: p.Put, http.MethodDelete: p.Delete,
@@ -42,7 +42,7 @@ func (p *PathItem) Operations() map[string]*Operation {
 	return all
 }
 
-// Operation is a method of a path.
+// Operation is the description of a method of a path.
 type Operation struct {
 	OperationID string `json:"operationId"`
 	Parameters  []struct {
@@ -56,13 +56,13 @@ type Operation struct {
 	Responses map[string]APIResponse `json:"responses"`
 }
 
-// APIResponse is what an operation answers with a status.
+// APIResponse describes the response of an operation with one status.
 type APIResponse struct {
 	Ref     string           `json:"$ref"`
 	Content map[string]Media `json:"content"`
 }
 
-// Media is a body of one content type.
+// Media describes a body of one content type.
 type Media struct {
 	Schema   any `json:"schema"`
 	Example  any `json:"example"`
@@ -71,7 +71,7 @@ type Media struct {
 	} `json:"examples"`
 }
 
-// Read returns the description of all routes of protocols.
+// Read returns the description of all routes of the protocols.
 func Read(t testing.TB, protocols ...wire.Protocol) *Document {
 	t.Helper()
 	raw, err := wire.OpenAPI(protocols...)
@@ -97,7 +97,7 @@ func Parse(t testing.TB, raw []byte) *Document {
 	return &d
 }
 
-// Response returns a response, if need be the one that it refers to.
+// Response returns a response. It resolves a reference.
 func (d *Document) Response(r APIResponse) APIResponse {
 	if name, ok := strings.CutPrefix(r.Ref, "#/components/responses/"); ok {
 		return d.Components.Responses[name]
@@ -105,12 +105,12 @@ func (d *Document) Response(r APIResponse) APIResponse {
 	return r
 }
 
-// Find returns the operation for a method and a path as a client writes it, nil where there is none.
+// Find returns the operation for a method and a path in the form that clients use, or nil.
 func (d *Document) Find(method, path string) *Operation {
 	path, _, _ = strings.Cut(path, "?")
 	segments := strings.Split(path, "/")
 	var best *Operation
-	least := 2 * len(segments) // segments that parameters stand for
+	least := 2 * len(segments) // number of segments that parameters match
 	for pattern, item := range d.Paths {
 		parts := strings.Split(pattern, "/")
 		parameters := len(segments) - len(parts) // the last one may stand for several segments
@@ -129,12 +129,12 @@ func (d *Document) Find(method, path string) *Operation {
 	return best
 }
 
-// TestDescribed holds the description of a protocol to its fixtures: every path, status and member of
-// theirs must be described.
+// TestDescribed compares the description of a protocol with its fixtures: it must describe all their
+// paths, statuses and members.
 //
-// Paths that the protocol shares with others are described below mount. Requests of the fixtures whose name
-// begins with "doc", those of the protocol's own documents, are judged too; others send what is wrong or
-// unknown.
+// The description of paths that protocols share is below mount. Fixtures whose name begins with "doc"
+// are examples of the protocol's own documents, so TestDescribed validates their requests too. Other
+// requests may be wrong on purpose.
 func TestDescribed(t *testing.T, p wire.Protocol, mount string) {
 	d := Read(t, p)
 	for _, f := range Fixtures(t) {
@@ -223,9 +223,9 @@ func values(contentType, body string) (all []string) {
 	return all
 }
 
-// Validate checks v against the part of JSON Schema that the document uses; another keyword is an error,
-// so that no rule goes unchecked. So is a member that the schema does not describe, unless it allows others
-// by additionalProperties.
+// Validate checks v against the part of JSON Schema that the document uses. An unknown keyword is an
+// error, so that no rule goes unchecked. A member that the schema does not describe is an error too,
+// unless additionalProperties allows it.
 func (d *Document) Validate(schema, v any) error {
 	s, ok := schema.(object)
 	if !ok {
@@ -242,7 +242,8 @@ func (d *Document) Validate(schema, v any) error {
 	return nil
 }
 
-// members returns what a schema describes of an object, and whether it allows more.
+// members returns the members of an object that a schema describes, and whether the schema allows
+// others.
 func (d *Document) members(schema any) (all object, open bool) {
 	s, _ := schema.(object)
 	if name, ok := s["$ref"].(string); ok {
@@ -262,7 +263,7 @@ func (d *Document) members(schema any) (all object, open bool) {
 	return all, s["additionalProperties"] != nil
 }
 
-// object is a JSON object: schemas are walked as they stand in the document.
+// object is a JSON object. The validator reads schemas in this form.
 type object = map[string]any
 
 func (d *Document) keyword(s object, keyword string, rule, v any) error {
@@ -331,7 +332,7 @@ func (d *Document) keyword(s object, keyword string, rule, v any) error {
 	return nil
 }
 
-// others checks the members of an object that properties do not name.
+// others checks the members of an object that are not in known.
 func (d *Document) others(known object, rule any, members object) error {
 	if rule == true {
 		return nil
@@ -350,7 +351,7 @@ func (d *Document) others(known object, rule any, members object) error {
 	return nil
 }
 
-// all checks v against each part, which does not know the members of the others.
+// all checks v against each part. No part knows the members of the others.
 func (d *Document) all(parts []any, v any) error {
 	for _, part := range parts {
 		open := object{"additionalProperties": true}

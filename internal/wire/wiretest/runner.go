@@ -23,7 +23,7 @@ type Scripted struct {
 
 // Step waits, and then panics, or emits an event or an error, if it has one.
 type Step struct {
-	Wait   time.Duration // ends early with the context, whose error ends the run then
+	Wait   time.Duration // if the context ends first, the context's error ends the run
 	Panics string
 	Event  chat.Event
 	Err    error
@@ -137,7 +137,7 @@ func duration(tb testing.TB, text string) time.Duration {
 	return d
 }
 
-// Tokens is a Runner that answers with so many pieces of text, for benchmarks.
+// Tokens is a Runner whose answer has so many pieces of text, for benchmarks.
 type Tokens int
 
 // Run emits the answer.

@@ -1,6 +1,6 @@
-// Package wiretest has what the tests of the protocols share: a Runner that plays a script,
-// fixtures of requests with the exact bytes of their answers, and the tests that every protocol
-// passes when its clients leave.
+// Package wiretest has the helpers that the tests of the protocols share: a Runner that plays a script,
+// fixtures of requests with the exact bytes of their replies, and tests of what every protocol does when
+// its clients leave.
 //
 //	func TestFixtures(t *testing.T) {
 //		wiretest.Play(t, func(t *testing.T, f wiretest.Fixture) map[string]string {
@@ -31,8 +31,8 @@ func IDs() func() string {
 	}
 }
 
-// Principal returns the caller that the header X-Test-User names, Anonymous without one. Who is
-// called "nobody" may not ask.
+// Principal returns the caller named in the header X-Test-User, or Anonymous if there is none. A caller
+// named "nobody" is refused.
 func Principal(r *http.Request) (access.Principal, error) {
 	user := r.Header.Get("X-Test-User")
 	if user == "nobody" {
@@ -42,13 +42,13 @@ func Principal(r *http.Request) (access.Principal, error) {
 }
 
 // Mount serves the routes of a protocol as internal/server does, without its guards. The callers are
-// those of Principal, and errors are logged. Where several protocols share a path, this one answers:
-// with the second of its routes where the body has "stream", as the versions of the AI Chat Protocol do.
+// those of Principal, and errors are logged. On a path with two routes, the second one serves bodies
+// that have "stream", as with the versions of the AI Chat Protocol.
 func Mount(p wire.Protocol, log *slog.Logger) http.Handler {
 	return MountFor(p, log, func(r *http.Request, _ wire.Right) (access.Principal, error) { return Principal(r) })
 }
 
-// MountFor is Mount with other callers.
+// MountFor does the same as Mount with other callers.
 func MountFor(p wire.Protocol, log *slog.Logger, admit func(*http.Request, wire.Right) (access.Principal, error)) http.Handler {
 	shared, mux := map[string][]wire.Route{}, http.NewServeMux()
 	for _, rt := range p.Routes {
@@ -84,7 +84,7 @@ func choose(among []wire.Route, r *wire.Request) wire.Route {
 	return among[0]
 }
 
-// noting notes whether a response has begun.
+// noting records whether a response has begun.
 type noting struct {
 	http.ResponseWriter
 	begun bool
@@ -102,7 +102,7 @@ func (n *noting) Write(b []byte) (int, error) {
 	return n.ResponseWriter.Write(b)
 }
 
-// Discard is a client that takes everything at once.
+// Discard is a client that discards the response.
 type Discard struct{ header http.Header }
 
 // NewDiscard returns a Discard.
@@ -111,7 +111,7 @@ func NewDiscard() Discard { return Discard{http.Header{}} }
 // Header returns the headers of the response.
 func (d Discard) Header() http.Header { return d.header }
 
-// Write takes b.
+// Write discards b.
 func (d Discard) Write(b []byte) (int, error) { return len(b), nil }
 
 // WriteHeader does nothing.

@@ -23,12 +23,12 @@ func TestScript_ReadsEveryKindOfStep(t *testing.T) {
 	}
 }
 
-// A fixture that could not fail would be worth nothing.
+// A fixture test that cannot fail is worthless.
 func TestFixture_ComparesEveryFile(t *testing.T) {
 	const text = "prose\n-- request --\nr\n-- response --\nas is\n-- asked --\nnothing\n"
 	cases := map[string]struct {
 		got  map[string]string
-		want string // what is wrong begins so
+		want string // beginning of the difference
 	}{
 		"all is well":        {map[string]string{"response": "as is\n", "asked": "nothing\n", "steps": "not in it"}, ""},
 		"a response differs": {map[string]string{"response": "else\n", "asked": "nothing\n"}, "response (-want +got)"},

@@ -16,12 +16,12 @@ type Memory struct {
 	mu   sync.Mutex
 	jobs map[string]job.Job
 
-	Fail error // what every method but Job returns, when not nil
+	Fail error // returned by all methods except Job, if not nil
 }
 
 var _ job.Store = (*Memory)(nil)
 
-// SetFail sets Fail while others use the store.
+// SetFail sets Fail. It is safe while others use the store.
 func (m *Memory) SetFail(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -47,7 +47,7 @@ func (m *Memory) Add(_ context.Context, j job.Job) error {
 	return nil
 }
 
-// Save stores what has changed of a job.
+// Save stores the changed fields of a job.
 func (m *Memory) Save(_ context.Context, j job.Job) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -76,7 +76,7 @@ func (m *Memory) Job(_ context.Context, owner, id string) (job.Job, error) {
 	return copyOf(j), nil
 }
 
-// sorted returns the jobs that keep lets through, in an order.
+// sorted returns the jobs that keep accepts, in the given order.
 func (m *Memory) sorted(order func(a, b job.Job) int, keep func(job.Job) bool) []job.Job {
 	var all []job.Job
 	for _, j := range m.jobs {
