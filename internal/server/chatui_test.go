@@ -93,8 +93,8 @@ func chatUIPaths(s *Server) map[string][]string {
 	return all
 }
 
-// The paths are those of specs/README.md section 1, with and without a trailing slash. /api/chat/
-// belongs to the AI Chat Protocol.
+// The paths are those of specs/README.md section 1 and the search, with and without a trailing slash.
+// /api/chat/ belongs to the AI Chat Protocol.
 func TestChatUI_HasTheRoutesOfTheTable(t *testing.T) {
 	want := map[string][]string{http.MethodPost: {"/api/chat"}}
 	add := func(method string, paths ...string) {
@@ -109,7 +109,7 @@ func TestChatUI_HasTheRoutesOfTheTable(t *testing.T) {
 	for _, prefix := range []string{"", "/api", "/p/chatui/api"} {
 		path := prefix + "/chat-history"
 		for _, method := range []string{http.MethodGet, http.MethodHead} {
-			add(method, path, path+"/"+stored+"/messages")
+			add(method, path, path+"/search", path+"/"+stored+"/messages")
 		}
 		add(http.MethodPost, path)
 		add(http.MethodPut, path+"/"+stored, path+"/"+stored+"/messages")
