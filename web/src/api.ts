@@ -187,8 +187,8 @@ export const api = {
   documents: (namespace: string, q: string, after = "") =>
     json<DocumentList>(`/api/documents${query({ namespace, q, after, limit: 100 })}`),
   document: (namespace: string, id: string) => json<DocumentRecord>(`/api/documents/${segment(id)}${query({ namespace })}`),
-  chunks: (namespace: string, id: string, after?: number) =>
-    json<ChunkList>(`/api/documents/${segment(id)}/chunks${query({ namespace, after, limit: 50 })}`),
+  chunks: (namespace: string, id: string, after?: number, limit = 50) =>
+    json<ChunkList>(`/api/documents/${segment(id)}/chunks${query({ namespace, after, limit })}`),
   deleteDocument: (namespace: string, id: string) =>
     json<{ message: string; returns: boolean }>(`/api/documents/${segment(id)}${query({ namespace })}`, { method: "DELETE" }),
   reindex: (namespace: string, id: string) =>

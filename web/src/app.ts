@@ -17,7 +17,7 @@ import { newAnswer, isOver, type Answer, type Feedback } from "./turnstate.ts";
 import type { ChatEntry, NamespaceRecord, ServerConfig } from "./types.ts";
 import { strings } from "./strings.ts";
 
-export type View = { name: "chat"; id: string } | { name: "documents"; id: string } | { name: "settings" };
+export type View = { name: "chat"; id: string } | { name: "documents"; id: string; page?: number; namespace?: string } | { name: "settings" };
 
 export { chats, pin } from "./chatlist.ts";
 export { announcement, tell, toast } from "./notices.ts";
@@ -52,8 +52,8 @@ const lives = new Map<string, LiveTurn>();
 // ---- Where we are -------------------------------------------------------------------------------
 
 export function viewOf(hash: string): View {
-  const [, name = "", id = ""] = hash.replace(/^#/, "").split("/");
-  if (name === "documents") return { name, id: decode(id) };
+  const [, name = "", id = "", page = "", namespace = ""] = hash.replace(/^#/, "").split("/");
+  if (name === "documents") return { name, id: decode(id), page: page ? Number(page) || 0 : undefined, namespace: decode(namespace) };
   if (name === "settings") return { name };
   return { name: "chat", id: decode(id) };
 }
@@ -66,8 +66,12 @@ function decode(text: string): string {
   }
 }
 
-export const hrefOf = (v: View): string =>
-  v.name === "settings" ? "#/settings" : `#/${v.name}${v.id ? `/${encodeURIComponent(v.id)}` : ""}`;
+export function hrefOf(v: View): string {
+  if (v.name === "settings") return "#/settings";
+  const parts = [v.id, ...(v.name === "documents" && v.page !== undefined ? [String(v.page), v.namespace ?? ""] : [])];
+  while (parts.at(-1) === "") parts.pop();
+  return [`#/${v.name}`, ...parts.map(encodeURIComponent)].join("/");
+}
 
 export function go(v: View): void {
   afterPanel(() => {

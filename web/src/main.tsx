@@ -44,7 +44,7 @@ function Page() {
         <TopBar />
         <main id="main" tabIndex={-1}>
           {view.name === "chat" && <ChatView />}
-          {view.name === "documents" && <DocumentsView id={view.id} />}
+          {view.name === "documents" && <DocumentsView id={view.id} page={view.page} namespace={view.namespace} />}
           {view.name === "settings" && <SettingsView />}
         </main>
       </div>

@@ -35,6 +35,10 @@ const shapes = {
   warn: "M12 4l9 16H3zM12 10v4M12 17h.01",
   upload: "M12 16V5M7 9l5-5 5 5M5 20h14",
   mic: "M12 3a3 3 0 0 1 3 3v5a3 3 0 0 1-6 0V6a3 3 0 0 1 3-3zM6 11a6 6 0 0 0 12 0M12 17v4M9 21h6",
+  minus: "M5 12h14",
+  down: "M6 10l6 6 6-6",
+  fit: "M8 4H4v4M16 4h4v4M8 20H4v-4M16 20h4v-4",
+  sound: "M4 9v6h4l5 4V5L8 9zM16.5 8.5a5 5 0 0 1 0 7M19 6a8.5 8.5 0 0 1 0 12",
   pin: "M9 4h6l-1 6 3 3H7l3-3zM12 13v7",
   link: "M10 14a4 4 0 0 0 6 0l3-3a4 4 0 0 0-6-6l-1 1M14 10a4 4 0 0 0-6 0l-3 3a4 4 0 0 0 6 6l1-1",
 } as const;
@@ -71,7 +75,7 @@ export function IconButton({ icon, label, onClick, disabled, pressed, expanded, 
   );
 }
 
-export function CopyButton({ text, label, small, words }: { text: string; label: string; small?: boolean; words?: string }) {
+export function CopyButton({ text, label, small, words, icon = "copy" }: { text: string; label: string; small?: boolean; words?: string; icon?: IconName }) {
   const [done, setDone] = useState(false);
   useEffect(() => {
     if (!done) return;
@@ -81,7 +85,7 @@ export function CopyButton({ text, label, small, words }: { text: string; label:
   const name = done ? strings.copied : label;
   return (
     <button type="button" class={`quiet ${small ? "small" : ""} ${words ? "" : "icon-button"}`} aria-label={name} title={name} onClick={() => void copy(text).then(setDone)}>
-      <Icon name={done ? "check" : "copy"} />
+      <Icon name={done ? "check" : icon} />
       {words && <span>{done ? strings.copied : words}</span>}
     </button>
   );
@@ -231,6 +235,7 @@ interface SearchFieldProps {
   value: string;
   onInput: (value: string) => void;
   onKeyDown?: (event: KeyboardEvent) => void;
+  focus?: boolean; // from the start
   list?: { id: string; active?: string }; // the list of options below it, and the id of the one that Enter takes
 }
 
@@ -239,12 +244,16 @@ const combobox = (list: SearchFieldProps["list"]): object =>
   list ? { role: "combobox", "aria-expanded": "true", "aria-controls": list.id, "aria-activedescendant": list.active } : {};
 
 /** A search field, whose name stands in it and is there for screen readers too. */
-export function SearchField({ label, value, onInput, onKeyDown, list }: SearchFieldProps) {
+export function SearchField({ label, value, onInput, onKeyDown, list, focus }: SearchFieldProps) {
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (focus) field.current?.focus();
+  }, []);
   return (
     <label class="search-field">
       <Icon name="search" />
       <span class="offscreen">{label}</span>
-      <input type="search" placeholder={label} value={value} autocomplete="off" spellcheck={false} {...combobox(list)}
+      <input type="search" placeholder={label} value={value} autocomplete="off" spellcheck={false} {...combobox(list)} ref={field}
         onInput={(e) => onInput(e.currentTarget.value)} onKeyDown={onKeyDown} />
     </label>
   );

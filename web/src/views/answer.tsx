@@ -1,6 +1,6 @@
 // An answer: what is going on, the text with its citations, and what can be done with it.
 import type { VNode } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
 import { citedText, type Message } from "../conversation.ts";
@@ -215,6 +215,7 @@ function Foot({ message, siblings, last }: Props) {
       <footer class="answer-foot">
         <Versions id={message.id} parent={message.parent} siblings={siblings} />
         {answer.text && <CopyButton text={citedText(answer, s.source)} label={s.copyAnswer} />}
+        {answer.text && <ReadAloud text={answer.text} />}
         {answer.text && <Thumbs message={message} asking={asking} ask={setAsking} />}
         {last && answer.status !== "failed" && <Regenerate message={message} busy={busy} />}
         {answer.turn !== "" || answer.stages.length > 0 ? <Process message={message} /> : null}
@@ -222,6 +223,25 @@ function Foot({ message, siblings, last }: Props) {
       {asking && <Reasons message={message} close={() => setAsking(false)} />}
     </>
   );
+}
+
+const Speaker = "speechSynthesis" in window ? window.speechSynthesis : null;
+
+/** Reads an answer aloud, where the browser has a voice. */
+function ReadAloud({ text }: { text: string }) {
+  const [on, setOn] = useState(false);
+  useEffect(() => () => {
+    if (on) Speaker?.cancel();
+  }, [on]);
+  if (!Speaker) return null;
+  const read = () => {
+    Speaker.cancel();
+    const said = new SpeechSynthesisUtterance(plainText(text.replace(/\[[^\]]*#page=\d+\]/g, "")));
+    said.onend = said.onerror = () => setOn(false);
+    Speaker.speak(said);
+    setOn(true);
+  };
+  return <IconButton icon={on ? "stop" : "sound"} label={on ? s.stopReading : s.readAloud} pressed={on} onClick={() => (on ? setOn(false) : read())} />;
 }
 
 /** Another answer, of the same model or of another one. */

@@ -10,7 +10,7 @@ import type { ChunkRecord, DocumentRecord } from "../types.ts";
 
 const s = strings.documents;
 
-export function DocumentView({ id, namespace }: { id: string; namespace: string }) {
+export function DocumentView({ id, namespace, page }: { id: string; namespace: string; page?: number }) {
   const [doc, setDoc] = useState<DocumentRecord | null>(null);
   const [chunks, setChunks] = useState<ChunkRecord[]>([]);
   const [next, setNext] = useState<number | null>(null);
@@ -26,6 +26,9 @@ export function DocumentView({ id, namespace }: { id: string; namespace: string 
     }
   };
   useEffect(() => void load(), [id, namespace]);
+  useEffect(() => {
+    if (doc && page !== undefined) app.panel.value = { kind: "document", id, namespace, name: doc.title || doc.name, page };
+  }, [doc, page]);
   if (failed) return <div class="view"><div class="view-inner"><EmptyState icon="files" title={failed} actions={<a class="button" href="#/documents">{s.back}</a>} /></div></div>;
   if (!doc) return <div class="view centered"><Spinner label={strings.source.loading} /></div>;
   const show = (c?: ChunkRecord) => {

@@ -19,9 +19,10 @@ import { Problems } from "./problems.tsx";
 
 const s = strings.documents;
 
-export function DocumentsView({ id }: { id: string }) {
-  const namespace = useCell(choices).namespace;
-  return id ? <DocumentView key={id} id={id} namespace={namespace} /> : <List namespace={namespace} />;
+export function DocumentsView({ id, page, namespace: named }: { id: string; page?: number; namespace?: string }) {
+  const chosen = useCell(choices).namespace;
+  const namespace = named || chosen;
+  return id ? <DocumentView key={id} id={id} namespace={namespace} page={page} /> : <List namespace={namespace} />;
 }
 
 function List({ namespace }: { namespace: string }) {

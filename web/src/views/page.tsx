@@ -12,32 +12,52 @@ export interface Range {
 
 const s = strings.source;
 
-export function PageView({ page, namespace, ranges }: { page: PageRecord; namespace: string; ranges: Range[] }) {
+/** Look is how a page is shown. */
+export interface Look {
+  zoom: number; // 1 fits the width
+  turn: number; // degrees
+  whole: boolean; // the whole page is in sight
+}
+
+interface PageProps {
+  page: PageRecord;
+  namespace: string;
+  ranges: Range[];
+  look: Look;
+}
+
+export function PageView({ page, namespace, ranges, look }: PageProps) {
   return page.kind === "image" && page.image_url ? (
-    <PictureView page={page} namespace={namespace} ranges={ranges} />
+    <PictureView page={page} namespace={namespace} ranges={ranges} look={look} />
   ) : (
-    <TextView page={page} ranges={ranges} />
+    <div ref={(el) => { if (el) el.style.fontSize = `${look.zoom}em`; }}><TextView page={page} ranges={ranges} /></div>
   );
 }
 
 /** The picture of a page, with boxes over the cited words. Its text is there for who cannot see it. */
-function PictureView({ page, namespace, ranges }: { page: PageRecord; namespace: string; ranges: Range[] }) {
+function PictureView({ page, namespace, ranges, look }: PageProps) {
   const [boxes, setBoxes] = useState<Box[]>([]);
   const [broken, setBroken] = useState(false);
   const first = useRef<HTMLSpanElement>(null);
   useEffect(() => {
-    if (ranges.length === 0) return;
-    api.boxes(namespace, page.document_id, page.number, ranges).then(setBoxes, () => setBoxes([]));
-  }, [page]);
+    if (ranges.length === 0) return setBoxes([]);
+    let left = false;
+    api.boxes(namespace, page.document_id, page.number, ranges).then((b) => !left && setBoxes(b), () => !left && setBoxes([]));
+    return () => {
+      left = true;
+    };
+  }, [page, ranges]);
   useLayoutEffect(() => first.current?.scrollIntoView({ block: "center" }), [boxes]);
   if (broken) return <TextView page={page} ranges={ranges} />;
   return (
     <>
-      <div class="page-picture" ref={(el) => ratio(el, page)}>
-        <img src={sharp(page.image_url)} alt={s.picture(page.number)} onError={() => setBroken(true)} onLoad={() => first.current?.scrollIntoView({ block: "center" })} />
+      <div class={`page-frame ${look.whole ? "whole" : ""}`} ref={(el) => frame(el, page, look)}>
+      <div class="page-picture" ref={(el) => turned(el, page, look)}>
+        <img src={pictureOf(page.image_url, look.zoom)} alt={s.picture(page.number)} onError={() => setBroken(true)} onLoad={() => first.current?.scrollIntoView({ block: "center" })} />
         {boxes.map((b, i) => (
           <span key={i} ref={i === 0 ? first : undefined} class="box" style={{ left: percent(b.x), top: percent(b.y), width: percent(b.width), height: percent(b.height) }} />
         ))}
+      </div>
       </div>
       {page.text && (
         <details class="page-text">
@@ -51,14 +71,35 @@ function PictureView({ page, namespace, ranges }: { page: PageRecord; namespace:
 
 const percent = (fraction: number) => `${(fraction * 100).toFixed(3)}%`;
 
-/** Keeps the place of a picture that is not there yet. */
-function ratio(el: HTMLElement | null, page: PageRecord): void {
-  if (el && page.width > 0 && page.height > 0) el.style.aspectRatio = `${page.width} / ${page.height}`;
+const margin = 80; // px of the reader that are not for the picture
+
+const lies = (look: Look): boolean => look.turn % 180 !== 0;
+
+/** Keeps the place of the picture, as it is turned. */
+function frame(el: HTMLElement | null, page: PageRecord, look: Look): void {
+  if (!el || page.width <= 0 || page.height <= 0) return;
+  const [width, height] = lies(look) ? [page.height, page.width] : [page.width, page.height];
+  el.style.aspectRatio = `${width} / ${height}`;
+  const room = el.parentElement!;
+  const most = (room.clientHeight - margin) * (width / height);
+  el.style.width = look.whole && most > 0 ? `min(100%, ${Math.floor(most)}px)` : `${look.zoom * 100}%`;
+}
+
+/** Turns the picture within its place. */
+function turned(el: HTMLElement | null, page: PageRecord, look: Look): void {
+  if (!el) return;
+  if (page.width <= 0 || page.height <= 0) {
+    el.style.position = "static"; // its size is its own
+    return;
+  }
+  el.style.width = lies(look) ? `${(100 * page.width) / page.height}%` : "100%";
+  el.style.aspectRatio = `${page.width} / ${page.height}`;
+  el.style.transform = `translate(-50%, -50%) rotate(${look.turn}deg)`;
 }
 
 /** The picture in a width that is sharp on this screen. */
-function sharp(url: string): string {
-  const width = Math.min(2400, Math.ceil((Math.min(innerWidth, 760) * devicePixelRatio) / 100) * 100);
+export function pictureOf(url: string, zoom: number): string {
+  const width = Math.min(3000, Math.ceil((Math.min(innerWidth, 760) * devicePixelRatio * Math.max(1, zoom)) / 100) * 100);
   return `${url}${url.includes("?") ? "&" : "?"}width=${Math.max(width, 600)}`;
 }
 
@@ -67,7 +108,7 @@ function TextView({ page, ranges, quiet = false }: { page: PageRecord; ranges: R
   const root = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     if (!quiet) root.current?.querySelector("mark")?.scrollIntoView({ block: "center" });
-  }, [page]);
+  }, [page, ranges]);
   const sorted = [...ranges].sort((a, b) => a.start - b.start);
   const blocks = page.blocks.length > 0 ? page.blocks : [{ kind: "paragraph" as const, level: 0, start: 0, end: page.text.length }];
   return (
@@ -80,7 +121,7 @@ function TextView({ page, ranges, quiet = false }: { page: PageRecord; ranges: R
             return <Tag key={i} dir="auto">{words(block.start, block.end)}</Tag>;
           }
           case "lines":
-            return page.kind === "table" ? <Rows key={i} text={page.text} block={block} words={words} /> : <Lines key={i} text={page.text} block={block} words={words} />;
+            return isTable(page, block) ? <Rows key={i} text={page.text} block={block} words={words} /> : <Lines key={i} text={page.text} block={block} words={words} />;
           default:
             return <p key={i} dir="auto">{words(block.start, block.end)}</p>;
         }
@@ -152,6 +193,14 @@ export function cellsOf(text: string, row: Range, columns: string[]): Range[] | 
     }
   }
   return at >= row.end && cells.some((c) => c.end > c.start) ? cells : null;
+}
+
+/** Whether lines are a table: those of spreadsheets always are, others when each row names its columns. */
+function isTable(page: PageRecord, block: Range): boolean {
+  if (page.kind === "table") return true;
+  const rows = split(page.text, block, "\n");
+  const columns = split(page.text, rows[0]!, " | ").map((c) => page.text.slice(c.start, c.end));
+  return columns.length > 1 && rows.length > 1 && rows.slice(1).every((row) => cellsOf(page.text, row, columns) !== null);
 }
 
 /** A table, whose first row names its columns. */

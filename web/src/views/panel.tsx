@@ -1,13 +1,14 @@
 // The panel at the side: the original at the cited page, or how an answer was made.
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { api, toApiError } from "../api.ts";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
 import { documentHref } from "../markdown/parse.ts";
-import { EmptyState, Icon, IconButton, Spinner } from "../parts/controls.tsx";
+import { Icon, IconButton } from "../parts/controls.tsx";
 import { strings } from "../strings.ts";
-import type { Citation, PageRecord } from "../types.ts";
-import { PageView, type Range } from "./page.tsx";
+import type { Panel } from "../panelstate.ts";
+import type { Citation } from "../types.ts";
+import type { Range } from "./page.tsx";
+import { Head, Reader } from "./reader.tsx";
 import { Thinking } from "./thinking.tsx";
 import { Passage, tip } from "./tip.tsx";
 
@@ -34,21 +35,39 @@ export function SidePanel() {
       {panel.kind === "thinking" && <Thinking key={panel.message} message={panel.message} />}
       {panel.kind === "source" && <Source key={panel.citation.label} citation={panel.citation} n={panel.n} span={panel.span} />}
       {panel.kind === "document" && (
-        <Viewer key={`${panel.id}#${panel.page}.${panel.start}`} id={panel.id} namespace={panel.namespace} title={panel.name} page={panel.page}
-          ranges={panel.start === undefined ? [] : [{ start: panel.start, end: panel.end ?? panel.start }]} />
+        <Document key={`${panel.id}#${panel.page}.${panel.start}`} {...panel} />
       )}
     </aside>
   );
 }
 
+function Document({ id, namespace, name, page, start, end }: Extract<Panel, { kind: "document" }>) {
+  const ranges = useMemo(() => (start === undefined ? [] : [{ start, end: end ?? start }]), [start, end]);
+  return <Reader id={id} namespace={namespace} title={name} page={page} ranges={ranges} />;
+}
+
 function Source({ citation, n, span }: { citation: Citation; n: number; span: number }) {
+  const [which, setWhich] = useState(span);
+  useEffect(() => setWhich(span), [citation, span]);
+  const marked = useMemo(() => citation.spans.filter((x) => !x.stale && x.end > x.start), [citation]);
+  const chosen = citation.spans[which];
+  const place = chosen ? marked.indexOf(chosen) : -1;
+  const ranges: Range[] = useMemo(
+    () => (place >= 0 ? [marked[place]!] : marked.length > 0 ? marked : citation.end > citation.start ? [citation] : []),
+    [citation, place],
+  );
   if (!citation.document_id || !hasPage(citation)) return <Remains citation={citation} n={n} />;
-  const chosen = citation.spans[span];
-  const spans = chosen && !chosen.stale && chosen.end > chosen.start ? [chosen] : citation.spans.filter((x) => !x.stale && x.end > x.start);
-  const ranges: Range[] = spans.length > 0 ? spans : citation.end > citation.start ? [citation] : [];
+  const step = (by: number) => setWhich(citation.spans.indexOf(marked[place < 0 ? (by > 0 ? 0 : marked.length - 1) : (place + by + marked.length) % marked.length]!));
   return (
-    <Viewer id={citation.document_id} namespace={citation.namespace} title={citation.title || citation.name} n={n} page={citation.page} ranges={ranges}
-      original={documentHref(citation.url) || documentHref(citation.content_url)} notes={<Notes citation={citation} marked={ranges.length > 0} />} gone={<Remains citation={citation} n={n} />} />
+    <Reader id={citation.document_id} namespace={citation.namespace} title={citation.title || citation.name} n={n} page={citation.page} ranges={ranges}
+      original={documentHref(citation.url) || documentHref(citation.content_url)} notes={<Notes citation={citation} marked={ranges.length > 0} />} gone={<Remains citation={citation} n={n} />}
+      marks={marked.length > 1 && (
+        <div class="marks">
+          <IconButton icon="up" label={s.markBefore} onClick={() => step(-1)} />
+          <output role="status">{s.marks(place + 1, marked.length)}</output>
+          <IconButton icon="down" label={s.markAfter} onClick={() => step(1)} />
+        </div>
+      )} />
   );
 }
 
@@ -77,83 +96,4 @@ function Remains({ citation, n }: { citation: Citation; n: number }) {
       </div>
     </>
   );
-}
-
-function Head({ title, n, original }: { title: string; n?: number; original?: string }) {
-  return (
-    <header class="panel-head">
-      {n !== undefined && <span class="n" aria-hidden="true">{n}</span>}
-      <h2 dir="auto">{title}</h2>
-      {original && (
-        <a class="icon-button" href={original} target="_blank" rel="noopener noreferrer" aria-label={s.original} title={s.original}><Icon name="open" /></a>
-      )}
-      <IconButton icon="close" label={strings.close} onClick={app.closePanel} />
-    </header>
-  );
-}
-
-interface ViewerProps {
-  id: string;
-  namespace: string;
-  title: string;
-  n?: number;
-  page: number;
-  ranges: Range[];
-  original?: string;
-  notes?: preact.ComponentChildren;
-  gone?: preact.ComponentChildren;
-}
-
-/** A document, page by page; the marks are those of the page that it opens at. */
-function Viewer({ id, namespace, title, n, page, ranges, original, notes, gone }: ViewerProps) {
-  const [at, setAt] = useState(page);
-  const [shown, setShown] = useState<PageRecord | null>(null);
-  const [failed, setFailed] = useState("");
-  useEffect(() => {
-    let left = false;
-    setFailed("");
-    api.page(namespace, id, at).then(
-      (p) => !left && setShown(p),
-      (e) => !left && setFailed(toApiError(e).kind),
-    );
-    return () => {
-      left = true;
-    };
-  }, [id, namespace, at]);
-  if (failed === "missing" && gone) return <>{gone}</>;
-  const count = shown?.count ?? 0;
-  return (
-    <>
-      <Head title={title} n={n} original={original && withPage(original, at)} />
-      {count > 1 && (
-        <div class="pager">
-          <IconButton icon="left" label={s.before} disabled={at <= 1} onClick={() => setAt(at - 1)} />
-          <label>
-            <span>{s.pageOf}</span>
-            <input type="number" min={1} max={count} value={at} aria-label={s.pageNumber}
-              onChange={(e) => setAt(Math.max(1, Math.min(count, Math.round(e.currentTarget.valueAsNumber) || at)))} />
-            <span>{s.ofPages(count)}</span>
-          </label>
-          <IconButton icon="right" label={s.after} disabled={at >= count} onClick={() => setAt(at + 1)} />
-          {at !== page && <button type="button" class="quiet small" onClick={() => setAt(page)}>{s.toCited}</button>}
-        </div>
-      )}
-      <div class="panel-body" tabIndex={0} role="region" aria-label={s.pageText}>
-        {at === page && notes}
-        {failed ? (
-          <EmptyState icon="warn" title={s.notLoaded} actions={<button type="button" onClick={() => { setAt(at); setFailed(""); }}>{strings.tryAgain}</button>} />
-        ) : shown && shown.number === at ? (
-          <PageView key={at} page={shown} namespace={namespace} ranges={at === page ? ranges : []} />
-        ) : (
-          <div class="centered"><Spinner label={s.loading} /></div>
-        )}
-      </div>
-    </>
-  );
-}
-
-/** Only PDF viewers know the fragment; elsewhere it does no harm. */
-function withPage(url: string, page: number): string {
-  const bare = url.replace(/#.*$/, "");
-  return page > 0 ? `${bare}#page=${page}` : bare;
 }

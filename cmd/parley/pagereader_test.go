@@ -1,0 +1,59 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestPage_ReadsDocumentsAsAReaderDoes(t *testing.T) {
+	requirePage(t)
+	docs := t.TempDir()
+	pages := [][]pdfLine{
+		{{72, 700, "The first page is about ferries."}},
+		{{72, 700, "The seven keepers of Hirsholm left in 1978."}},
+		{{72, 700, "The bronze bell weighs ninety kilograms."}},
+	}
+	if err := os.WriteFile(filepath.Join(docs, "keepers.pdf"), pagePDF(pages...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const harbour = "# Harbour\n\nThe harbour dues for sailing boats are 180 kroner a night.\n\nThe harbour dues for motor boats are 240 kroner a night.\n"
+	if err := os.WriteFile(filepath.Join(docs, "harbour.md"), []byte(harbour), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	model := startScripted(t, []scriptedAnswer{{text: "The harbour dues for sailing boats are 180 kroner a night. [harbour.md] The harbour dues for motor boats are 240 kroner a night. [harbour.md] "}})
+	p := serveWithModel(t, model.URL, docs)
+	type size struct{ Width, Height int }
+	type look struct{ Frame, Body, Picture size }
+	var got struct {
+		At, Link, Wanted          string
+		Fit, Large, Whole, Turned look
+		Thumbnails                int
+		FoundAt, Said             string
+		Marks                     []string
+		Seen                      seenOnPage
+	}
+	onPage(t, "reader", p.addr, map[string]any{
+		"asked": "What are the harbour dues?", "deep": map[string]any{"name": "keepers.pdf", "page": 2, "words": "bronze bell"},
+	}, &got)
+	got.Seen.check(t)
+	if got.At != "2" || got.Link != got.Wanted {
+		t.Errorf("the link opens page %s, and is copied as %q, want %q", got.At, got.Link, got.Wanted)
+	}
+	if got.Fit.Frame.Width > got.Fit.Body.Width || got.Large.Frame.Width <= got.Fit.Frame.Width {
+		t.Errorf("fitted %+v, larger %+v", got.Fit, got.Large)
+	}
+	if got.Whole.Frame.Height > got.Whole.Body.Height || got.Whole.Frame.Height >= got.Fit.Frame.Height {
+		t.Errorf("the whole page: %+v, by its width %+v", got.Whole, got.Fit)
+	}
+	if f := got.Turned; f.Frame.Width <= f.Frame.Height || f.Picture != f.Frame {
+		t.Errorf("turned: %+v", f)
+	}
+	if got.Thumbnails != 3 || got.FoundAt != "3" || got.Said != "On 1 page" {
+		t.Errorf("%d thumbnails; the words are found on page %s: %q", got.Thumbnails, got.FoundAt, got.Said)
+	}
+	if all := strings.Join(got.Marks, ", "); all != "2 marks, Mark 1 of 2, Mark 2 of 2, Mark 1 of 2" {
+		t.Errorf("marks: %s", all)
+	}
+}

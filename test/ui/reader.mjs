@@ -1,0 +1,73 @@
+// The reader: marks one by one, zoom, rotation, the whole page, thumbnails, search, and links to a page.
+
+export default async function ({ base, open, asked, deep }) {
+  const result = {};
+  const { page, context, seen } = await open({ context: { viewport: { width: 1280, height: 620 } } });
+  await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: base });
+  const frame = () => page.evaluate(() => {
+    const box = document.querySelector(".page-frame").getBoundingClientRect();
+    const body = document.querySelector(".panel-body").getBoundingClientRect();
+    const picture = document.querySelector(".page-picture").getBoundingClientRect();
+    const round = (r) => ({ width: Math.round(r.width), height: Math.round(r.height) });
+    return { frame: round(box), body: round(body), picture: round(picture) };
+  });
+  const settled = (test) => page.waitForFunction(test);
+  const press = (name) => page.locator(`.pager [aria-label="${name}"]`).click();
+
+  // A link to a page opens it.
+  const documents = (await (await fetch(`${base}/api/documents`)).json()).documents;
+  const id = documents.find((d) => d.name === deep.name).id;
+  await page.goto(`${base}/#/documents/${id}/${deep.page}`);
+  await page.waitForSelector(".page-picture img");
+  await page.waitForFunction(() => document.querySelector(".page-picture img").complete);
+  result.at = await page.inputValue(".pager input");
+  await page.locator(".panel-head [aria-label='Copy a link to this page']").click();
+  result.link = await page.evaluate(() => navigator.clipboard.readText());
+  result.wanted = page.url();
+
+  result.fit = await frame();
+  await press("Larger");
+  await press("Larger");
+  await settled(() => document.querySelector(".zoom").textContent.startsWith("150"));
+  result.large = await frame();
+  await press("Fit the whole page");
+  await page.waitForSelector(".page-frame.whole");
+  result.whole = await frame();
+  await press("Fit the width");
+  await press("Rotate");
+  await settled(() => { const r = document.querySelector(".page-frame").getBoundingClientRect(); return r.width > r.height; });
+  result.turned = await frame();
+
+  await press("All pages");
+  await page.waitForSelector(".thumbnails button");
+  result.thumbnails = await page.locator(".thumbnails button").count();
+  await page.locator(".thumbnails button").first().click();
+  await page.waitForFunction(() => document.querySelector(".pager input").value === "1");
+  await page.waitForSelector(".page-picture img");
+
+  // Words are found on whatever page they are, and marked there.
+  await press("Find in this document");
+  await page.keyboard.type(deep.words.toUpperCase());
+  await page.waitForSelector(".panel .box");
+  result.foundAt = await page.inputValue(".pager input");
+  result.said = await page.locator(".find output").innerText();
+  await page.fill(".find input", "no such words here");
+  await page.waitForFunction(() => document.querySelector(".find output").textContent === "Not found");
+  await page.keyboard.press("Escape");
+  await page.waitForSelector(".panel", { state: "detached" });
+
+  // The marks of a source, one after the other.
+  await page.goto(`${base}/#/chat`);
+  await page.fill("#question", asked);
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".answer-foot");
+  await page.locator(".source").first().click();
+  await page.waitForSelector(".marks output");
+  result.marks = [await page.locator(".marks output").innerText()];
+  for (let i = 0; i < 3; i++) {
+    await page.locator(".marks [aria-label='Next mark']").click();
+    await page.waitForFunction((before) => document.querySelector(".marks output").textContent !== before, result.marks.at(-1));
+    result.marks.push(await page.locator(".marks output").innerText());
+  }
+  return { ...result, seen };
+}
