@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"parley/internal/documents/ingest"
 	"parley/internal/store"
@@ -26,6 +27,9 @@ func (migrateCmd) Help() string {
 func (c migrateCmd) Run(ctx context.Context, p *program) (err error) {
 	if c.From == c.To {
 		return usagef("FROM and TO are the same")
+	}
+	if !store.IsURL(c.From) && !exists(filepath.Join(c.From, "corpus.db")) {
+		return usagef("nothing is stored in %s: name the data folder to copy from", c.From)
 	}
 	from, unlockFrom, err := p.openEnd(ctx, c.From, p.openPlace)
 	if err != nil {

@@ -92,6 +92,9 @@ func TestMigrate_SaysWhatToDoAboutAnInterruptedCopy(t *testing.T) {
 		}
 	}
 	parley(t, "migrate", from, url, "--data", t.TempDir())
+	if got, code := refused(t, "migrate", filepath.Join(from, "none"), url, "--data", t.TempDir()); code == 0 || !strings.Contains(got, "nothing is stored") {
+		t.Errorf("a source that does not exist: exit %d, %s", code, got)
+	}
 	if got, code := refused(t, "migrate", from, from); code == 0 || !strings.Contains(got, "are the same") {
 		t.Errorf("a copy to itself: exit %d, %s", code, got)
 	}
