@@ -70,7 +70,7 @@ type Config struct {
 	StagesJudge   []string     `name:"stages-judge" env:"PARLEY_STAGES_JUDGE" yaml:"stages.judge" help:"Models that judge whether the cited pages support the answer: one more call for each answer. By default none: words are compared, as happens when all fail, or with builtin:words."`
 	Prompts       string       `name:"prompts" env:"PARLEY_PROMPTS" yaml:"prompts" placeholder:"DIR" help:"Folder with prompts that add to the built-in ones or replace them: a folder for each domain, with any of the files that parley prompts lists."`
 
-	Embedding           string `section:"Search by meaning" name:"embedding" env:"PARLEY_EMBEDDING" yaml:"embedding" help:"Model that embeds documents and questions, as provider:model, such as openai:text-embedding-3-small, or builtin:bge-small-en-v1.5, which is part of the program and reads English. By default none: search is by words alone."`
+	Embedding           string `section:"Search by meaning" name:"embedding" env:"PARLEY_EMBEDDING" yaml:"embedding" help:"Model that embeds documents and questions, as provider:model, such as openai:text-embedding-3-small, or builtin:multilingual-e5-small, which is part of the program and knows many languages. By default none: search is by words alone."`
 	EmbeddingDimensions int    `name:"embedding-dimensions" env:"PARLEY_EMBEDDING_DIMENSIONS" yaml:"embedding_dimensions" default:"0" help:"Length of the vectors, for embedding models that can shorten them. 0 means the model's own."`
 
 	IngestWatch        bool     `section:"Read files" name:"ingest-watch" env:"PARLEY_INGEST_WATCH" yaml:"ingest.watch" default:"false" help:"Let the server follow all files and folders that were ingested from its disk: changes are indexed, and deleted files forgotten, at once."`

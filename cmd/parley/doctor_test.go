@@ -109,7 +109,7 @@ func TestDoctor_SaysWhatIsWrongWithTheDataFolder(t *testing.T) {
 	if code != exitOK {
 		t.Errorf("exit code %d: %+v", code, findings)
 	}
-	findings, _ = doctor(t, nil, "--data", data, "--embedding", "builtin:bge-small-en-v1.5")
+	findings, _ = doctor(t, nil, "--data", data, "--embedding", "builtin:multilingual-e5-small")
 	wantFinding(t, findings, "vectors", warned, "by words alone")
 
 	if runtime.GOOS != "windows" {
@@ -145,13 +145,13 @@ func TestDoctor_ComparesTheEmbeddingModelWithTheStoredVectors(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(docs, "a.md"), []byte("# A\n\nThe keeper is called Ada.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	parley(t, "ingest", docs, "--data", data, "--embedding", "builtin:bge-small-en-v1.5")
+	parley(t, "ingest", docs, "--data", data, "--embedding", "builtin:multilingual-e5-small")
 	for _, c := range []struct {
 		embedding string
 		verdict   verdict
 		text      string
 	}{
-		{"builtin:bge-small-en-v1.5", fine, "builtin:bge-small-en-v1.5"},
+		{"builtin:multilingual-e5-small", fine, "builtin:multilingual-e5-small"},
 		{"", warned, "they are not used"},
 		{"ollama:nomic-embed-text", warned, "embed all documents again"},
 	} {

@@ -45,7 +45,7 @@ func TestModels_ListsProvidersWithReachabilityContextAndPrice(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, stderr.String())
 	}
 	for _, want := range []string{
-		"builtin (in this program, free of charge)\n  builtin:bge-small-en-v1.5  context unknown  embeds  free\n" +
+		"builtin (in this program, free of charge)\n  builtin:multilingual-e5-small  context unknown  embeds  free\n" +
 			"  builtin:extractive         context unknown  text    free\n",
 		"openai (not configured: set OPENAI_API_KEY, ",
 		"anthropic (not configured: set ANTHROPIC_API_KEY, ",
@@ -96,7 +96,7 @@ func TestProviders_ComeFromTheConfiguration(t *testing.T) {
 		"embedding: small":                                                        `"small" is not provider:model`,
 		"embedding: 'groq:x'":                                                     `"groq:x" names an unknown provider; there are builtin, openai, azure-openai, gemini and ollama`,
 		"embedding: 'anthropic:x'":                                                `"anthropic:x": the provider anthropic has no embeddings; for that, there are builtin, openai, azure-openai, gemini, ollama`,
-		"embedding: 'builtin:extractive'":                                         `"builtin:extractive" is not a built-in embedder; there is builtin:bge-small-en-v1.5`,
+		"embedding: 'builtin:extractive'":                                         `"builtin:extractive" is not a built-in embedder; there is builtin:multilingual-e5-small`,
 		"embedding_dimensions: -1":                                                "must be between 1 and 16384",
 		"embedding_dimensions: 16385":                                             "must be between 1 and 16384",
 		"embedding: 'r:x'\nproviders: {r: {base_url: 'http://x', rerank: true}}":  "the provider r has no embeddings",

@@ -114,7 +114,7 @@ func (a Answerer) chosen(ctx context.Context, ev *llm.Evidence, most limits) []u
 	if len(units) == 0 {
 		return nil
 	}
-	if !n.answered(ev, units, a.Reader.Reads(ev.Query)) {
+	if !n.answered(ev, units, a.Reader) {
 		return nil
 	}
 	chosen := greedy(ev, units, n, most)
@@ -244,19 +244,23 @@ func appendQuotes(quotes []quote, p *llm.Passage, u *unit) []quote {
 // answered reports whether the evidence holds an answer: whether it holds the words of the question, or of one of
 // its parts, or the best block is likely to answer all the same. A reader may find that the words are there and
 // the answer is not.
-func (n need) answered(ev *llm.Evidence, units []unit, read bool) bool {
+func (n need) answered(ev *llm.Evidence, units []unit, r *Reader) bool {
 	best := 0
 	for i := range units {
 		if units[i].score > units[best].score {
 			best = i
 		}
 	}
-	g := n.grounds(ev, units, best)
 	worded := n.worded(ev, units) || slices.ContainsFunc(n.clauses(ev), func(c need) bool { return c.worded(ev, units) })
+	g := n.grounds(ev, units, best)
 	near := g.touches() && g[heldUnknown] <= maxUnknown
-	if read {
-		chance := chanceWhenRead(units, best)
-		return worded && chance >= minWordedWhenRead || near && chance >= minChanceWhenRead
+	if sure, ok := r.sureness(ev.Query); ok {
+		chance := sure.chance(units, best)
+		if worded {
+			return chance >= minWordedWhenRead
+		}
+		// What is said of the conversation is near to a question that goes on to something else.
+		return chance >= minChanceWhenRead && (units[best].features[like] >= sure.alone && !n.goesOn || near)
 	}
 	return worded || near && g.chance() >= minChance
 }

@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"parley/internal/encoder"
-	"parley/internal/encoder/bgesmall"
+	"parley/internal/encoder/e5small"
 	"parley/internal/llm"
 )
 
-// Embedder turns English texts into vectors by an encoder that is part of the program. It reads the
+// Embedder turns texts in many languages into vectors by an encoder that is part of the program. It reads the
 // first 512 tokens of a text.
 type Embedder struct{}
 
@@ -21,7 +21,7 @@ var embedders = map[string]struct {
 	open  func() (*encoder.Model, error)
 	share float64 // see LikenessShare
 }{
-	"bge-small-en-v1.5": {open: bgesmall.Open, share: .3},
+	"multilingual-e5-small": {open: e5small.Open, share: .3},
 }
 
 // LikenessShare returns how much the vectors of a built-in embedder count in hybrid search beside

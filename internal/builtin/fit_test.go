@@ -27,7 +27,9 @@ var (
 	kept        = flag.String("kept", "", "file that keeps what the searches found, so that fitting again is quick")
 	leaveOut    = flag.Bool("without", false, "also fit without each feature")
 	lossesOnly  = flag.Bool("losses", false, "only print where answers are lost")
-	reading     = flag.Bool("reading", false, "with the built-in encoder")
+	chanceOnly  = flag.Bool("chance", false, "only fit how sure it is that the best block answers")
+	reading     = flag.Bool("reading", false, "with the built-in reader")
+	only        = flag.String("only", "", "only questions in English (en), or only others (other)")
 )
 
 // example is a question with the blocks among which the answerer chooses.
@@ -72,7 +74,11 @@ func TestFit(t *testing.T) {
 			os.WriteFile(*kept, data, 0o600)
 		}
 	}
-	all = slices.DeleteFunc(all, func(x example) bool { return *reading && !isEnglish(x.ev.Query) }) // the others are not read
+	all = slices.DeleteFunc(all, func(x example) bool { return *only != "" && (*only == "en") != isEnglish(x.ev.Query) })
+	if *chanceOnly {
+		fitChance(t, all, blockWeights)
+		return
+	}
 	losses(t, all)
 	if *lossesOnly {
 		return

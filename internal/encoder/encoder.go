@@ -36,22 +36,26 @@ const (
 // Model is a network with its weights. It may be used by several goroutines at once.
 type Model struct {
 	weights   *weights
-	tokenizer *tokenizer
+	tokenizer tokenizer
 	kernels   kernels
 	passes    sync.Pool // of *pass, for as many tokens as the model takes
 }
 
 // Open returns the model in a file of weights, which it keeps and which must not change.
 func Open(file []byte) (*Model, error) {
-	w, _, err := open(file)
+	w, r, err := open(file)
 	if err != nil {
 		return nil, err
 	}
-	return newModel(w), nil
+	t, err := newTokenizer(w, r)
+	if err != nil {
+		return nil, err
+	}
+	return newModel(w, t), nil
 }
 
-func newModel(w *weights) *Model {
-	m := &Model{weights: w, tokenizer: newTokenizer(w.vocabulary), kernels: newKernels()}
+func newModel(w *weights, t tokenizer) *Model {
+	m := &Model{weights: w, tokenizer: t, kernels: newKernels()}
 	m.passes.New = func() any { return newPass(w, m.kernels, w.Positions) }
 	return m
 }
@@ -70,8 +74,11 @@ func (m *Model) Limit() int { return m.weights.Positions }
 
 // Tokens returns the tokens of a text as the model reads it, at most Limit.
 func (m *Model) Tokens(text string, kind Kind) []int32 {
-	if kind == Question {
+	switch kind {
+	case Question:
 		text = m.weights.Query + text
+	case Passage:
+		text = m.weights.Passage + text
 	}
 	return m.tokenizer.tokens(text, m.Limit())
 }
@@ -81,10 +88,22 @@ func (m *Model) Embed(ctx context.Context, text string, kind Kind) ([]float32, e
 	p := m.passes.Get().(*pass)
 	defer m.passes.Put(p)
 	tokens := m.Tokens(text, kind)
-	if err := p.run(ctx, tokens, len(tokens)); err != nil {
+	if !m.weights.Mean {
+		if err := p.run(ctx, tokens, len(tokens), 1); err != nil {
+			return nil, err
+		}
+		return normalised(p.x[:m.weights.Hidden]), nil
+	}
+	if err := p.run(ctx, tokens, len(tokens), len(tokens)); err != nil {
 		return nil, err
 	}
-	return normalised(p.x[:m.weights.Hidden]), nil // the state of the first token stands for the text
+	mean := make([]float32, m.weights.Hidden)
+	for i := range tokens {
+		for j, v := range p.x[i*len(mean):][:len(mean)] {
+			mean[j] += v
+		}
+	}
+	return normalised(mean), nil
 }
 
 func normalised(x []float32) []float32 {

@@ -37,9 +37,9 @@ func newPass(w *weights, k kernels, n int) *pass {
 
 func padded(n, multiple int) int { return (n + multiple - 1) / multiple * multiple }
 
-// run leaves the network's last state of the first token in p.x. The tokens from second on are those
+// run leaves the network's last state of the first wanted tokens in p.x. The tokens from second on are those
 // of a second text. It ends early when ctx does.
-func (p *pass) run(ctx context.Context, tokens []int32, second int) error {
+func (p *pass) run(ctx context.Context, tokens []int32, second, wanted int) error {
 	p.n, p.rows = len(tokens), padded(len(tokens), tileRows)
 	p.embed(tokens, second)
 	for i := range p.layers {
@@ -49,8 +49,8 @@ func (p *pass) run(ctx context.Context, tokens []int32, second int) error {
 		l := &p.layers[i]
 		p.multiply(&l.attend, p.x, p.wide)
 		if i == len(p.layers)-1 {
-			p.attend(1)
-			p.n, p.rows = 1, tileRows // nothing reads the other tokens any more
+			p.attend(wanted)
+			p.n, p.rows = wanted, padded(wanted, tileRows) // nothing reads the other tokens any more
 		} else {
 			p.attend(p.n)
 		}
@@ -73,11 +73,10 @@ func (p *pass) embed(tokens []int32, second int) {
 		if i == second {
 			kind = p.kinds[h:]
 		}
-		word, place := p.words[int(token)*h:][:h], p.positions[i*h:][:h]
-		row := p.x[i*h:][:h]
+		place, row := p.positions[i*h:][:h], p.x[i*h:][:h]
+		p.word(int(token), row)
 		for j := range row {
-			row[j] = float32(int(word[j])-128)*p.wordScale + float32(int(place[j])-128)*p.placeScale +
-				float32(int(kind[j])-128)*p.kindScale
+			row[j] += float32(int(place[j])-128)*p.placeScale + float32(int(kind[j])-128)*p.kindScale
 		}
 		p.embedded.apply(row, p.Epsilon)
 	}

@@ -28,7 +28,7 @@ func OpenScorer(file []byte) (*Scorer, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
-	s.m = newModel(w)
+	s.m = newModel(w, newWordPiece(w.vocabulary))
 	return s, nil
 }
 
@@ -52,7 +52,7 @@ func (s *Scorer) Score(ctx context.Context, question, passage string) (float64, 
 	p := s.m.passes.Get().(*pass)
 	defer s.m.passes.Put(p)
 	tokens, second := s.Tokens(question, passage)
-	if err := p.run(ctx, tokens, second); err != nil {
+	if err := p.run(ctx, tokens, second, 1); err != nil {
 		return 0, err
 	}
 	p.multiply(&s.pooled, p.x, p.wide)

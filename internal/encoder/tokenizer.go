@@ -1,6 +1,7 @@
 package encoder
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -8,13 +9,35 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
+// tokenizer cuts texts into the tokens that a network reads.
+type tokenizer interface {
+	// tokens returns the tokens of a text between the marks of its beginning and end, at most limit.
+	// It reads no further than it needs to.
+	tokens(text string, limit int) []int32
+}
+
+// newTokenizer returns the tokenizer that goes with weights.
+func newTokenizer(w *weights, r *reader) (tokenizer, error) {
+	switch w.Tokenizer {
+	case "":
+		return newWordPiece(w.vocabulary), nil
+	case "unigram":
+		scores, table := r.floats("vocabulary.scores", len(w.vocabulary)), r.bytes("characters", -1)
+		if r.err != nil {
+			return nil, r.err
+		}
+		return newUnigram(w.vocabulary, scores, table)
+	}
+	return nil, fmt.Errorf("there is no tokenizer %q", w.Tokenizer)
+}
+
 // maxWordRunes is the length from which on WordPiece takes a word for unknown, as BERT has it.
 const maxWordRunes = 100
 
-// tokenizer is BERT's for text without case: it cleans the text, removes accents, splits it at
+// wordPiece is BERT's tokenizer for text without case: it cleans the text, removes accents, splits it at
 // white space and punctuation, and cuts words into the longest pieces that the vocabulary has.
 // Names of special tokens in a text, such as "[SEP]", are text like any other.
-type tokenizer struct {
+type wordPiece struct {
 	first         map[string]int32 // pieces that begin a word
 	more          map[string]int32 // pieces that continue one, without their "##"
 	longest       int              // bytes of the longest piece
@@ -22,8 +45,8 @@ type tokenizer struct {
 	begin, finish int32
 }
 
-func newTokenizer(vocabulary []string) *tokenizer {
-	t := &tokenizer{first: make(map[string]int32, len(vocabulary)), more: make(map[string]int32)}
+func newWordPiece(vocabulary []string) *wordPiece {
+	t := &wordPiece{first: make(map[string]int32, len(vocabulary)), more: make(map[string]int32)}
 	for i, piece := range vocabulary {
 		if rest, ok := strings.CutPrefix(piece, "##"); ok && rest != "" {
 			t.more[rest] = int32(i)
@@ -36,9 +59,7 @@ func newTokenizer(vocabulary []string) *tokenizer {
 	return t
 }
 
-// tokens returns the tokens of a text between the marks of its beginning and end, at most limit.
-// It reads no further than it needs to.
-func (t *tokenizer) tokens(text string, limit int) []int32 {
+func (t *wordPiece) tokens(text string, limit int) []int32 {
 	all := []int32{t.begin}
 	var word []byte
 	runes := 0
@@ -122,7 +143,7 @@ func alone(r rune) bool {
 }
 
 // pieces appends the tokens of one word.
-func (t *tokenizer) pieces(all []int32, word []byte, runes int) []int32 {
+func (t *wordPiece) pieces(all []int32, word []byte, runes int) []int32 {
 	if runes > maxWordRunes {
 		return append(all, t.unknown)
 	}
@@ -138,7 +159,7 @@ func (t *tokenizer) pieces(all []int32, word []byte, runes int) []int32 {
 }
 
 // longestPiece returns the longest piece with which a word begins; n is 0 when there is none.
-func (t *tokenizer) longestPiece(known map[string]int32, word []byte) (n int, token int32) {
+func (t *wordPiece) longestPiece(known map[string]int32, word []byte) (n int, token int32) {
 	for n = min(len(word), t.longest); n > 0; n-- {
 		if n < len(word) && !utf8.RuneStart(word[n]) {
 			continue

