@@ -316,17 +316,28 @@ func (n need) names(s string) bool {
 	return share >= minDefined && len(own) <= matched+1
 }
 
-// leans reports whether a sentence opens with a word that refers to the one before it.
+// leans reports whether a sentence opens with words that refer to the one before it.
 func leans(s string) bool {
-	first, rest, _ := strings.Cut(s, " ")
-	switch strings.ToLower(strings.TrimRight(first, ",:")) {
-	case "this", "these", "those", "they", "it", "he", "she", "however", "additionally", "also", "therefore", "otherwise", "instead":
+	if leaning := openings.FindString(s); leaning != "" {
 		return true
+	}
+	first, rest, _ := strings.Cut(s, " ")
+	switch strings.ToLower(first) {
 	case "in", "for":
-		return strings.HasPrefix(rest, "th") && !strings.HasPrefix(rest, "the ") || strings.HasPrefix(rest, "addition")
+		return strings.HasPrefix(rest, "th") && !strings.HasPrefix(rest, "the ") || strings.HasPrefix(rest, "addition") || strings.HasPrefix(rest, "example")
 	}
 	return false
 }
+
+// openings finds them in several languages. "Il", "es" and "sie" are not among them: they begin many sentences that
+// stand alone.
+var openings = regexp.MustCompile(`(?i)^(?:(?:this|these|those|they|it|he|she|however|additionally|also|therefore|otherwise|instead` +
+	`|dies|diese|dieser|dieses|dabei|dazu|damit|dafür|hierzu|hierbei|außerdem|zudem|jedoch|andernfalls|sonst|stattdessen|zum beispiel|beispielsweise` +
+	`|cela|ceci|ces|ceux-ci|celui-ci|celle-ci|celles-ci|ils|elles|toutefois|cependant|sinon|en outre|de plus|par ex\pL+` +
+	`|esto|estos|estas|este|esta|además|sin embargo|por ejemplo|de lo contrario|en cambio` +
+	`|questo|questa|questi|queste|inoltre|tuttavia|altrimenti|per esempio|ad esempio` +
+	`|isto|isso|estes|esses|essas|além disso|no entanto|caso contrário|por exemplo)(?:[\s,:]|$)` +
+	`|例如|比如|此外|另外|否则|其中|这些|例えば|ただし|これ|この)`)
 
 // mostLikely returns the units with the highest scores, at most some, in their order.
 func mostLikely(units []unit, most int) []unit {
