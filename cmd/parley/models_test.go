@@ -45,8 +45,8 @@ func TestModels_ListsProvidersWithReachabilityContextAndPrice(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, stderr.String())
 	}
 	for _, want := range []string{
-		"builtin (in this program, free of charge)\n  builtin:multilingual-e5-small  context unknown  embeds  free\n" +
-			"  builtin:extractive         context unknown  text    free\n",
+		"builtin (in this program, free of charge)\n  builtin:extractive             context unknown  text    free\n" +
+			"  builtin:multilingual-e5-small  context unknown  embeds  free\n",
 		"openai (not configured: set OPENAI_API_KEY, ",
 		"anthropic (not configured: set ANTHROPIC_API_KEY, ",
 		"ollama (not reachable: ",

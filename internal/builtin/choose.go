@@ -259,8 +259,8 @@ func (n need) answered(ev *llm.Evidence, units []unit, r *Reader) bool {
 		if worded {
 			return chance >= minWordedWhenRead
 		}
-		// What is said of the conversation is near to a question that goes on to something else.
-		return chance >= minChanceWhenRead && (units[best].features[like] >= sure.alone && !n.goesOn || near)
+		// What was talked of is near, too, to a question that goes on to something else.
+		return chance >= minChanceWhenRead && units[best].features[like] >= sure.alone && (near || !n.goesOn)
 	}
 	return worded || near && g.chance() >= minChance
 }
