@@ -36,14 +36,19 @@ var errHalfRestored = errors.New("a restore was interrupted")
 
 // NewerError says that a newer version of Parley wrote a database. Its text may be shown to users.
 type NewerError struct {
-	Path string // path of the database
-	Have int    // the version of its schema
-	Want int    // the newest version that this program knows
+	Path   string // of the file; with PostgreSQL the names of database, host and schema
+	Server bool   // it is a PostgreSQL database
+	Have   int    // the version of its schema
+	Want   int    // the newest version that this program knows
 }
 
 func (e *NewerError) Error() string {
-	return fmt.Sprintf("%s was written by a newer version of Parley (schema %d, this program knows %d): "+
-		"use that version, or choose another folder with --data or another database with --database", e.Path, e.Have, e.Want)
+	other := "folder with --data"
+	if e.Server {
+		other = "database with --database"
+	}
+	return fmt.Sprintf("%s was written by a newer version of Parley (schema %d, this program knows %d): use that version, or choose another %s",
+		e.Path, e.Have, e.Want, other)
 }
 
 // DamagedError says that a database is unreadable. Its text may be shown to users.

@@ -59,8 +59,8 @@ func TestOpenPostgres_RefusesANewerSchema(t *testing.T) {
 	}
 	pgtest.Exec(t, url, "INSERT INTO parley_state.migrations (version, applied_at) VALUES (999, 0)")
 	_, err := OpenPostgres(t.Context(), url, t.TempDir(), nil)
-	if newer, ok := errors.AsType[*NewerError](err); !ok || newer.Have != 999 {
-		t.Errorf("%v, want a NewerError", err)
+	if newer, ok := errors.AsType[*NewerError](err); !ok || newer.Have != 999 || !strings.HasSuffix(err.Error(), "choose another database with --database") {
+		t.Errorf("%v, want a NewerError that names --database", err)
 	}
 }
 

@@ -46,7 +46,7 @@ func (d *database) migratePostgres(ctx context.Context, schema, part string, log
 		return &ServerError{Err: err}
 	}
 	if have > want {
-		return &NewerError{Path: d.path, Have: have, Want: want}
+		return &NewerError{Path: d.path, Server: true, Have: have, Want: want}
 	}
 	return nil
 }
