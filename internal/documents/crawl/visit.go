@@ -32,7 +32,7 @@ func (w *walk) visit(ctx context.Context, it item) error {
 	}
 	if file.failed != nil {
 		w.fail(it, v, file.failed)
-		return nil // the visit reports the error
+		return nil //nolint:nilerr // the visit reports the error
 	}
 	var page *fetch.Page
 	err = errForbidden

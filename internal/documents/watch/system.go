@@ -109,7 +109,7 @@ func (f *follower) add(root, path string) {
 	err := filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return nil // the ingestion reports unreadable files
+			return nil //nolint:nilerr // the ingestion reports unreadable files
 		case !d.IsDir() && p == root:
 			return f.watch(filepath.Dir(p))
 		case !d.IsDir():
@@ -159,7 +159,7 @@ func (f *follower) forget(path string) {
 	for dir := range f.watched {
 		if below(path, dir) {
 			delete(f.watched, dir)
-			f.watcher.Remove(dir) // the system may have removed it already
+			_ = f.watcher.Remove(dir) // the system may have removed it already
 		}
 	}
 }
