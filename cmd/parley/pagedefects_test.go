@@ -195,7 +195,7 @@ func TestPage_SaysThatTheServerIsGone(t *testing.T) {
 	if got.During == "" || !got.Below || !strings.Contains(got.Doing, "reconnecting") {
 		t.Errorf("during the answer: banner %q, status %q, below the text: %v", got.During, got.Doing, got.Below)
 	}
-	if !strings.Contains(got.Welcome, "cannot be reached") || got.Banner == "" || !got.Back {
+	if !strings.Contains(got.Welcome, "can't be reached") || got.Banner == "" || !got.Back {
 		t.Errorf("the start page says %q under %q; back: %v", got.Welcome, got.Banner, got.Back)
 	}
 }

@@ -62,6 +62,7 @@ export default async function ({ open, question, pieces }) {
 
   // Asked again, edited, and both versions are there.
   await page.locator('.answer-foot [aria-label="Regenerate"]').click();
+  await page.locator(".menu-list button", { hasText: "Regenerate the answer" }).click();
   await page.waitForSelector(".answer.at-work");
   await whole();
   const retried = await answerText(page);
