@@ -489,7 +489,7 @@ func TestPage_TellsWhatBecameOfAGoodAndABrokenFile(t *testing.T) {
 	}
 	onPage(t, "upload", p.addr, map[string]any{"good": good, "broken": "%PDF-1.4\nthis is no PDF"}, &got)
 	got.Seen.check(t)
-	if !strings.Contains(got.Done, "good.md") || !strings.Contains(got.Done, "done") || !strings.Contains(got.Done, "1 indexed") {
+	if !strings.Contains(got.Done, "good.md") || !strings.Contains(got.Done, "done") || !strings.Contains(got.Done, "1 added, 1 passage") {
 		t.Errorf("the good file: %q", got.Done)
 	}
 	if !strings.Contains(got.Failed, "broken.pdf") || !strings.Contains(got.Failed, "failed") || len(got.Failed) < len("broken.pdf failed just now")+10 {

@@ -352,3 +352,15 @@ func TestBlocks_KeepTogetherWhatBelongsTogether(t *testing.T) {
 		}
 	}
 }
+
+func TestNeed_AsksForAWholeDocumentOnlyByItsFile(t *testing.T) {
+	for question, want := range map[string]bool{
+		"What is pier.md about?": true, "What is “Pier.md” about?": true,
+		"What does pier.md say about penguins?": false, "What is quay.md about?": false, "How old is the pier?": false,
+	} {
+		ev := about(question)
+		if got := needOf(ev.Terms).asksWhole(ev, "harbour/pier.md"); got != want {
+			t.Errorf("%s: %v, want %v", question, got, want)
+		}
+	}
+}

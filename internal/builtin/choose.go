@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"math"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -180,6 +181,16 @@ const closeScore = 0.2
 // maxGap is from how far on it tells no more that the second block is far behind: there may be none.
 const maxGap = 0.6
 
+// asksWhole reports whether a question names a document by its file and asks for nothing else, as "What is report.pdf
+// about?" does: any part of that document is an answer.
+func (n need) asksWhole(ev *llm.Evidence, document string) bool {
+	file := strings.ToLower(path.Base(document))
+	if path.Ext(file) == "" || !strings.Contains(strings.ToLower(ev.Query), file) {
+		return false
+	}
+	return !slices.ContainsFunc(n.terms, func(t weighted) bool { return !general()[t.text] && !strings.Contains(file, t.text) })
+}
+
 // grounds returns those of a unit among all.
 func (n need) grounds(ev *llm.Evidence, units []unit, best int) grounds {
 	u := &units[best]
@@ -250,6 +261,9 @@ func (n need) answered(ev *llm.Evidence, units []unit, r *Reader) bool {
 		if units[i].score > units[best].score {
 			best = i
 		}
+	}
+	if n.asksWhole(ev, documentAt(&ev.Passages[units[best].passage])) {
+		return true
 	}
 	worded := n.worded(ev, units) || slices.ContainsFunc(n.clauses(ev), func(c need) bool { return c.worded(ev, units) })
 	g := n.grounds(ev, units, best)

@@ -163,7 +163,24 @@ func (r *Reader) Reads(question string) bool { return r != nil && isEnglish(ques
 
 // Compares reports whether there is a reader, and it compares meanings with a question in this language.
 func (r *Reader) Compares(question string) bool {
-	return r != nil && r.Vector != nil && !isEnglish(question)
+	return r != nil && r.Vector != nil && !isEnglish(question) && isSpelled(question)
+}
+
+// knownScripts are the scripts that the model's vocabulary spells; it takes words in others for unknown.
+var knownScripts = []*unicode.RangeTable{unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul}
+
+// isSpelled reports whether the model's vocabulary spells most letters of a text.
+func isSpelled(text string) bool {
+	letters, known := 0, 0
+	for _, c := range text {
+		if unicode.IsLetter(c) {
+			letters++
+			if unicode.In(c, knownScripts...) {
+				known++
+			}
+		}
+	}
+	return 2*known > letters
 }
 
 // judge keeps the units that have most of the question's words, and notes how well they answer it. A question

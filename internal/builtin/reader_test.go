@@ -67,3 +67,15 @@ func TestReader_ThatFailsLeavesTheChoiceToTheWords(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 }
+
+func TestReader_ComparesOnlyWhatItsVocabularySpells(t *testing.T) {
+	r := &Reader{Vector: func(context.Context, string, encoder.Kind) ([]float32, error) { return nil, nil }}
+	for question, want := range map[string]bool{
+		"Wie viele Tage Urlaub gibt es?": true, "番茄多久浇一次水": true, "Сколько дней отпуска?": true,
+		"متى ينضج العسل": false, "מתי מבשיל הדבש?": false, "น้ำผึ้งสุกเมื่อไหร่": false, "?": false,
+	} {
+		if got := r.Compares(question); got != want {
+			t.Errorf("%s: %v, want %v", question, got, want)
+		}
+	}
+}

@@ -76,7 +76,8 @@ func (p *pass) embed(tokens []int32, second int) {
 		place, row := p.positions[i*h:][:h], p.x[i*h:][:h]
 		p.word(int(token), row)
 		for j := range row {
-			row[j] += float32(int(place[j])-128)*p.placeScale + float32(int(kind[j])-128)*p.kindScale
+			// In this order: another one rounds differently, and tips answers that are nearly equal.
+			row[j] = row[j] + float32(int(place[j])-128)*p.placeScale + float32(int(kind[j])-128)*p.kindScale
 		}
 		p.embedded.apply(row, p.Epsilon)
 	}

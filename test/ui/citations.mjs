@@ -6,6 +6,7 @@ export default async function ({ open, questions }) {
   const found = [];
   for (const question of questions) {
     await page.locator(".new-chat").click();
+    await page.waitForSelector(".answer-foot", { state: "detached" }); // ask counts them
     await ask(page, question);
     const chip = page.locator(".answer button.chip").first();
     await chip.focus();

@@ -32,6 +32,8 @@ export default async function ({ base, open, asked, deep }) {
   result.large = await frame();
   await press("Fit the whole page");
   await page.waitForSelector(".page-frame.whole");
+  const bounds = (sel) => page.locator(sel).boundingBox();
+  for (let i = 0; i < 300 && (await bounds(".page-frame")).height > (await bounds(".panel-body")).height; i++) await page.waitForTimeout(100);
   result.whole = await frame();
   await press("Fit the width");
   await press("Rotate");
@@ -47,7 +49,7 @@ export default async function ({ base, open, asked, deep }) {
 
   // Words are found on whatever page they are, and marked there.
   await press("Find in this document");
-  await page.keyboard.type(deep.words.toUpperCase());
+  await page.fill(".find input", deep.words.toUpperCase());
   await page.waitForSelector(".panel .box");
   result.foundAt = await page.inputValue(".pager input");
   result.said = await page.locator(".find output").innerText();
