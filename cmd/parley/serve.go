@@ -290,33 +290,9 @@ func (s *serving) protocols() []wire.Protocol {
 			Vision:     s.sees(),
 			MaxMessage: int64(s.cfg.LimitsMaxBody),
 		}).Protocol(),
-		chatui.New(chatui.Config{
-			Runner:     s.runner,
-			Store:      s.db.Transcripts(),
-			Defaults:   s.engine.Defaults(),
-			Namespace:  s.cfg.Namespace,
-			PublicURL:  s.cfg.PublicURL,
-			Minimal:    s.cfg.ChatUIFormat == "minimal",
-			NoPartials: !s.cfg.ChatUIStreamPartials,
-			Agents:     s.cfg.agentNames(),
-		}).Protocol(),
-		aisdk.New(aisdk.Config{ // behind chatui, with which it shares a path
-			Runner:     s.runner,
-			Turns:      s.runner,
-			Namespaces: s.namespaces,
-			Defaults:   s.engine.Defaults(),
-			Namespace:  s.cfg.Namespace,
-			PublicURL:  s.cfg.PublicURL,
-			Vision:     s.sees(),
-		}).Protocol(),
-		agui.New(agui.Config{
-			Runner:     s.runner,
-			Namespaces: s.namespaces,
-			Defaults:   s.engine.Defaults(),
-			Namespace:  s.cfg.Namespace,
-			PublicURL:  s.cfg.PublicURL,
-			Vision:     s.sees(),
-		}).Protocol(),
+		s.chatUI().Protocol(),
+		s.aiSDK().Protocol(), // after chatUI, with which it shares a path
+		s.agUI().Protocol(),
 		s.ragChat().Protocol(),
 		s.mcp(s.program, s.runner).Protocol(),
 		s.ingestAPI().Protocol(),
@@ -326,6 +302,45 @@ func (s *serving) protocols() []wire.Protocol {
 		s.entry.protocol(s.cfg.AuthSession),
 		auditapi.New(s.db.Audit()).Protocol(),
 	}
+}
+
+// chatUI returns the handler of the Chat UI API.
+func (s *serving) chatUI() *chatui.Handler {
+	return chatui.New(chatui.Config{
+		Runner:     s.runner,
+		Store:      s.db.Transcripts(),
+		Defaults:   s.engine.Defaults(),
+		Namespace:  s.cfg.Namespace,
+		PublicURL:  s.cfg.PublicURL,
+		Minimal:    s.cfg.ChatUIFormat == "minimal",
+		NoPartials: !s.cfg.ChatUIStreamPartials,
+		Agents:     s.cfg.agentNames(),
+	})
+}
+
+// aiSDK returns the handler of the AI SDK.
+func (s *serving) aiSDK() *aisdk.Handler {
+	return aisdk.New(aisdk.Config{
+		Runner:     s.runner,
+		Turns:      s.runner,
+		Namespaces: s.namespaces,
+		Defaults:   s.engine.Defaults(),
+		Namespace:  s.cfg.Namespace,
+		PublicURL:  s.cfg.PublicURL,
+		Vision:     s.sees(),
+	})
+}
+
+// agUI returns the handler of AG-UI.
+func (s *serving) agUI() *agui.Handler {
+	return agui.New(agui.Config{
+		Runner:     s.runner,
+		Namespaces: s.namespaces,
+		Defaults:   s.engine.Defaults(),
+		Namespace:  s.cfg.Namespace,
+		PublicURL:  s.cfg.PublicURL,
+		Vision:     s.sees(),
+	})
 }
 
 // namespaces returns the namespaces that a caller may ask; of vector stores, their own. The documents' access lists

@@ -34,7 +34,7 @@ type Entry struct {
 	ID      string    `json:"id"` // in the order of their times
 	At      time.Time `json:"at"`
 	Action  Action    `json:"action"`
-	Subject string    `json:"subject"`          // who; "" for somebody who has not signed in, "local:NAME" for a command on the machine
+	Subject string    `json:"subject"`          // "" for a caller without sign-in; "local:NAME" for a command on the machine
 	From    string    `json:"from,omitempty"`   // address of the connection, which may be a proxy's
 	What    string    `json:"what,omitempty"`   // the method and the path of a request, or a command
 	Object  string    `json:"object,omitempty"` // what was changed, where What does not say it

@@ -216,7 +216,7 @@ func cleanQuery(s string) string {
 }
 
 // checkQuery refuses a text that is not a query for this question: an empty, long or multi-line text,
-// delimiters of prompts, or words of which most are not from the conversation.
+// delimiters of prompts, or more words from elsewhere than from the conversation.
 func (t *turn) checkQuery(query string) error {
 	switch {
 	case query == "":

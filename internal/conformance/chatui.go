@@ -51,10 +51,8 @@ func chatUI() Protocol {
 				}},
 			}},
 			{Name: "multi-agent", Method: http.MethodPost, Path: "/api/multi-agent-chat", Body: ask, Extra: true, Rules: join(json1(multi, http.StatusOK), []Rule{
-				rule("list", multi, "The reply is a list of messages.", func(v any) error { return some("list")(map[string]any{"list": v}) }),
-				rule("messages", multi, "Each message has all required fields and the name of its agent.", func(v any) error {
-					return each("list", messageFields, filled("agentName"))(map[string]any{"list": v})
-				}),
+				rule("list", multi, "The reply is a list of messages.", some("")),
+				rule("messages", multi, "Each message has all required fields and the name of its agent.", each("", messageFields, filled("agentName"))),
 				rule("ids", fields, "Each message has an id of its own.", distinct("messageId")),
 			})},
 			{Name: "create chat", Method: http.MethodPost, Path: "/chat-history", Body: `{"mode":"standard","title":"parley check"}`, Writes: true, Extra: true,
@@ -65,12 +63,12 @@ func chatUI() Protocol {
 				rule("chat", update, "The reply has id, title, lastUpdated and messageCount.", summary),
 				rule("last", update, `"lastMessage" is the last message, and "messageCount" the number of messages.`, is("lastMessage", "It is."), is("messageCount", 2))})},
 			{Name: "read chat", Method: http.MethodGet, Path: chat + "/messages", Writes: true, Rules: join(json1(read, http.StatusOK), []Rule{
-				rule("messages", read, "The messages come back in order.", func(v any) error { return turns("list", "user", "assistant")(map[string]any{"list": v}) }),
-				rule("fields", fields, "Each message has its fields.", func(v any) error { return each("list", messageFields)(map[string]any{"list": v}) }),
+				rule("messages", read, "The messages come back in order.", turns("", "user", "assistant")),
+				rule("fields", fields, "Each message has its fields.", each("", messageFields)),
 				rule("ids", read, "The ids are those that were sent.", is("0.messageId", "check-1"), is("1.messageId", "check-2"))})},
 			{Name: "list chats", Method: http.MethodGet, Path: "/chat-history?mode=standard", Writes: true, Rules: join(json1(list, http.StatusOK), []Rule{
 				rule("list", list, "The reply is a list.", self(array)),
-				rule("chats", list, "Each chat has id, title, lastUpdated and messageCount.", func(v any) error { return each("list", summary)(map[string]any{"list": v}) })})},
+				rule("chats", list, "Each chat has id, title, lastUpdated and messageCount.", each("", summary))})},
 			{Name: "delete chat", Method: http.MethodDelete, Path: chat, Writes: true, Rules: join(json1(remove, http.StatusOK), []Rule{
 				rule("success", remove, `The reply is {"success":true}.`, is("success", true))})},
 			{Name: "read a deleted chat", Method: http.MethodGet, Path: chat + "/messages", Writes: true, Rules: []Rule{whole(remove, http.StatusNotFound)}},

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -52,13 +53,14 @@ func kindOf(v any) kind {
 	return null
 }
 
-// judgement judges one JSON value: a reply, a line or an event.
+// judgement judges one JSON value: a reply, a line or an event. Paths are those of at: "" is the value itself.
 type judgement func(v any) error
 
 // has demands a member of one of the kinds.
 func has(path string, kinds kind) judgement {
 	return func(v any) error {
 		found, ok := at(v, path)
+		path := cmp.Or(path, "the reply")
 		if !ok {
 			return fmt.Errorf("%s is missing", path)
 		}
@@ -148,15 +150,8 @@ func each(path string, judgements ...judgement) judgement {
 	}
 }
 
-// self is the path of a value itself, for elements of arrays.
-func self(kinds kind) judgement {
-	return func(v any) error {
-		if got := kindOf(v); got&kinds == 0 {
-			return fmt.Errorf("it is %s, not %s", got, kinds)
-		}
-		return nil
-	}
-}
+// self demands that a value itself is of one of the kinds.
+func self(kinds kind) judgement { return has("", kinds) }
 
 func allOf(judgements ...judgement) judgement {
 	return func(v any) error {

@@ -327,7 +327,7 @@ func (r *Reply) at(path string) (any, bool) {
 // value itself.
 func at(v any, path string) (any, bool) {
 	if path == "" {
-		return v, v != nil
+		return v, true
 	}
 	for _, step := range strings.Split(path, ".") {
 		switch in := v.(type) {

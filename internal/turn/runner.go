@@ -31,7 +31,7 @@ type Options struct {
 	Now          func() time.Time      // nil means time.Now
 
 	Allow    chat.Allowlist  // the models that requests may name
-	MaxTurns int             // maximum number of turns in progress, of which one origin gets 3/4; more are refused; 0 means no limit
+	MaxTurns int             // maximum number of turns in progress; one origin may have 3/4 of them. Further turns are refused. 0 means no limit
 	Keep     bool            // turns continue when their clients leave, depending on their Policy; Drain waits for them
 	Observe  func() Observer // called for each requested turn, including refused ones. Optional.
 	Saved    func(Record)    // called after each saved turn. It must not retain Record.Said. Optional.

@@ -30,7 +30,7 @@ type Pending struct {
 	Verifier string `json:"verifier"` // of PKCE (RFC 7636)
 }
 
-// Identity is who has signed in at a provider.
+// Identity is a person who has signed in at a provider.
 type Identity struct {
 	Who    access.Principal
 	Issuer string
@@ -107,7 +107,7 @@ const (
 	msgProvider = "The identity provider's answer cannot be used. Please sign in again; if it happens again, tell whoever runs this server."
 )
 
-// Finish returns who has signed in, from the answer that a provider gave to the browser. An *Error refuses them; any other
+// Finish returns the person who has signed in, from the answer that a provider gave to the browser. An *Error refuses them; any other
 // error says that the provider could not be asked.
 func (v *Verifier) Finish(ctx context.Context, name, redirect string, pending Pending, answer url.Values) (Identity, error) {
 	p, err := v.named(name)

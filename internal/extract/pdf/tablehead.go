@@ -49,8 +49,8 @@ func (s *strip) isUnit() bool {
 	return len(s.pieces) == 1 && len(text) < 80 && strings.HasPrefix(text, "(") && strings.HasSuffix(text, ")") && !s.pieces[0].figure
 }
 
-// isHead reports whether a strip can be the names of the table's columns: each of its pieces stands over
-// figures, but for the first one, and none reads on from one side of the table to the other like a line of prose.
+// isHead reports whether a strip can hold the names of the table's columns: each piece except the first is above
+// figures, and no piece runs across the table like a line of prose.
 func (t *table) isHead(s *strip) bool {
 	if s.values() > 0 && !s.isYears() || s.size > 1.3*t.strips[0].size {
 		return false

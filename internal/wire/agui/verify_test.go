@@ -12,7 +12,7 @@ import (
 	"parley/internal/wire/wiretest"
 )
 
-// verify holds a stream to the rules of the protocol (verifyEvents of @ag-ui/client 1.0): RUN_STARTED comes
+// verify checks a stream against the rules of the protocol (verifyEvents of @ag-ui/client 1.0): RUN_STARTED comes
 // first, RUN_FINISHED or RUN_ERROR last; messages, calls and steps are opened once before they go on and end,
 // and none is open when the run has finished.
 func verify(body string) error {
@@ -97,7 +97,7 @@ func FuzzRun_IsInOrder(f *testing.F) {
 	})
 }
 
-// Whatever comes is answered with a run, or with an error of the protocol.
+// Every request is answered with a run, or with an error of the protocol.
 func FuzzInput(f *testing.F) {
 	f.Add(asking)
 	f.Add(`{"messages":[{"role":"assistant","toolCalls":[{"id":"a","function":{"name":"b","arguments":"{}"}}]}],"tools":[{"name":"b","parameters":"{}"}]}`)

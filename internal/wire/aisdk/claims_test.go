@@ -39,7 +39,7 @@ func TestClaims_OnlyWhatTheAISDKSends(t *testing.T) {
 	}
 }
 
-// Whatever comes is answered with a stream that ends, or with an error of the protocol.
+// Every request is answered with a stream that ends, or with an error of the protocol.
 func FuzzChat(f *testing.F) {
 	f.Add(asking)
 	f.Add(`{"messages":[{"role":"assistant","parts":[{"type":"dynamic-tool","toolName":"a","toolCallId":"b","state":"output-error"}]}],"tools":{"a":{}}}`)
