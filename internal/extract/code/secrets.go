@@ -10,6 +10,8 @@ import (
 var (
 	// setting has what stands before a value, and the name.
 	setting = regexp.MustCompile(`^(\s*(?:-\s+)?(?:export\s+|set\s+)?["']?([\p{L}_][\p{L}\d_. -]*?)["']?\s*[:=]\s*)(.*)$`)
+	// envSetting is a setting of an env file, where only = follows a name: "x:" can be the rest of a value.
+	envSetting = regexp.MustCompile(`^(\s*(?:export\s+|set\s+)?([\p{L}_][\p{L}\d_. -]*?)\s*=\s*)(.*)$`)
 	// assignment is a setting within a line: {user: a, password: b}, Server=c;Password=d.
 	assignment = regexp.MustCompile(`([\p{L}_][\p{L}\d_.-]*)(["']?\s*[:=]\s*)("[^"]*"|'[^']*'|[^\s,;}&"']+)`)
 	// secretInURL is the password in an address: scheme://user:password@host.
@@ -67,8 +69,12 @@ func wordsOf(name string) []string {
 // withoutSecret returns a line without the values that may be secrets.
 func (r *configReader) withoutSecret(line string) string {
 	text := strings.TrimLeft(line, " \t")
-	comment := strings.HasPrefix(text, "#") || strings.HasPrefix(text, ";") || strings.HasPrefix(text, "//")
-	m := setting.FindStringSubmatch(strings.TrimLeft(text, "#;/ \t"))
+	comment := strings.HasPrefix(text, "#") || !r.env && (strings.HasPrefix(text, ";") || strings.HasPrefix(text, "//"))
+	pattern := setting
+	if r.env {
+		pattern = envSetting
+	}
+	m := pattern.FindStringSubmatch(strings.TrimLeft(text, "#;/ \t"))
 	switch {
 	case secretBlock.MatchString(line):
 		r.secrets, r.hiding, r.until = r.secrets+1, true, "-----END"
