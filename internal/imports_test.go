@@ -103,6 +103,7 @@ var allowed = map[string][]string{
 	"wire/auditapi":   {"wire", "audit"},
 	"wire/signin":     {"wire", "auth/apikey", "auth/oidc", "auth/session", "chat"},
 	"wire/openai":     {"wire", "turn", "chat", "chat/cite", "retrieval", "llm", "text"},
+	"wire/dify":       {"wire", "wire/openai", "library", "access", "chat", "retrieval"},
 	"wire/filesapi":   {"wire", "wire/openai", "wire/ingestapi", "library", "shelf", "chat", "documents", "documents/job", "documents/upload", "retrieval"},
 	"wire/webapi":     {"wire", "turn", "ledger", "transcript", "chat", "chat/cite", "retrieval", "llm", "pageview"},
 	"wire/yourdata":   {"wire", "wire/openai", "turn", "transcript", "chat", "chat/cite", "retrieval", "llm"},

@@ -14,14 +14,15 @@ import (
 
 // checkCmd checks which rules of the chat protocols a server keeps.
 type checkCmd struct {
-	URL      string   `arg:"" name:"url" help:"Address of the server, such as http://127.0.0.1:8000, without the paths of the protocols."`
-	Protocol []string `placeholder:"NAME" help:"Check this protocol even if the server seems not to speak it, and no other; may be repeated. Names: azure-0529, azure-0128, microsoft-sdk, ragchat, chatui, openai, responses, files, mcp."`
-	Header   []string `short:"H" sep:"none" placeholder:"NAME: VALUE" help:"Header to send with each request, such as \"Authorization: Bearer KEY\"; may be repeated. Values are never printed."`
-	ReadOnly bool     `help:"Leave out all requests that store something on the server."`
-	Question string   `placeholder:"TEXT" help:"Question to ask in every protocol."`
-	Timeout  duration `default:"60s" placeholder:"TIME" help:"Time for each reply."`
-	JSON     bool     `name:"json" help:"Print the report as one JSON object."`
-	JUnit    string   `name:"junit" placeholder:"FILE" help:"Also write the report to FILE in the XML of JUnit."`
+	URL       string   `arg:"" name:"url" help:"Address of the server, such as http://127.0.0.1:8000, without the paths of the protocols."`
+	Protocol  []string `placeholder:"NAME" help:"Check this protocol even if the server seems not to speak it, and no other; may be repeated. Names: azure-0529, azure-0128, microsoft-sdk, ragchat, chatui, openai, responses, files, mcp, dify."`
+	Header    []string `short:"H" sep:"none" placeholder:"NAME: VALUE" help:"Header to send with each request, such as \"Authorization: Bearer KEY\"; may be repeated. Values are never printed."`
+	ReadOnly  bool     `help:"Leave out all requests that store something on the server."`
+	Question  string   `placeholder:"TEXT" help:"Question to ask in every protocol."`
+	Knowledge string   `default:"default" placeholder:"ID" help:"Knowledge base to search in Dify's protocol."`
+	Timeout   duration `default:"60s" placeholder:"TIME" help:"Time for each reply."`
+	JSON      bool     `name:"json" help:"Print the report as one JSON object."`
+	JUnit     string   `name:"junit" placeholder:"FILE" help:"Also write the report to FILE in the XML of JUnit."`
 }
 
 // errRulesBroken ends a check that found something; the report says what.
@@ -41,7 +42,7 @@ func (c checkCmd) Run(ctx context.Context, p *program) error {
 		header.Add(name, strings.TrimSpace(value))
 	}
 	report, err := conformance.Run(ctx, conformance.Options{URL: c.URL, Protocols: c.Protocol, Header: header, ReadOnly: c.ReadOnly,
-		Question: c.Question, Timeout: time.Duration(c.Timeout)})
+		Question: c.Question, Knowledge: c.Knowledge, Timeout: time.Duration(c.Timeout)})
 	if errors.Is(err, conformance.ErrUsage) {
 		return usagef("%v", err)
 	}

@@ -199,6 +199,13 @@ var faults = []fault{
 			r.body = "{}"
 		}
 	}, "initialized/no-body"},
+	{"records that are null", "dify", "POST /retrieval", put(`"records":\[.*\]`, `"records":null`), "retrieval/records"},
+	{"a score in a string", "dify", "POST /retrieval", put(`"score":([0-9.]+)`, `"score":"$1"`), "retrieval/members"},
+	{"metadata that is null", "dify", "POST /retrieval", put(`"metadata":\{[^}]*\}`, `"metadata":null`), "retrieval/metadata"},
+	{"records below the threshold", "dify", "POST /retrieval", put(`"score":[0-9.]+`, `"score":0.1`), "threshold/least"},
+	{"a condition that is ignored", "dify", "POST /retrieval", put(`"records":\[\]`, `"records":[{"content":"x","score":1,"title":"x"}]`), "condition/none"},
+	{"an error with another code", "dify", "POST /retrieval", put(`"error_code":2001`, `"error_code":404`), "unknown knowledge/code"},
+	{"an unknown knowledge base without an error", "dify", "POST /retrieval", func(r *spoilt) { r.status = 200 }, "unknown knowledge/status"},
 	{"the wrong code", "mcp", "POST /mcp", put(`-32601`, `-32000`), "unknown method/error"},
 }
 

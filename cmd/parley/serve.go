@@ -26,6 +26,7 @@ import (
 	"parley/internal/wire/auditapi"
 	"parley/internal/wire/azurechat"
 	"parley/internal/wire/chatui"
+	"parley/internal/wire/dify"
 	"parley/internal/wire/filesapi"
 	"parley/internal/wire/keysapi"
 	"parley/internal/wire/openai"
@@ -297,6 +298,10 @@ func (s *serving) protocols() []wire.Protocol {
 		s.mcp(s.program, s.runner).Protocol(),
 		s.ingestAPI().Protocol(),
 		files.Protocol(),
+		dify.New(dify.Config{
+			Search: s.corpus.Search, Namespaces: s.namespaces, Library: s.library, Mode: s.engine.Defaults().Mode,
+			Namespace: s.cfg.Namespace, PublicURL: s.cfg.PublicURL,
+		}).Protocol(),
 		s.webAPI().Protocol(),
 		keysapi.New(s.db.APIKeys()).Protocol(),
 		s.entry.protocol(s.cfg.AuthSession),

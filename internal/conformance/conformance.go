@@ -56,7 +56,7 @@ type Protocol struct {
 
 // Protocols returns the protocols in the order in which they are tried.
 func Protocols() []Protocol {
-	return []Protocol{azure0529(), azure0128(), microsoftSDK(), ragchat(), chatUI(), openAI(), responses(), files(), modelContext()}
+	return []Protocol{azure0529(), azure0128(), microsoftSDK(), ragchat(), chatUI(), openAI(), responses(), files(), modelContext(), dify()}
 }
 
 // Options is what to check.
@@ -67,6 +67,7 @@ type Options struct {
 	ReadOnly  bool          // leave out exchanges that store something
 	Timeout   time.Duration // for each exchange; 0 means 60 s
 	Question  string        // asked in every protocol; "" means a general one
+	Knowledge string        // id of the knowledge base to search in Dify's protocol; "" means "default"
 }
 
 // ErrUsage says that the options make no sense. Errors that wrap it say why.
@@ -157,7 +158,7 @@ func names(all []Protocol) string {
 // protocol runs the exchanges of a protocol in their order.
 func (c *client) protocol(ctx context.Context, p Protocol, forced bool) (ProtocolReport, error) {
 	out := ProtocolReport{Name: p.Name, Title: p.Title, Spoken: true}
-	c.saved = map[string]string{"question": c.question}
+	c.saved = map[string]string{"question": c.question, "knowledge_id": c.knowledge}
 	for i, x := range p.Exchanges {
 		if x.Writes && c.readOnly {
 			continue

@@ -61,9 +61,11 @@ type client struct {
 	base     string
 	header   http.Header
 	timeout  time.Duration
-	question string
-	readOnly bool
-	saved    map[string]string
+	question string // as JSON
+
+	knowledge string // as it stands in a JSON string
+	readOnly  bool
+	saved     map[string]string
 }
 
 func newClient(o Options) *client {
@@ -74,7 +76,7 @@ func newClient(o Options) *client {
 	return &client{
 		http: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 		base: strings.TrimSuffix(o.URL, "/"), header: o.Header, timeout: cmp.Or(o.Timeout, standardTime),
-		question: string(question), readOnly: o.ReadOnly,
+		question: string(question), knowledge: inJSON(cmp.Or(o.Knowledge, "default")), readOnly: o.ReadOnly,
 	}
 }
 

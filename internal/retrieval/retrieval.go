@@ -9,6 +9,7 @@
 package retrieval
 
 import (
+	"strings"
 	"time"
 
 	"parley/internal/access"
@@ -126,6 +127,16 @@ type Passage struct {
 	Score    float64 // in [0, 1]; thresholds use it: the cosine, or without one BM25 in relation to the best
 	Scores   Scores
 	Captions []string // the spans of the text that match best; only when asked for
+}
+
+// BestPage returns the page on which the best match of the passage stands, if Captions are filled; else the
+// first page. A passage may span several pages.
+func (p Passage) BestPage() int {
+	at := 0
+	if len(p.Captions) > 0 {
+		at = max(0, strings.Index(p.Chunk.Text, p.Captions[0]))
+	}
+	return p.Chunk.PageAt(at)
 }
 
 // Scores are the raw scores of each source; nil where the source did not rank the passage.

@@ -1,7 +1,7 @@
 package filesapi_test
 
 import (
-	"net/http/httptest"
+	"net/http"
 	"regexp"
 	"strings"
 	"testing"
@@ -14,22 +14,15 @@ import (
 // exact bytes of the responses. After each request it runs the waiting jobs, unless the request's name
 // ends in "-waiting".
 func TestFixtures(t *testing.T) {
-	wiretest.Play(t, func(t *testing.T, f wiretest.Fixture) map[string]string {
+	wiretest.PlayRequests(t, func(t *testing.T) func(string, *http.Request) string {
 		s := newSite(t, documents.Quota{})
-		got := map[string]string{}
-		for _, name := range f.Names() {
-			number, ok := strings.CutPrefix(name, "request")
-			if !ok {
-				continue
-			}
-			w := httptest.NewRecorder()
-			s.http.ServeHTTP(w, wiretest.Request(t, f.Text(name)))
-			got["response"+number] = scores.ReplaceAllString(wiretest.Response(w, w.Body.String()), `"score":0.5`)
+		return func(name string, r *http.Request) string {
+			response := scores.ReplaceAllString(wiretest.Serve(s.http, r), `"score":0.5`)
 			if !strings.HasSuffix(name, "-waiting") {
 				s.settle()
 			}
+			return response
 		}
-		return got
 	})
 }
 

@@ -57,6 +57,7 @@ type site struct {
 	db       *store.DB
 	corpus   *retrieval.Corpus
 	service  *documents.Service
+	library  *library.Library
 	protocol wire.Protocol
 	http     http.Handler
 	data     string
@@ -81,12 +82,13 @@ func newSite(t *testing.T, quota documents.Quota) *site {
 		Data: s.data, Jobs: s.db.Jobs(), Store: s.db.Corpus(), Corpus: s.corpus, Disk: documentstest.Disk{}, Quota: quota,
 		Reader: documentstest.Reader{OnRead: s.read},
 	})
+	s.library = library.New(library.Config{
+		Items: s.db.Shelf(), Documents: s.service, NewID: wiretest.IDs(),
+		Now: func() time.Time { return time.Unix(1706301586, 0) },
+	})
 	s.protocol = filesapi.New(filesapi.Config{
-		Library: library.New(library.Config{
-			Items: s.db.Shelf(), Documents: s.service, NewID: wiretest.IDs(),
-			Now: func() time.Time { return time.Unix(1706301586, 0) },
-		}),
-		Search: s.corpus.Search, MaxUpload: 1 << 16,
+		Library: s.library,
+		Search:  s.corpus.Search, MaxUpload: 1 << 16,
 	}).Protocol()
 	s.http = wiretest.Mount(s.protocol, slog.New(slog.DiscardHandler))
 	return s

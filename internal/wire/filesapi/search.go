@@ -240,20 +240,11 @@ func (h *Handler) results(r *wire.Request, s library.Store, passages []retrieval
 		if err != nil {
 			return nil, err
 		}
-		page := pageOf(p)
+		page := p.BestPage()
 		data = append(data, resultBody{
 			FileID: m.File, Filename: m.Filename, Score: p.Score, Attributes: objectOrEmpty(m.Attributes),
 			Content: []contentBody{{"text", p.Chunk.Text}}, Page: page, URL: catalog.Link(p.Document.Name, page, base, s.ID),
 		})
 	}
 	return data, nil
-}
-
-// pageOf returns the page of the passage's best match; a passage may span several pages.
-func pageOf(p retrieval.Passage) int {
-	at := 0
-	if len(p.Captions) > 0 {
-		at = max(0, strings.Index(p.Chunk.Text, p.Captions[0]))
-	}
-	return p.Chunk.PageAt(at)
 }

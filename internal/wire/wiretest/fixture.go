@@ -89,6 +89,29 @@ func Play(t *testing.T, play func(t *testing.T, f Fixture) map[string]string) {
 	}
 }
 
+// PlayRequests is Play for fixtures with several requests (request, request2…), which are sent in order.
+// begin is called for each fixture; what it returns sends one request, by the name of its file, and returns
+// the response in the form of a fixture.
+func PlayRequests(t *testing.T, begin func(t *testing.T) func(name string, r *http.Request) string) {
+	t.Helper()
+	Play(t, func(t *testing.T, f Fixture) map[string]string {
+		send, got := begin(t), map[string]string{}
+		for _, name := range f.Names() {
+			if number, ok := strings.CutPrefix(name, "request"); ok {
+				got["response"+number] = send(name, Request(t, f.Text(name)))
+			}
+		}
+		return got
+	})
+}
+
+// Serve returns the response of a handler in the form of a fixture.
+func Serve(h http.Handler, r *http.Request) string {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return Response(w, w.Body.String())
+}
+
 // compare returns the differences between a fixture and its results.
 func (f Fixture) compare(got map[string]string) (wrong []string) {
 	for _, file := range f.archive.Files {

@@ -1,0 +1,373 @@
+package dify
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"parley/internal/chat"
+	"parley/internal/wire"
+)
+
+// The limits of a request.
+const (
+	defaultLimit  = 4
+	maxConditions = 200
+	maxValues     = 1000 // of one condition
+)
+
+// request is the decoded body of POST /retrieval.
+type request struct {
+	knowledge string
+	query     string
+	limit     int     // number of records
+	least     float64 // minimum score
+	where     where
+}
+
+func requestOf(object wire.Object) (in request, err error) {
+	var body struct {
+		Knowledge wire.Value `json:"knowledge_id"`
+		Query     wire.Value `json:"query"`
+		Setting   wire.Value `json:"retrieval_setting"`
+		Condition wire.Value `json:"metadata_condition"`
+	}
+	object.Read(&body)
+	var ok bool
+	if in.knowledge, ok = body.Knowledge.Text(); !ok || in.knowledge == "" {
+		return in, invalidf(`"knowledge_id" must be a string that is not empty: the name of a namespace or the id of a vector store.`)
+	}
+	in.query, ok = body.Query.Text()
+	if in.query = strings.TrimSpace(in.query); !ok || in.query == "" {
+		return in, invalidf(`"query" must be a string that is not empty.`)
+	}
+	if err := chat.CheckQuestion(in.query); err != nil {
+		return in, err
+	}
+	if in.limit, in.least, err = settingOf(body.Setting); err != nil {
+		return in, err
+	}
+	in.where, err = whereOf(body.Condition)
+	return in, err
+}
+
+// settingOf reads retrieval_setting. More records than chat.MaxTop are never returned.
+func settingOf(v wire.Value) (limit int, least float64, err error) {
+	limit = defaultLimit
+	if !isGiven(v) {
+		return limit, 0, nil
+	}
+	var in struct {
+		Limit wire.Value `json:"top_k"`
+		Least wire.Value `json:"score_threshold"`
+	}
+	if !v.Read(&in) {
+		return 0, 0, invalidf(`"retrieval_setting" must be an object.`)
+	}
+	if isGiven(in.Limit) {
+		n, ok := in.Limit.Number()
+		if !ok || n < 1 || n != float64(int64(n)) {
+			return 0, 0, invalidf(`"retrieval_setting.top_k" must be a whole number of at least 1.`)
+		}
+		limit = int(min(n, chat.MaxTop))
+	}
+	if isGiven(in.Least) {
+		n, ok := in.Least.Number()
+		if !ok || n < 0 || n > 1 {
+			return 0, 0, invalidf(`"retrieval_setting.score_threshold" must be a number from 0 to 1.`)
+		}
+		least = n
+	}
+	return limit, least, nil
+}
+
+func isGiven(v wire.Value) bool { return v != nil && !v.IsNull() }
+
+// where is a metadata_condition. The zero where holds for everything.
+type where struct {
+	either     bool // one of the conditions is enough
+	conditions []condition
+}
+
+// condition compares a member of the metadata with values.
+type condition struct {
+	names  []string // the condition holds if it does for one of these members
+	negate bool
+	test   func(have any) bool // have is a string, a float64 or a bool; nil if the member is missing
+	exact  string              // the value of an "is"; "" otherwise
+}
+
+// passageMembers are the members of the metadata that are not attributes of files.
+var passageMembers = []string{"path", "document_title", "url", "source_url", "category", "section", "page", "indexed_at"}
+
+func (c condition) holds(metadata map[string]any) bool {
+	return slices.ContainsFunc(c.names, func(name string) bool { return c.test(metadata[name]) }) != c.negate
+}
+
+// ofAttributes reports whether the condition names attributes of files only.
+func (c condition) ofAttributes() bool {
+	return !slices.ContainsFunc(c.names, func(name string) bool { return slices.Contains(passageMembers, name) })
+}
+
+func (w where) holds(metadata map[string]any) bool {
+	for _, c := range w.conditions {
+		if c.holds(metadata) == w.either {
+			return w.either
+		}
+	}
+	return !w.either || len(w.conditions) == 0
+}
+
+// category returns the category that all records must have; "" for none.
+func (w where) category() string {
+	for _, c := range w.conditions {
+		if w.isCategory(c) {
+			return c.exact
+		}
+	}
+	return ""
+}
+
+// isCategory reports whether a condition demands a category of all records.
+func (w where) isCategory(c condition) bool {
+	return !w.either && c.exact != "" && slices.Equal(c.names, []string{"category"})
+}
+
+// attributes returns a condition on attributes of files that every file with a record fulfils; nil means
+// that there is none.
+func (w where) attributes() func(map[string]any) bool {
+	part := where{either: w.either}
+	for _, c := range w.conditions {
+		if c.ofAttributes() {
+			part.conditions = append(part.conditions, c)
+		} else if w.either {
+			return nil
+		}
+	}
+	if len(part.conditions) == 0 {
+		return nil
+	}
+	return part.holds
+}
+
+// examines reports whether there is a condition by which the search itself cannot filter.
+func (w where) examines() bool {
+	return slices.ContainsFunc(w.conditions, func(c condition) bool { return !c.ofAttributes() && !w.isCategory(c) })
+}
+
+func whereOf(v wire.Value) (w where, err error) {
+	if !isGiven(v) {
+		return w, nil
+	}
+	var in struct {
+		Operator   wire.Value `json:"logical_operator"`
+		Conditions wire.Value `json:"conditions"`
+	}
+	if !v.Read(&in) {
+		return w, invalidf(`"metadata_condition" must be an object.`)
+	}
+	operator, ok := in.Operator.Text()
+	if operator = cmp.Or(operator, "and"); isGiven(in.Operator) && !ok || operator != "and" && operator != "or" {
+		return w, invalidf(`"metadata_condition.logical_operator" must be "and" or "or".`)
+	}
+	w.either = operator == "or"
+	if !isGiven(in.Conditions) {
+		return w, nil
+	}
+	elements, ok := in.Conditions.Elements()
+	if _, few := wire.AtMost(maxConditions, elements); !ok || !few {
+		return w, invalidf(`"metadata_condition.conditions" must be a list of at most %d conditions.`, maxConditions)
+	}
+	for v := range elements {
+		c, err := conditionOf(v)
+		if err != nil {
+			return w, err
+		}
+		w.conditions = append(w.conditions, c)
+	}
+	return w, nil
+}
+
+func conditionOf(v wire.Value) (c condition, err error) {
+	var in struct {
+		Name     wire.Value `json:"name"`
+		Operator wire.Value `json:"comparison_operator"`
+		Value    wire.Value `json:"value"`
+	}
+	if !v.Read(&in) {
+		return c, invalidf("Each condition must be an object.")
+	}
+	if c.names = textsOf(in.Name); len(c.names) == 0 || slices.Contains(c.names, "") {
+		return c, invalidf(`The "name" of a condition must be a string that is not empty, or a list of such strings.`)
+	}
+	name, _ := in.Operator.Text()
+	op, ok := operators[name]
+	if !ok {
+		return c, invalidf(`The "comparison_operator" of a condition must be one of %s.`, strings.Join(operatorNames, ", "))
+	}
+	test, ok := op.of(in.Value)
+	if !ok {
+		return c, invalidf(`The "value" of a condition with %q must be %s.`, name, op.wants)
+	}
+	c.negate, c.test = op.negate, test
+	if name == "is" {
+		c.exact, _ = in.Value.Text()
+	}
+	return c, nil
+}
+
+// textsOf returns a string, or the strings of a list; nil if v is something else.
+func textsOf(v wire.Value) (texts []string) {
+	elements, ok := v.Elements()
+	if !ok {
+		if text, ok := v.Text(); ok {
+			return []string{text}
+		}
+		return nil
+	}
+	if _, few := wire.AtMost(maxValues, elements); !few {
+		return nil
+	}
+	for v := range elements {
+		text, ok := v.Text()
+		if !ok {
+			return nil
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}
+
+// operator makes the test of a comparison operator from the value of the condition; ok is false if the
+// value does not suit it.
+type operator struct {
+	of     func(v wire.Value) (test func(have any) bool, ok bool)
+	negate bool   // the condition holds if the test does not; so it does for missing members
+	wants  string // what the value must be, for errors
+}
+
+// operators are Dify's, by name.
+var operators = map[string]operator{
+	"contains":     {of: texts(strings.Contains), wants: wantsText},
+	"not contains": {of: texts(strings.Contains), negate: true, wants: wantsText},
+	"start with":   {of: texts(strings.HasPrefix), wants: wantsText},
+	"end with":     {of: texts(strings.HasSuffix), wants: wantsText},
+	"is":           {of: texts(equal), wants: wantsText},
+	"is not":       {of: texts(equal), negate: true, wants: wantsText},
+	"in":           {of: among, wants: wantsList},
+	"not in":       {of: among, negate: true, wants: wantsList},
+	"empty":        {of: empty},
+	"not empty":    {of: empty, negate: true},
+	"=":            {of: numbers(func(c int) bool { return c == 0 }), wants: wantsNumber},
+	"≠":            {of: numbers(func(c int) bool { return c == 0 }), negate: true, wants: wantsNumber},
+	">":            {of: numbers(func(c int) bool { return c > 0 }), wants: wantsNumber},
+	"<":            {of: numbers(func(c int) bool { return c < 0 }), wants: wantsNumber},
+	"≥":            {of: numbers(func(c int) bool { return c >= 0 }), wants: wantsNumber},
+	"≤":            {of: numbers(func(c int) bool { return c <= 0 }), wants: wantsNumber},
+	"before":       {of: moments(func(c int) bool { return c < 0 }), wants: wantsMoment},
+	"after":        {of: moments(func(c int) bool { return c > 0 }), wants: wantsMoment},
+}
+
+const (
+	wantsText   = "a string, a number or a list of strings"
+	wantsList   = "a list of strings, or a string with commas between them"
+	wantsNumber = "a number"
+	wantsMoment = "a date such as 2026-11-23, a time of RFC 3339, or a number of seconds since 1970"
+)
+
+var operatorNames = func() (names []string) {
+	for name := range operators {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}()
+
+func equal(have, want string) bool { return have == want }
+
+// texts compares as strings. Of a list of values, one is enough.
+func texts(compare func(have, want string) bool) func(wire.Value) (func(any) bool, bool) {
+	return func(v wire.Value) (func(any) bool, bool) {
+		wanted := textsOf(v)
+		if n, ok := v.Number(); ok && len(wanted) == 0 {
+			wanted = []string{written(n)}
+		}
+		return func(have any) bool {
+			return have != nil && slices.ContainsFunc(wanted, func(want string) bool { return compare(written(have), want) })
+		}, len(wanted) > 0
+	}
+}
+
+func among(v wire.Value) (func(any) bool, bool) {
+	list := textsOf(v)
+	if text, ok := v.Text(); ok {
+		list = strings.Split(text, ",")
+	}
+	for i, text := range list {
+		list[i] = strings.TrimSpace(text)
+	}
+	return func(have any) bool { return have != nil && slices.Contains(list, written(have)) }, len(list) > 0
+}
+
+func empty(wire.Value) (func(any) bool, bool) {
+	return func(have any) bool { return have == nil || have == "" }, true
+}
+
+func numbers(fits func(c int) bool) func(wire.Value) (func(any) bool, bool) {
+	return func(v wire.Value) (func(any) bool, bool) {
+		want, ok := v.Number()
+		return func(have any) bool {
+			n, ok := have.(float64)
+			return ok && fits(cmp.Compare(n, want))
+		}, ok
+	}
+}
+
+func moments(fits func(c int) bool) func(wire.Value) (func(any) bool, bool) {
+	return func(v wire.Value) (func(any) bool, bool) {
+		var given any
+		if text, ok := v.Text(); ok {
+			given = text
+		} else if n, ok := v.Number(); ok {
+			given = n
+		}
+		want, ok := momentOf(given)
+		return func(have any) bool {
+			at, ok := momentOf(have)
+			return ok && fits(at.Compare(want))
+		}, ok
+	}
+}
+
+// momentOf reads a date, a time of RFC 3339, or a number of seconds since 1970.
+func momentOf(v any) (at time.Time, ok bool) {
+	switch v := v.(type) {
+	case float64:
+		return time.Unix(int64(v), 0), v > -1e12 && v < 1e12
+	case string:
+		for _, layout := range []string{time.DateOnly, time.RFC3339, time.DateTime} {
+			if at, err := time.Parse(layout, v); err == nil {
+				return at, true
+			}
+		}
+		if n, err := strconv.ParseInt(v, 10, 40); err == nil {
+			return time.Unix(n, 0), true
+		}
+	}
+	return at, false
+}
+
+// written returns a value as people write it.
+func written(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case bool:
+		return strconv.FormatBool(v)
+	}
+	return ""
+}
