@@ -44,7 +44,7 @@ var allowed = map[string][]string{
 	"ledger":      {"chat", "llm"},
 	"turn":        {"chat", "ledger", "retrieval", "llm"},
 	"team":        {"ledger", "chat", "retrieval", "llm"},
-	"store":       {"store/pagesum", "store/pgsql", "audit", "auth/apikey", "auth/session", "chat", "turn", "ledger", "transcript", "shelf", "documents/job", "retrieval", "llm"},
+	"store":       {"store/pagesum", "store/pgsql", "audit", "auth/apikey", "auth/session", "chat", "turn", "ledger", "transcript", "shelf", "documents/job", "documents/upload", "retrieval", "llm"},
 	"wire":        {"chat", "turn"},
 	"auth":        {"auth/apikey", "auth/oidc", "auth/session", "chat", "wire"},
 	"wire/*":      {"wire", "turn", "ledger", "transcript", "chat", "chat/cite", "retrieval", "llm"},

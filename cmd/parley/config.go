@@ -29,7 +29,7 @@ import (
 type Config struct {
 	Addr        string   `section:"Start the server" name:"addr" env:"PARLEY_ADDR" yaml:"addr" default:"127.0.0.1:8000" help:"Address to listen on, as host:port. Port 0 takes a free one."`
 	Data        string   `name:"data" env:"PARLEY_DATA" yaml:"data" default:"parley-data" help:"Folder that holds everything Parley stores. It is created if it does not exist."`
-	Database    string   `name:"database" env:"PARLEY_DATABASE" yaml:"database" secret:"" help:"PostgreSQL database to store in instead of the data folder, as postgres://USER:PASSWORD@HOST/NAME. Set it in the environment rather than on the command line, which others can read. The data folder then holds uploaded files and caches."`
+	Database    string   `name:"database" env:"PARLEY_DATABASE" yaml:"database" secret:"" help:"PostgreSQL database to store in instead of the data folder, as postgres://USER:PASSWORD@HOST/NAME. Set it in the environment rather than on the command line, which others can read. The data folder then holds only caches."`
 	Namespace   string   `name:"namespace" env:"PARLEY_NAMESPACE" yaml:"namespace" default:"default" help:"Namespace to ingest into and to answer from."`
 	PublicURL   string   `name:"public-url" env:"PARLEY_PUBLIC_URL" yaml:"public_url" help:"URL under which clients reach this server, for links to sources. By default it is taken from each request."`
 	CORSOrigins []string `name:"cors-origins" env:"PARLEY_CORS_ORIGINS" yaml:"cors_origins" help:"Origins of web pages that may call the server, separated by commas. By default those on this machine."`

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"errors"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -21,7 +20,7 @@ import (
 // if nothing will be changed.
 func (p *program) newDocuments(cfg Config, db *store.DB, corpus *retrieval.Corpus, web *fetch.Client) *documents.Service {
 	return documents.New(documents.Config{
-		Data: cfg.Data, Uploads: filepath.Join(db.Folder(), store.UploadsDir), Locks: sharedLocks(db),
+		Data: cfg.Data, Uploads: db.Uploads(), Locks: sharedLocks(db),
 		Namespace: cfg.Namespace, ConfigFile: p.configFile,
 		Store: db.Corpus(), Corpus: corpus, Blobs: db.Blobs(), Disk: db, Jobs: db.Jobs(), Vectors: db.Corpus(), Web: web,
 		Crawl: crawl.Options{Delay: cmp.Or(time.Duration(cfg.CrawlDelay), -1)}, Extract: extractLimits(cfg),

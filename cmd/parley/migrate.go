@@ -19,8 +19,7 @@ type migrateCmd struct {
 // Help is the long description.
 func (migrateCmd) Help() string {
 	return "Stop the server first. Everything that was copied is compared with the source by numbers and checksums. When an interrupted copy " +
-		"is repeated, it goes on; until then no command opens the target. The files that people uploaded lie in the folder that --data names, " +
-		"also with a PostgreSQL database: start the server with the same --data, or move that folder with it."
+		"is repeated, it goes on; until then no command opens the target."
 }
 
 // Run copies and prints how much.
@@ -51,12 +50,7 @@ func (c migrateCmd) Run(ctx context.Context, p *program) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, err = fmt.Fprintf(p.stdout, "Copied everything from %v to %v, and compared it: %s.\n", from, to, plural(rows, "row")); err != nil {
-		return err
-	}
-	if store.IsURL(c.To) {
-		_, err = fmt.Fprintf(p.stdout, "Uploaded files are in %s: start the server with --data %s.\n", to.Folder(), p.config.Data)
-	}
+	_, err = fmt.Fprintf(p.stdout, "Copied everything from %v to %v, and compared it: %s.\n", from, to, plural(rows, "row"))
 	return err
 }
 

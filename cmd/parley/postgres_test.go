@@ -58,7 +58,7 @@ func TestMigrate_MovesEverythingToPostgresAndBack(t *testing.T) {
 			t.Errorf("migrate: %s", got)
 		}
 	}
-	for _, from := range [][]string{{"--database", url, "--data", files}, {"--data", back}} {
+	for _, from := range [][]string{{"--database", url, "--data", t.TempDir()}, {"--data", back}} {
 		// An upload has the folder of uploads read, and what is no longer in it forgotten.
 		p := startServe(t, nil, from...)
 		waitServing(t, p.addr)

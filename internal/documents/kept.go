@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -50,7 +49,7 @@ func (s *Service) confirm(ctx context.Context, owner, id string) error {
 }
 
 // Kept opens a kept file, or returns ErrNotFound.
-func (s *Service) Kept(owner, id string) (*os.File, error) {
+func (s *Service) Kept(owner, id string) (io.ReadSeekCloser, error) {
 	f, err := s.files.Kept(owner, id)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrNotFound

@@ -15,7 +15,6 @@
 package documents
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,11 +84,11 @@ type Disk interface {
 
 // Config is what a Service works with. A zero field means the default.
 type Config struct {
-	Data       string // data folder, which contains the locks, and is never ingested
-	Uploads    string // folder of uploaded files; by default in Data
-	Cache      string // folder of compiled parsers; by default in Data
-	Namespace  string // namespace into which Ingest puts documents
-	ConfigFile string // the program's own, which is not the parley.yaml of a folder; "" for none
+	Data       string       // data folder, which contains the locks, and is never ingested
+	Uploads    upload.Files // uploaded files; by default a folder in Data
+	Cache      string       // folder of compiled parsers; by default in Data
+	Namespace  string       // namespace into which Ingest puts documents
+	ConfigFile string       // the program's own, which is not the parley.yaml of a folder; "" for none
 
 	// Locks takes locks also against other machines; see ingest.Locks. Nil for a store that is a folder.
 	Locks func(name string) (unlock func(), ok bool, err error)
@@ -135,8 +134,10 @@ func New(cfg Config) *Service {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	files := upload.New(cmp.Or(cfg.Uploads, filepath.Join(cfg.Data, "uploads")))
-	s := &Service{cfg: cfg, files: files, reading: &reader{cfg}, reader: cfg.Reader}
+	if cfg.Uploads == nil {
+		cfg.Uploads = upload.Disk(filepath.Join(cfg.Data, "uploads"))
+	}
+	s := &Service{cfg: cfg, files: upload.New(cfg.Uploads), reading: &reader{cfg}, reader: cfg.Reader}
 	if s.reader == nil {
 		s.reader = s.reading
 	}

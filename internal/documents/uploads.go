@@ -96,9 +96,11 @@ func (b *Batch) Len() int { return len(b.files) }
 // Estimate estimates the cost of indexing the first file. Paths in it begin with the name of the file.
 func (b *Batch) Estimate(ctx context.Context) (Estimate, error) {
 	name := b.files[0].Name
-	e, err := b.service.reader.Survey(ctx, Work{
-		Scope: upload.Scope{Namespace: b.at.Namespace}, Path: b.service.files.Staged(b.id, name),
-	})
+	file, err := b.service.files.Staged(ctx, b.id, name)
+	if err != nil {
+		return Estimate{}, b.service.full(err)
+	}
+	e, err := b.service.reader.Survey(ctx, Work{Scope: upload.Scope{Namespace: b.at.Namespace}, Path: file})
 	for i := range e.Refused {
 		// Callers must not learn where the server keeps the file.
 		path := filepath.ToSlash(e.Refused[i].Path)
@@ -282,12 +284,13 @@ func (s *Service) refreshUploads(ctx context.Context, namespace string) error {
 // follow ingests the folder of a scope, and repeats that if something was deleted from it meanwhile.
 // While another ingestion is running it calls wait, whose error ends it.
 func (s *Service) follow(ctx context.Context, at upload.Scope, files int, outcome func(ingest.Outcome), wait func() error) error {
-	if err := s.files.Make(at); err != nil {
-		return s.full(err)
-	}
 	for {
 		before := s.deletions.Load()
-		if err := s.read(ctx, Work{Scope: at, Uploads: s.files.Folder(at), Files: files, Outcome: outcome}, wait); err != nil {
+		folder, err := s.files.Local(ctx, at)
+		if err != nil {
+			return s.full(err)
+		}
+		if err := s.read(ctx, Work{Scope: at, Uploads: folder, Files: files, Outcome: outcome}, wait); err != nil {
 			return err
 		}
 		if s.deletions.Load() == before {

@@ -16,7 +16,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -200,7 +199,7 @@ func decoded[T any](of func(shelf.Item) (T, error)) func([]shelf.Item, error) ([
 }
 
 // Open opens the content of a file.
-func (l *Library) Open(ctx context.Context, owner, id string) (File, *os.File, error) {
+func (l *Library) Open(ctx context.Context, owner, id string) (File, io.ReadSeekCloser, error) {
 	f, err := l.File(ctx, owner, id)
 	if err != nil {
 		return f, nil, err

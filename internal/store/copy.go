@@ -49,9 +49,14 @@ func Copy(ctx context.Context, to, from *DB, report func(Copied)) error {
 	if err := to.blobs.copyAll(ctx, from.blobs, report); err != nil {
 		return fmt.Errorf("copy originals: %w", err)
 	}
-	if err := copyUploads(ctx, to.folder, from.folder, report); err != nil {
+	if err := copyUploads(ctx, to.uploads, from.uploads); err != nil {
 		return fmt.Errorf("copy uploaded files: %w", err)
 	}
+	uploads, err := countUploads(to.uploads)
+	if err != nil {
+		return err
+	}
+	report(Copied{"uploaded files", uploads})
 	for _, part := range []struct{ to, from *database }{{to.corpus.db, from.corpus.db}, {to.state.db, from.state.db}} {
 		if err := copyTables(ctx, part.to, part.from, report); err != nil {
 			return err
@@ -92,8 +97,8 @@ func (d *DB) checkEmpty(ctx context.Context) error {
 	if len(blobs) > 0 {
 		return &OccupiedError{d.String(), "originals"}
 	}
-	uploads, err := listUploads(ctx, d.folder)
-	if len(uploads) > 0 {
+	uploads, err := countUploads(d.uploads)
+	if uploads > 0 {
 		err = &OccupiedError{d.String(), "uploaded files"}
 	}
 	return err

@@ -130,12 +130,8 @@ func TestCopy_LeavesATargetThatHoldsSomethingElse(t *testing.T) {
 // upload writes a file as package upload does.
 func upload(t *testing.T, db *store.DB, name string) {
 	t.Helper()
-	path := filepath.Join(db.Folder(), store.UploadsDir, filepath.FromSlash(name))
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(name), 0o600)); err != nil {
-		t.Fatal(err)
-	}
 	then := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	if err := os.Chtimes(path, then, then); err != nil {
+	if _, err := db.Uploads().Write(t.Context(), name, strings.NewReader(name), then); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -207,13 +203,16 @@ func TestCopy_GoesOnAfterAnInterruption(t *testing.T) {
 				t.Errorf("%v %v", got, err)
 			}
 			for _, name := range []string{"files/default/shared/a.md", "staged/j1/tmp-b.md"} {
-				path := filepath.Join(db.Folder(), store.UploadsDir, filepath.FromSlash(name))
-				raw, err := os.ReadFile(path)
-				if err != nil || string(raw) != name {
+				f, err := db.Uploads().Open(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				raw, err := io.ReadAll(f)
+				if err := errors.Join(err, f.Close()); err != nil || string(raw) != name {
 					t.Errorf("%q %v", raw, err)
 				}
-				if st, err := os.Stat(path); err != nil || st.ModTime().Year() != 2026 {
-					t.Errorf("the file has lost its time: %v", err)
+				if st, err := db.Uploads().Stat(name); err != nil || st.Modified.Year() != 2026 {
+					t.Errorf("the file has lost its time: %v %v", st, err)
 				}
 			}
 		})

@@ -9,10 +9,10 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
+
+	"parley/internal/documents/upload"
 )
 
 // copyAll stores all blobs of another store, and then reads them back.
@@ -93,107 +93,103 @@ func (b *Blobs) names(ctx context.Context) (all []string, err error) {
 	return all, err
 }
 
-// UploadsDir is the folder of uploaded files in DB.Folder.
-const UploadsDir = "uploads"
-
-// copyUploads copies the uploaded files from the folder of one database to that of another, and then
-// compares them.
-func copyUploads(ctx context.Context, to, from string, report func(Copied)) error {
-	want, err := listUploads(ctx, from)
+// copyUploads copies the uploaded files of one database to another, and then compares them.
+func copyUploads(ctx context.Context, to, from upload.Files) error {
+	want, err := uploadSums(ctx, from)
 	if err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(to)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
+	folders := map[string]bool{upload.Top: true}
 	for _, name := range slices.Sorted(maps.Keys(want)) {
-		if err := copyFile(ctx, root, path.Join(UploadsDir, filepath.ToSlash(name)), filepath.Join(from, UploadsDir, name)); err != nil {
+		if err := copyUpload(ctx, to, from, name, want[name]); err != nil {
+			return err
+		}
+		for folder := path.Dir(name); folder != upload.Top; folder = path.Dir(folder) {
+			folders[folder] = true
+		}
+	}
+	if len(want) > 0 {
+		if err := to.Sync(slices.Sorted(maps.Keys(folders))...); err != nil {
 			return err
 		}
 	}
-	if err := syncFolders(root, UploadsDir); err != nil {
-		return err
-	}
-	got, err := listUploads(ctx, to)
+	got, err := uploadSums(ctx, to)
 	if err != nil {
 		return err
 	}
 	if !maps.Equal(want, got) {
 		return changedError("uploaded files", len(got), len(want))
 	}
-	report(Copied{"uploaded files", len(want)})
 	return nil
 }
 
-// listUploads returns the checksums of the uploaded files in the folder of a database, by their paths.
-func listUploads(ctx context.Context, folder string) (map[string]string, error) {
-	top := filepath.Join(folder, UploadsDir)
+// copyUpload copies a file with its time, unless the target has the same bytes.
+func copyUpload(ctx context.Context, to, from upload.Files, name, sum string) error {
+	have, err := uploadSum(ctx, to, name)
+	if err == nil && have == sum {
+		return nil
+	}
+	if err == nil { // an interrupted copy wrote a part of it
+		err = to.Remove(name)
+	}
+	if err = ignoreMissing(err); err != nil {
+		return err
+	}
+	st, err := from.Stat(name)
+	if err != nil {
+		return err
+	}
+	f, err := from.Open(name)
+	if err != nil {
+		return err
+	}
+	_, err = to.Write(ctx, name, f, st.Modified)
+	return errors.Join(err, f.Close())
+}
+
+// uploadSums returns the checksums of all uploaded files by their names.
+func uploadSums(ctx context.Context, files upload.Files) (map[string]string, error) {
 	all := map[string]string{}
-	err := filepath.WalkDir(top, func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return ignoreMissing(err) // there have been no uploads
-		}
-		if !d.Type().IsRegular() {
-			return ctx.Err()
-		}
-		rel, err := filepath.Rel(top, name)
-		if err != nil {
-			return err
-		}
-		f, err := os.Open(name)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		all[rel], err = sumOf(ctx, f)
+	err := eachUpload(files, upload.Top, func(name string) (err error) {
+		all[name], err = uploadSum(ctx, files, name)
 		return err
 	})
 	return all, err
 }
 
-// copyTemp is the file in the folder of a database that copyFile is writing.
-const copyTemp = "migrate-file"
-
-// copyFile copies a file with its time. The target is whole or as it was.
-func copyFile(ctx context.Context, root *os.Root, to, from string) error {
-	in, err := os.Open(from)
+func uploadSum(ctx context.Context, files upload.Files, name string) (string, error) {
+	f, err := files.Open(name)
 	if err != nil {
-		return err
+		return "", err
 	}
-	defer in.Close()
-	info, err := in.Stat()
-	if err != nil {
-		return err
-	}
-	out, err := root.OpenFile(copyTemp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, &contextReader{ctx, in})
-	if err == nil {
-		err = out.Sync()
-	}
-	if err = errors.Join(err, out.Close()); err != nil {
-		return err
-	}
-	if err := root.Chtimes(copyTemp, info.ModTime(), info.ModTime()); err != nil {
-		return err
-	}
-	if err := root.MkdirAll(path.Dir(to), 0o700); err != nil {
-		return err
-	}
-	return root.Rename(copyTemp, to)
+	defer f.Close()
+	return sumOf(ctx, f)
 }
 
-// syncFolders makes the names of all files below a folder durable.
-func syncFolders(root *os.Root, name string) error {
-	err := fs.WalkDir(root.FS(), name, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || !d.IsDir() {
-			return ignoreMissing(err)
+// eachUpload calls visit with the names of all files below a folder.
+func eachUpload(files upload.Files, folder string, visit func(name string) error) error {
+	in, err := files.List(folder)
+	if err != nil {
+		return err
+	}
+	for _, f := range in {
+		if err := visit(path.Join(folder, f.Name)); err != nil {
+			return err
 		}
-		return syncDir(root, name)
-	})
-	return errors.Join(err, syncDir(root, "."))
+	}
+	folders, err := files.Folders(folder)
+	if err != nil {
+		return err
+	}
+	for _, f := range folders {
+		if err := eachUpload(files, path.Join(folder, f.Name), visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func countUploads(files upload.Files) (n int, err error) {
+	err = eachUpload(files, upload.Top, func(string) error { n++; return nil })
+	return n, err
 }

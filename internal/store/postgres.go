@@ -71,6 +71,11 @@ func openPostgres(ctx context.Context, url, dir string, log *slog.Logger) (*DB, 
 		return nil, errors.Join(err, db.Close())
 	}
 	db.blobs.shared = &sharedBlobs{corpus}
+	uploads := &sharedUploads{db: state, folder: filepath.Join(db.folder, "uploads-copies")}
+	if err := uploads.adopt(ctx, filepath.Join(db.folder, UploadsDir)); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	db.uploads = uploads
 	return db, nil
 }
 

@@ -30,6 +30,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"parley/internal/documents/upload"
 )
 
 // DB is an open data folder. Its methods may be called concurrently.
@@ -37,6 +39,8 @@ type DB struct {
 	corpus *Corpus
 	state  *State
 	blobs  *Blobs
+
+	uploads upload.Files
 
 	transcripts *Transcripts
 	jobs        *Jobs
@@ -91,7 +95,7 @@ func openFiles(ctx context.Context, dir string, log *slog.Logger) (*DB, error) {
 		return nil, errors.Join(err, corpus.close(), state.close())
 	}
 	db := newDB(corpus, state, blobs)
-	db.folder = dir
+	db.folder, db.uploads = dir, upload.Disk(filepath.Join(dir, UploadsDir))
 	return db, nil
 }
 
@@ -131,6 +135,12 @@ func (d *DB) Shelf() *Shelf { return d.shelf }
 // Blobs returns the store of originals.
 func (d *DB) Blobs() *Blobs { return d.blobs }
 
+// UploadsDir is the folder of uploaded files in a data folder.
+const UploadsDir = "uploads"
+
+// Uploads returns the uploaded files.
+func (d *DB) Uploads() upload.Files { return d.uploads }
+
 // String names the database in messages.
 func (d *DB) String() string {
 	if d.locks == nil {
@@ -141,8 +151,8 @@ func (d *DB) String() string {
 
 func folderName(dir string) string { return "the data folder " + dir }
 
-// Folder returns the folder for files on this machine that belong to the database, such as uploads:
-// the data folder, or with PostgreSQL a folder in it. That one has a name of its own for each
+// Folder returns the folder for files on this machine that belong to the database: the data folder, or
+// with PostgreSQL a folder in it, which holds copies only. That one has a name of its own for each
 // database, so that files of one database are never taken for those of another.
 func (d *DB) Folder() string { return d.folder }
 
@@ -151,7 +161,7 @@ func (d *DB) Folder() string { return d.folder }
 func (d *DB) SweepBlobs(ctx context.Context, minAge time.Duration) (int, error) {
 	if d.blobs.shared != nil {
 		n, err := d.blobs.shared.sweep(ctx, time.Now().Add(-minAge))
-		return n, errors.Join(err, d.blobs.trim(ctx, cacheBytes))
+		return n, errors.Join(err, d.blobs.trim(ctx, cacheBytes), d.uploads.(*sharedUploads).sweep(ctx, time.Now().Add(-uploadAge)))
 	}
 	var failed error
 	n, err := d.blobs.Sweep(ctx, minAge, func(sha string) bool {

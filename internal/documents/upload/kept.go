@@ -5,54 +5,37 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
+	"path"
 	"strings"
 	"time"
 )
 
 // Kept files are not ingested: they are stored as they are, under an id, until they are dropped.
 
-func (s *Store) keptFolder(owner string) string {
-	return filepath.Join(s.dir, "kept", ownerFolder(owner))
+func keptFolder(owner string) string { return path.Join(kept, ownerFolder(owner)) }
+
+func keptName(owner, id string) string {
+	return path.Join(keptFolder(owner), plain(strings.ToLower(id)))
 }
 
-func (s *Store) kept(owner, id string) string {
-	return filepath.Join(s.keptFolder(owner), plain(strings.ToLower(id)))
-}
-
-// partSuffix is the end of a kept file that Confirm has not confirmed.
+// partSuffix is the end of the name of a kept file that Confirm has not confirmed.
 const partSuffix = ".part"
 
 // Keep writes a file and returns its size. The file exists for readers only after Confirm. After an
 // error nothing of it is left.
 func (s *Store) Keep(ctx context.Context, owner, id string, r io.Reader) (size int64, err error) {
-	if err := os.MkdirAll(s.keptFolder(owner), 0o700); err != nil {
-		return 0, fmt.Errorf("make the folder of kept files: %w", err)
-	}
-	path := s.kept(owner, id) + partSuffix
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return 0, fmt.Errorf("keep a file: %w", err)
-	}
-	size, err = io.Copy(f, &contextReader{ctx, r})
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return size, errors.Join(fmt.Errorf("keep a file: %w", err), os.Remove(path))
+	if size, err = s.files.Write(ctx, keptName(owner, id)+partSuffix, r, time.Time{}); err != nil {
+		return size, fmt.Errorf("keep a file: %w", err)
 	}
 	return size, nil
 }
 
 // Confirm makes a file that Keep wrote durable.
 func (s *Store) Confirm(owner, id string) error {
-	path := s.kept(owner, id)
-	err := os.Rename(path+partSuffix, path)
-	for _, dir := range []string{s.keptFolder(owner), filepath.Join(s.dir, "kept"), s.dir, filepath.Dir(s.dir)} {
-		if err == nil {
-			err = syncDir(dir)
-		}
+	name := keptName(owner, id)
+	err := s.files.Rename(name+partSuffix, name)
+	if err == nil {
+		err = s.files.Sync(keptFolder(owner), kept, Top)
 	}
 	if err != nil {
 		return fmt.Errorf("keep a file: %w", err)
@@ -61,14 +44,16 @@ func (s *Store) Confirm(owner, id string) error {
 }
 
 // Kept opens a kept file. The error is fs.ErrNotExist if there is none.
-func (s *Store) Kept(owner, id string) (*os.File, error) { return os.Open(s.kept(owner, id)) }
+func (s *Store) Kept(owner, id string) (io.ReadSeekCloser, error) {
+	return s.files.Open(keptName(owner, id))
+}
 
 // Drop removes a kept file, confirmed or not. It does nothing if there is none.
 func (s *Store) Drop(owner, id string) error {
-	path := s.kept(owner, id)
-	err := errors.Join(ignoreMissing(os.Remove(path+partSuffix)), ignoreMissing(os.Remove(path)))
+	name := keptName(owner, id)
+	err := errors.Join(ignoreMissing(s.files.Remove(name+partSuffix)), ignoreMissing(s.files.Remove(name)))
 	if err == nil {
-		err = ignoreMissing(syncDir(filepath.Dir(path)))
+		err = ignoreMissing(s.files.Sync(keptFolder(owner)))
 	}
 	if err != nil {
 		return fmt.Errorf("drop a kept file: %w", err)
@@ -79,14 +64,17 @@ func (s *Store) Drop(owner, id string) error {
 // sweepKept removes files that were written before a time and never confirmed, for example because of a
 // crash.
 func (s *Store) sweepKept(before time.Time) error {
-	return eachFolder(filepath.Join(s.dir, "kept"), func(owner string) error {
-		dir := filepath.Join(s.dir, "kept", owner)
-		entries, err := os.ReadDir(dir)
-		for _, e := range entries {
-			if info, err := e.Info(); err == nil && strings.HasSuffix(e.Name(), partSuffix) && info.ModTime().Before(before) {
-				_ = os.Remove(filepath.Join(dir, e.Name())) // the next sweep tries again
+	owners, err := s.files.Folders(kept)
+	for _, owner := range owners {
+		var files []File
+		if files, err = s.files.List(path.Join(kept, owner.Name)); err != nil {
+			break
+		}
+		for _, f := range files {
+			if strings.HasSuffix(f.Name, partSuffix) && f.Modified.Before(before) {
+				_ = s.files.Remove(path.Join(kept, owner.Name, f.Name)) // the next sweep tries again
 			}
 		}
-		return ignoreMissing(err)
-	})
+	}
+	return err
 }

@@ -9,6 +9,7 @@
 package upload
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -16,7 +17,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -24,11 +25,11 @@ import (
 	"time"
 )
 
-// Store keeps files below a folder. It is safe for concurrent use.
-type Store struct{ dir string }
+// Store keeps uploaded files. It is safe for concurrent use.
+type Store struct{ files Files }
 
-// New returns a store below dir, which is created with the first file.
-func New(dir string) *Store { return &Store{dir: dir} }
+// New returns a store of uploads in files.
+func New(files Files) *Store { return &Store{files: files} }
 
 // Scope names a folder of uploads.
 type Scope struct {
@@ -36,12 +37,25 @@ type Scope struct {
 	Owner     string // "" for files that everybody shares
 }
 
-// Dir returns the folder below which all files lie.
-func (s *Store) Dir() string { return s.dir }
+// The folders of a store.
+const (
+	published = "files"
+	staged    = "staged"
+	kept      = "kept"
+)
 
-// Folder returns the folder of the published files of a scope, which may not exist yet.
-func (s *Store) Folder(at Scope) string {
-	return filepath.Join(s.dir, "files", plain(at.Namespace), ownerFolder(at.Owner))
+// Folder returns the name of the folder of a scope's published files, which may not exist yet.
+func Folder(at Scope) string {
+	return path.Join(published, plain(at.Namespace), ownerFolder(at.Owner))
+}
+
+// Local returns the path of a folder on this machine with the scope's published files.
+func (s *Store) Local(ctx context.Context, at Scope) (string, error) {
+	path, err := s.files.Local(ctx, Folder(at))
+	if err != nil {
+		return "", fmt.Errorf("make the folder of uploads: %w", err)
+	}
+	return path, nil
 }
 
 func ownerFolder(owner string) string {
@@ -51,10 +65,10 @@ func ownerFolder(owner string) string {
 	return "user-" + plain(owner)
 }
 
-// staged returns the folder of a job.
-func (s *Store) staged(job string) string {
-	return filepath.Join(s.dir, "staged", plain(strings.ToLower(job)))
-}
+// stagedFolder returns the folder of a job.
+func stagedFolder(job string) string { return path.Join(staged, plain(strings.ToLower(job))) }
+
+func stagedName(job, name string) string { return path.Join(stagedFolder(job), name) }
 
 // plainName matches folder names that work unchanged on every system.
 var plainName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
@@ -74,45 +88,36 @@ func (s *Store) Stage(ctx context.Context, job, name string, r io.Reader) (size 
 	if err := check(name); err != nil {
 		return 0, err
 	}
-	dir := s.staged(job)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return 0, fmt.Errorf("make the folder of an upload: %w", err)
-	}
-	path := filepath.Join(dir, name)
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return 0, fmt.Errorf("write an uploaded file: %w", err)
-	}
-	size, err = io.Copy(f, &contextReader{ctx, r})
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return size, errors.Join(fmt.Errorf("write an uploaded file: %w", err), os.Remove(path))
+	if size, err = s.files.Write(ctx, stagedName(job, name), r, time.Time{}); err != nil {
+		return size, fmt.Errorf("write an uploaded file: %w", err)
 	}
 	return size, nil
 }
 
 // Seal makes the staged files of a job durable.
 func (s *Store) Seal(job string) error {
-	for _, dir := range []string{s.staged(job), filepath.Join(s.dir, "staged"), s.dir, filepath.Dir(s.dir)} {
-		if err := syncDir(dir); err != nil {
-			return fmt.Errorf("sync the folder of an upload: %w", err)
-		}
+	if err := s.files.Sync(stagedFolder(job), staged, Top); err != nil {
+		return fmt.Errorf("sync the folder of an upload: %w", err)
 	}
 	return nil
 }
 
 // Discard removes the staged files of a job.
 func (s *Store) Discard(job string) error {
-	if err := os.RemoveAll(s.staged(job)); err != nil {
+	if err := s.files.RemoveAll(stagedFolder(job)); err != nil {
 		return fmt.Errorf("remove an upload: %w", err)
 	}
 	return nil
 }
 
-// Staged returns the path of a staged file of a job.
-func (s *Store) Staged(job, name string) string { return filepath.Join(s.staged(job), name) }
+// Staged returns the path on this machine of a staged file of a job.
+func (s *Store) Staged(ctx context.Context, job, name string) (string, error) {
+	dir, err := s.files.Local(ctx, stagedFolder(job))
+	if err != nil {
+		return "", fmt.Errorf("open the folder of an upload: %w", err)
+	}
+	return filepath.Join(dir, name), nil
+}
 
 // Publish moves a staged file and its sidecar into the scope's folder, and reports whether the file is
 // there now: it may have been published before, or removed. The file that it replaces is kept for
@@ -121,56 +126,52 @@ func (s *Store) Publish(at Scope, job, name string) (bool, error) {
 	if err := check(name); err != nil {
 		return false, err
 	}
-	dir := s.Folder(at)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return false, fmt.Errorf("make the folder of uploads: %w", err)
-	}
-	path := filepath.Join(dir, name)
-	if _, err := os.Lstat(s.Staged(job, name)); err != nil {
-		_, err := os.Lstat(path)
+	file := path.Join(Folder(at), name)
+	if _, err := s.files.Stat(stagedName(job, name)); err != nil {
+		if err := ignoreMissing(err); err != nil {
+			return false, fmt.Errorf("publish an uploaded file: %w", err)
+		}
+		_, err := s.files.Stat(file)
 		return err == nil, ignoreMissing(err)
 	}
-	err := s.keepReplaced(path, job, name)
+	err := s.keepReplaced(file, job, name)
 	if err != nil {
 		return false, fmt.Errorf("keep the file that an upload replaces: %w", err)
 	}
 	// The sidecar comes first: without it the file might be read differently.
-	err = os.Rename(s.Staged(job, name+aboutSuffix), path+aboutSuffix)
+	err = s.files.Rename(stagedName(job, name+aboutSuffix), file+aboutSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = ignoreMissing(os.Remove(path + aboutSuffix))
+		err = ignoreMissing(s.files.Remove(file + aboutSuffix))
 	}
 	if err == nil {
-		err = os.Rename(s.Staged(job, name), path)
+		err = s.files.Rename(stagedName(job, name), file)
 	}
 	if err == nil {
-		err = syncDir(dir)
+		err = s.files.Sync(Folder(at))
 	}
-	_ = os.Remove(s.staged(job)) // fails while the folder contains other files
+	s.files.Tidy(stagedFolder(job))
 	if err != nil {
 		return false, fmt.Errorf("publish an uploaded file: %w", err)
 	}
 	return true, nil
 }
 
-// replaced returns the folder of the files that a job's files have replaced. No staged file has its
+// replacedFolder returns the folder of the files that a job's files have replaced. No staged file has its
 // name.
-func (s *Store) replaced(job string) string { return filepath.Join(s.staged(job), ".replaced") }
+func replacedFolder(job string) string { return path.Join(stagedFolder(job), ".replaced") }
 
-// keepReplaced links a published file and its sidecar into a second folder until Accept.
-func (s *Store) keepReplaced(path, job, name string) error {
-	if _, err := os.Lstat(path); err != nil {
+// keepReplaced gives a published file and its sidecar second names until Accept.
+func (s *Store) keepReplaced(file, job, name string) error {
+	if _, err := s.files.Stat(file); err != nil {
 		return ignoreMissing(err)
 	}
-	if err := os.MkdirAll(s.replaced(job), 0o700); err != nil {
-		return err
-	}
 	for _, suffix := range []string{aboutSuffix, ""} {
-		err := os.Link(path+suffix, filepath.Join(s.replaced(job), name+suffix))
+		err := s.files.Link(file+suffix, path.Join(replacedFolder(job), name+suffix))
 		switch {
 		case errors.Is(err, fs.ErrExist), errors.Is(err, fs.ErrNotExist): // kept before a crash; or there is no sidecar
-		case errors.Is(err, errors.ErrUnsupported), errors.Is(err, fs.ErrPermission): // the file system has no links
+		case errors.Is(err, errors.ErrUnsupported):
 			if suffix == "" {
-				return os.RemoveAll(s.replaced(job))
+				return s.files.RemoveAll(replacedFolder(job))
 			}
 		case err != nil:
 			return err
@@ -182,8 +183,8 @@ func (s *Store) keepReplaced(path, job, name string) error {
 // Accept deletes the files that a job's published files have replaced. Withdraw can no longer restore
 // them.
 func (s *Store) Accept(job string) error {
-	err := os.RemoveAll(s.replaced(job))
-	_ = os.Remove(s.staged(job)) // fails while the folder contains files to retry
+	err := s.files.RemoveAll(replacedFolder(job))
+	s.files.Tidy(stagedFolder(job))
 	if err != nil {
 		return fmt.Errorf("remove files that an upload has replaced: %w", err)
 	}
@@ -195,17 +196,14 @@ func (s *Store) Withdraw(at Scope, job, name string) error {
 	if err := check(name); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(s.staged(job), 0o700); err != nil {
-		return fmt.Errorf("make the folder of an upload: %w", err)
-	}
-	path := filepath.Join(s.Folder(at), name)
-	err := ignoreMissing(os.Rename(path, s.Staged(job, name)))
+	file := path.Join(Folder(at), name)
+	err := ignoreMissing(s.files.Rename(file, stagedName(job, name)))
 	if err == nil {
-		err = ignoreMissing(os.Rename(path+aboutSuffix, s.Staged(job, name+aboutSuffix)))
+		err = ignoreMissing(s.files.Rename(file+aboutSuffix, stagedName(job, name+aboutSuffix)))
 	}
 	for _, suffix := range []string{aboutSuffix, ""} {
 		if err == nil {
-			err = ignoreMissing(os.Rename(filepath.Join(s.replaced(job), name+suffix), path+suffix))
+			err = ignoreMissing(s.files.Rename(path.Join(replacedFolder(job), name+suffix), file+suffix))
 		}
 	}
 	if err != nil {
@@ -222,7 +220,12 @@ func (s *Store) Describe(job, name string, yaml []byte) error {
 	if err := check(name); err != nil {
 		return err
 	}
-	if err := os.WriteFile(s.Staged(job, name+aboutSuffix), yaml, 0o600); err != nil {
+	about := stagedName(job, name+aboutSuffix)
+	err := ignoreMissing(s.files.Remove(about))
+	if err == nil {
+		_, err = s.files.Write(context.Background(), about, bytes.NewReader(yaml), time.Time{})
+	}
+	if err != nil {
 		return fmt.Errorf("write about an uploaded file: %w", err)
 	}
 	return nil
@@ -230,14 +233,14 @@ func (s *Store) Describe(job, name string, yaml []byte) error {
 
 // List returns the names of the scope's published files, sorted.
 func (s *Store) List(at Scope) ([]string, error) {
-	entries, err := os.ReadDir(s.Folder(at))
-	if err := ignoreMissing(err); err != nil {
+	files, err := s.files.List(Folder(at))
+	if err != nil {
 		return nil, fmt.Errorf("list the uploaded files: %w", err)
 	}
 	names := []string{}
-	for _, e := range entries {
-		if e.Type().IsRegular() && check(e.Name()) == nil {
-			names = append(names, e.Name())
+	for _, f := range files {
+		if check(f.Name) == nil {
+			names = append(names, f.Name)
 		}
 	}
 	slices.Sort(names)
@@ -249,7 +252,7 @@ func (s *Store) Remove(at Scope, name string) (bool, error) {
 	if !valid(name) {
 		return false, nil
 	}
-	return removeFile(filepath.Join(s.Folder(at), name))
+	return s.removeFile(Folder(at), name)
 }
 
 // Unstage removes a staged file of a job, and reports whether there was one.
@@ -257,22 +260,23 @@ func (s *Store) Unstage(job, name string) (bool, error) {
 	if !valid(name) {
 		return false, nil
 	}
-	if _, err := removeFile(filepath.Join(s.replaced(job), name)); err != nil {
+	if _, err := s.removeFile(replacedFolder(job), name); err != nil {
 		return false, err
 	}
-	return removeFile(s.Staged(job, name))
+	return s.removeFile(stagedFolder(job), name)
 }
 
-func removeFile(path string) (bool, error) {
-	err := os.Remove(path)
+func (s *Store) removeFile(folder, name string) (bool, error) {
+	file := path.Join(folder, name)
+	err := s.files.Remove(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err == nil {
-		err = ignoreMissing(os.Remove(path + aboutSuffix))
+		err = ignoreMissing(s.files.Remove(file + aboutSuffix))
 	}
 	if err == nil {
-		err = syncDir(filepath.Dir(path))
+		err = s.files.Sync(folder)
 	}
 	if err != nil {
 		return false, fmt.Errorf("remove an uploaded file: %w", err)
@@ -283,53 +287,21 @@ func removeFile(path string) (bool, error) {
 // Sweep removes the staged files of all jobs except those to keep. It skips a job with a file that was
 // written after since: that may be an upload in progress, here or in another process.
 func (s *Store) Sweep(keep []string, since time.Time) error {
-	dir := filepath.Join(s.dir, "staged")
-	entries, err := os.ReadDir(dir)
-	if err := ignoreMissing(err); err != nil {
+	jobs, err := s.files.Folders(staged)
+	if err != nil {
 		return fmt.Errorf("list the staged uploads: %w", err)
 	}
-	kept := map[string]bool{}
+	wanted := map[string]bool{}
 	for _, job := range keep {
-		kept[s.staged(job)] = true
+		wanted[stagedFolder(job)] = true
 	}
 	failed := s.sweepKept(since)
-	for _, e := range entries {
-		path := filepath.Join(dir, e.Name())
-		st, err := e.Info()
-		if kept[path] || err != nil || st.ModTime().After(since) {
-			continue
+	for _, job := range jobs {
+		if folder := path.Join(staged, job.Name); !wanted[folder] && job.Modified.Before(since) {
+			failed = errors.Join(failed, s.files.RemoveAll(folder))
 		}
-		failed = errors.Join(failed, os.RemoveAll(path))
 	}
 	return failed
-}
-
-func ignoreMissing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
-// contextReader ends a copy when its context does.
-type contextReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (c *contextReader) Read(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.r.Read(p)
-}
-
-// Make creates the folder of a scope if it does not exist.
-func (s *Store) Make(at Scope) error {
-	if err := os.MkdirAll(s.Folder(at), 0o700); err != nil {
-		return fmt.Errorf("make the folder of uploads: %w", err)
-	}
-	return nil
 }
 
 // Rename renames a staged file.
@@ -337,7 +309,7 @@ func (s *Store) Rename(job, from, to string) error {
 	if err := errors.Join(check(from), check(to)); err != nil {
 		return err
 	}
-	if err := os.Rename(s.Staged(job, from), s.Staged(job, to)); err != nil {
+	if err := s.files.Rename(stagedName(job, from), stagedName(job, to)); err != nil {
 		return fmt.Errorf("rename an uploaded file: %w", err)
 	}
 	return nil

@@ -120,7 +120,7 @@ func publish(t *testing.T, s *upload.Store, name string) bool {
 
 func TestStore_PublishesReplacesWithdrawsAndRemoves(t *testing.T) {
 	dir := t.TempDir()
-	s := upload.New(dir)
+	s := upload.New(upload.Disk(dir))
 	const staged, published = "staged/01jchat0000000000000000001/", "files/default/shared/"
 	check := func(what string, want map[string]string) {
 		t.Helper()
@@ -176,7 +176,7 @@ func TestStore_PublishesReplacesWithdrawsAndRemoves(t *testing.T) {
 
 func TestStore_KeepsNothingOfAFileThatDoesNotCome(t *testing.T) {
 	dir := t.TempDir()
-	s := upload.New(dir)
+	s := upload.New(upload.Disk(dir))
 	broken := io.MultiReader(strings.NewReader("half"), iotest.ErrReader(errors.New("cut")))
 	if _, err := s.Stage(t.Context(), job, "a.md", broken); err == nil {
 		t.Error("half a file was staged")
@@ -193,7 +193,7 @@ func TestStore_KeepsNothingOfAFileThatDoesNotCome(t *testing.T) {
 
 func TestStore_UsesNoNameThatLeadsElsewhere(t *testing.T) {
 	dir := t.TempDir()
-	s := upload.New(filepath.Join(dir, "uploads"))
+	s := upload.New(upload.Disk(filepath.Join(dir, "uploads")))
 	outside := filepath.Join(dir, "outside")
 	if err := os.WriteFile(outside, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
@@ -215,7 +215,6 @@ func TestStore_UsesNoNameThatLeadsElsewhere(t *testing.T) {
 }
 
 func TestStore_GivesEachScopeAFolderOfItsOwn(t *testing.T) {
-	s := upload.New("/u")
 	scopes := []upload.Scope{
 		{Namespace: "default"}, {Namespace: "Default"}, {Namespace: "default", Owner: "shared"}, {Namespace: "default", Owner: "ann"},
 		{Namespace: "default", Owner: "Ann"}, {Namespace: "default", Owner: "../ann"}, {Namespace: ".."}, {Namespace: "a/b"}, {Namespace: "a", Owner: "b"},
@@ -223,12 +222,12 @@ func TestStore_GivesEachScopeAFolderOfItsOwn(t *testing.T) {
 	}
 	seen := map[string]upload.Scope{}
 	for _, at := range scopes {
-		folder := s.Folder(at)
+		folder := upload.Folder(at)
 		if other, taken := seen[strings.ToLower(folder)]; taken {
 			t.Errorf("%v and %v share %s", at, other, folder)
 		}
 		seen[strings.ToLower(folder)] = at
-		if rel, err := filepath.Rel("/u/files", folder); err != nil || strings.Count(rel, "/") != 1 || strings.HasPrefix(rel, ".") {
+		if rel, err := filepath.Rel("files", folder); err != nil || strings.Count(rel, "/") != 1 || strings.HasPrefix(rel, ".") {
 			t.Errorf("%v lies in %s", at, folder)
 		}
 	}
@@ -236,7 +235,7 @@ func TestStore_GivesEachScopeAFolderOfItsOwn(t *testing.T) {
 
 func TestStore_SweepsWhatBelongsToNoJob(t *testing.T) {
 	dir := t.TempDir()
-	s := upload.New(dir)
+	s := upload.New(upload.Disk(dir))
 	if err := s.Sweep(nil, time.Now()); err != nil {
 		t.Errorf("Sweep of nothing: %v", err)
 	}

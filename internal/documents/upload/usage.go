@@ -2,8 +2,7 @@ package upload
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
+	"path"
 	"strings"
 )
 
@@ -17,30 +16,24 @@ type Usage struct {
 // Usage returns the current sizes.
 func (s *Store) Usage(owner string) (u Usage, err error) {
 	u.Staged = map[string]int64{}
-	err = eachFolder(filepath.Join(s.dir, "files"), func(namespace string) error {
-		return eachFolder(filepath.Join(s.dir, "files", namespace), func(name string) error {
-			n, err := sizeOf(filepath.Join(s.dir, "files", namespace, name))
-			if u.All += n; name == ownerFolder(owner) {
-				u.Owner += n
-			}
-			return err
-		})
-	})
-	if err == nil {
-		err = eachFolder(filepath.Join(s.dir, "kept"), func(name string) error {
-			n, err := sizeOf(filepath.Join(s.dir, "kept", name))
-			if u.All += n; name == ownerFolder(owner) {
-				u.Owner += n
-			}
-			return err
-		})
+	ofOwner := func(name string, n int64) {
+		if u.All += n; name == ownerFolder(owner) {
+			u.Owner += n
+		}
+	}
+	namespaces, err := s.files.Folders(published)
+	for _, namespace := range namespaces {
+		if err == nil {
+			err = s.sizes(path.Join(published, namespace.Name), ofOwner)
+		}
 	}
 	if err == nil {
-		err = eachFolder(filepath.Join(s.dir, "staged"), func(job string) error {
-			n, err := sizeOf(filepath.Join(s.dir, "staged", job))
+		err = s.sizes(kept, ofOwner)
+	}
+	if err == nil {
+		err = s.sizes(staged, func(job string, n int64) {
 			u.All += n
 			u.Staged[strings.ToUpper(job)] = n
-			return err
 		})
 	}
 	if err != nil {
@@ -49,57 +42,43 @@ func (s *Store) Usage(owner string) (u Usage, err error) {
 	return u, nil
 }
 
+// sizes calls add with the name of each folder in a folder, and the size of the files in it.
+func (s *Store) sizes(folder string, add func(name string, n int64)) error {
+	folders, err := s.files.Folders(folder)
+	if err != nil {
+		return err
+	}
+	for _, in := range folders {
+		files, err := s.files.List(path.Join(folder, in.Name))
+		if err != nil {
+			return err
+		}
+		var n int64
+		for _, f := range files {
+			n += f.Size
+		}
+		add(in.Name, n)
+	}
+	return nil
+}
+
 // StagedJobs returns the ids of the jobs with staged files.
 func (s *Store) StagedJobs() (ids []string, err error) {
-	err = eachFolder(filepath.Join(s.dir, "staged"), func(job string) error {
-		ids = append(ids, strings.ToUpper(job))
-		return nil
-	})
+	jobs, err := s.files.Folders(staged)
 	if err != nil {
 		return nil, fmt.Errorf("list the staged uploads: %w", err)
+	}
+	for _, job := range jobs {
+		ids = append(ids, strings.ToUpper(job.Name))
 	}
 	return ids, nil
 }
 
 // Size returns the size of a published file, or 0 if there is none.
 func (s *Store) Size(at Scope, name string) int64 {
-	st, err := os.Lstat(filepath.Join(s.Folder(at), name))
+	f, err := s.files.Stat(path.Join(Folder(at), name))
 	if err != nil {
 		return 0
 	}
-	return st.Size()
-}
-
-func eachFolder(dir string, visit func(name string) error) error {
-	entries, err := os.ReadDir(dir)
-	if err := ignoreMissing(err); err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if !e.IsDir() {
-			continue
-		}
-		if err := visit(e.Name()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// sizeOf adds up the sizes of the files in a folder. It ignores files that disappear meanwhile.
-func sizeOf(dir string) (n int64, err error) {
-	entries, err := os.ReadDir(dir)
-	if err := ignoreMissing(err); err != nil {
-		return 0, err
-	}
-	for _, e := range entries {
-		st, err := e.Info()
-		if err := ignoreMissing(err); err != nil {
-			return n, err
-		}
-		if err == nil && st.Mode().IsRegular() {
-			n += st.Size()
-		}
-	}
-	return n, nil
+	return f.Size
 }

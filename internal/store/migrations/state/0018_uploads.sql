@@ -1,0 +1,2 @@
+-- PostgreSQL has tables of uploaded files here. With SQLite they are in a folder.
+SELECT 1;
