@@ -101,6 +101,8 @@ var allowed = map[string][]string{
 	"wire/ingestapi":  {"wire", "wire/ragchat", "chat", "documents/job", "documents", "documents/ingest", "retrieval", "documents/upload"},
 	"wire/keysapi":    {"wire", "auth/apikey", "chat", "retrieval"},
 	"wire/auditapi":   {"wire", "audit"},
+	"wire/usersapi":   {"wire", "users", "documents", "chat"},
+	"users":           {"retrieval"},
 	"wire/signin":     {"wire", "auth/apikey", "auth/oidc", "auth/session", "chat"},
 	"wire/openai":     {"wire", "turn", "chat", "chat/cite", "retrieval", "llm", "text"},
 	"wire/dify":       {"wire", "wire/openai", "library", "access", "chat", "retrieval"},

@@ -62,9 +62,9 @@ func noteStart(ctx context.Context, log *audit.Log, listening net.Addr) {
 func localSubject() string {
 	u, err := user.Current()
 	if err != nil {
-		return "local:?"
+		return access.LocalPrefix + "?"
 	}
-	return "local:" + u.Username
+	return access.LocalPrefix + u.Username
 }
 
 // noteRefused writes a request that has no right to the audit log.

@@ -97,13 +97,14 @@ type Config struct {
 	WebSearchAPIKey string     `name:"web-search-api-key" env:"PARLEY_WEB_SEARCH_API_KEY,BRAVE_API_KEY,TAVILY_API_KEY" yaml:"web_search.api_key" secret:"" help:"Key for brave or tavily. Prefer the environment."`
 	MCP             mcpServers `name:"mcp" env:"PARLEY_MCP" yaml:"mcp" mapping:"" placeholder:"MAPPING" help:"MCP servers whose tools models may call, by name. Each has command (a list) or url and, if needed, env, env_from (variables that the process gets), headers_env (header to variable), tools (by default those that change nothing), trust (tools that need no confirmation) and timeout."`
 
-	LimitsMaxConcurrent  int      `section:"Limit load and storage" name:"limits-max-concurrent" env:"PARLEY_LIMITS_MAX_CONCURRENT" yaml:"limits.max_concurrent" default:"256" help:"Most answers that may be in progress at the same time. Further requests get 429."`
-	LimitsMaxBody        size     `name:"limits-max-body" env:"PARLEY_LIMITS_MAX_BODY" yaml:"limits.max_body" default:"1MiB" help:"Largest request body."`
-	LimitsChats          int      `name:"limits-chats" env:"PARLEY_LIMITS_CHATS" yaml:"limits.chats" default:"100000" help:"Most chats, and most sessions, that people without sign-in may store together, of 100 KiB each on average. Above it, the address that stores most loses those that it has not used for longest. 0 means no limit."`
-	LimitsAddressChats   int      `name:"limits-address-chats" env:"PARLEY_LIMITS_ADDRESS_CHATS" yaml:"limits.address_chats" default:"10000" help:"Most chats, and most sessions, that people without sign-in may store from one address, or one network of IPv6, of 100 KiB each on average. Above it, the address loses those that it has not used for longest. What comes from this machine, such as from a proxy on it, is bounded by limits.chats alone. 0 means no limit."`
-	Retention            duration `name:"retention" env:"PARLEY_RETENTION" yaml:"retention" default:"30d" help:"How long turns without a conversation, and responses of the Responses API, are kept, for example 12h or 30d. 0 keeps them forever."`
-	AuditRetention       duration `name:"audit-retention" env:"PARLEY_AUDIT_RETENTION" yaml:"audit.retention" default:"365d" help:"How long the audit log keeps entries. 0 keeps them forever."`
-	RAGChatSessionExpiry duration `name:"ragchat-session-expiry" env:"PARLEY_RAGCHAT_SESSION_EXPIRY" yaml:"ragchat.session_expiry" default:"90d" help:"How long a session of the Chat-with-RAG API is kept after its last message. 0 keeps it forever."`
+	LimitsMaxConcurrent    int      `section:"Limit load and storage" name:"limits-max-concurrent" env:"PARLEY_LIMITS_MAX_CONCURRENT" yaml:"limits.max_concurrent" default:"256" help:"Most answers that may be in progress at the same time. Further requests get 429."`
+	LimitsMaxBody          size     `name:"limits-max-body" env:"PARLEY_LIMITS_MAX_BODY" yaml:"limits.max_body" default:"1MiB" help:"Largest request body."`
+	LimitsChats            int      `name:"limits-chats" env:"PARLEY_LIMITS_CHATS" yaml:"limits.chats" default:"100000" help:"Most chats, and most sessions, that people without sign-in may store together, of 100 KiB each on average. Above it, the address that stores most loses those that it has not used for longest. 0 means no limit."`
+	LimitsAddressChats     int      `name:"limits-address-chats" env:"PARLEY_LIMITS_ADDRESS_CHATS" yaml:"limits.address_chats" default:"10000" help:"Most chats, and most sessions, that people without sign-in may store from one address, or one network of IPv6, of 100 KiB each on average. Above it, the address loses those that it has not used for longest. What comes from this machine, such as from a proxy on it, is bounded by limits.chats alone. 0 means no limit."`
+	Retention              duration `name:"retention" env:"PARLEY_RETENTION" yaml:"retention" default:"30d" help:"How long turns without a conversation, and responses of the Responses API, are kept, for example 12h or 30d. 0 keeps them forever."`
+	ConversationsRetention duration `name:"conversations-retention" env:"PARLEY_CONVERSATIONS_RETENTION" yaml:"conversations.retention" default:"0" help:"How long conversations, sessions and chats are kept after they were last used, for example 90d. 0 keeps them until somebody deletes them."`
+	AuditRetention         duration `name:"audit-retention" env:"PARLEY_AUDIT_RETENTION" yaml:"audit.retention" default:"365d" help:"How long the audit log keeps entries. 0 keeps them forever."`
+	RAGChatSessionExpiry   duration `name:"ragchat-session-expiry" env:"PARLEY_RAGCHAT_SESSION_EXPIRY" yaml:"ragchat.session_expiry" default:"90d" help:"How long a session of the Chat-with-RAG API is kept after its last message. 0 keeps it forever."`
 
 	Prices                   string   `section:"Limit cost" name:"prices" env:"PARLEY_PRICES" yaml:"prices" help:"YAML file with prices of models that add to the built-in ones. docs/configuration.md shows its form."`
 	BudgetsWindow            duration `name:"budgets-window" env:"PARLEY_BUDGETS_WINDOW" yaml:"budgets.window" default:"1d" help:"Period over which budgets are added up. A period of one day begins at midnight UTC."`
@@ -167,6 +168,7 @@ func (c *Config) validate() *settingError {
 			"%q is not one of debug, info, warn and error", c.LogLevel)},
 		{"cors-origins", checkOrigins(c.CORSOrigins)},
 		{"retention", unless(c.Retention >= 0, "must not be negative; 0 keeps everything forever")},
+		{"conversations-retention", unless(c.ConversationsRetention >= 0, "must not be negative; 0 keeps everything forever")},
 		{"audit-retention", unless(c.AuditRetention >= 0, "must not be negative; 0 keeps everything forever")},
 		{"drain", unless(c.Drain >= 0, "must not be negative")},
 		{"openai-base-url", checkURL(c.OpenAIBaseURL)},

@@ -32,6 +32,7 @@ import (
 	"parley/internal/wire/openai"
 	"parley/internal/wire/ragchat"
 	"parley/internal/wire/responses"
+	"parley/internal/wire/usersapi"
 	"parley/internal/wire/yourdata"
 )
 
@@ -306,6 +307,7 @@ func (s *serving) protocols() []wire.Protocol {
 		keysapi.New(s.db.APIKeys()).Protocol(),
 		s.entry.protocol(s.cfg.AuthSession),
 		auditapi.New(s.db.Audit()).Protocol(),
+		usersapi.New(s.users()).Protocol(),
 	}
 }
 
@@ -512,6 +514,15 @@ func (s *serving) keepHouse(ctx context.Context) {
 				return responses.Expire(ctx, s.db.Transcripts(), time.Now().Add(-time.Duration(s.cfg.Retention)))
 			})
 		}
+		if s.cfg.ConversationsRetention > 0 {
+			s.house(ctx, "delete old conversations", func(ctx context.Context) (int, error) {
+				return s.db.ExpireConversations(ctx, time.Now().Add(-time.Duration(s.cfg.ConversationsRetention)))
+			})
+		}
+		s.house(ctx, "forget deletions of users", func(ctx context.Context) (int, error) {
+			_, err := s.db.Users().ForgetDeletions(ctx, time.Now())
+			return 0, err
+		})
 		if s.cfg.RAGChatSessionExpiry > 0 {
 			s.house(ctx, "delete unused sessions", func(ctx context.Context) (int, error) {
 				return s.runner.Expire(ctx, ragchat.Kind, time.Duration(s.cfg.RAGChatSessionExpiry))

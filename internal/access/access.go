@@ -50,9 +50,22 @@ func (p Principal) MayChange(owner string) bool {
 // Administers reports whether the caller may do what concerns all namespaces and users.
 func (p Principal) Administers() bool { return p.Role == Administrator && p.Namespaces == nil }
 
+// Prefixes of subjects that no identity provider can bring: those of API keys, and those of people who run commands on the
+// server's machine.
+const (
+	KeyPrefix   = "key:"
+	LocalPrefix = "local:"
+)
+
 // ProxyPrefix begins the subjects of front ends that are trusted to say for whom they ask, and ask for nobody. No other
 // caller has such a subject.
 const ProxyPrefix = "proxy:"
+
+// Deleted is the owner of what a deleted user has left in the ledger. No caller has such a subject.
+const Deleted = "deleted:"
+
+// Reserved are the prefixes of subjects that Parley gives out itself. Identity providers and proxies must not bring such a name.
+var Reserved = []string{KeyPrefix, ProxyPrefix, LocalPrefix, Deleted}
 
 // Anonymous is the principal of every caller without a sign-in. They see only unrestricted documents.
 var Anonymous = Principal{}

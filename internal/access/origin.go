@@ -1,8 +1,14 @@
 package access
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
-type originKey struct{}
+type (
+	originKey struct{}
+	startKey  struct{}
+)
 
 // WithOrigin returns a context with a name for the origin of a request. The name is not an address.
 // It separates the storage quotas of anonymous callers and gives no rights.
@@ -14,4 +20,16 @@ func WithOrigin(ctx context.Context, origin string) context.Context {
 func Origin(ctx context.Context) string {
 	origin, _ := ctx.Value(originKey{}).(string)
 	return origin
+}
+
+// WithStart returns a context with the time at which a request arrived. Work that outlives the request keeps it. The store
+// refuses to save for a user what began before they were deleted.
+func WithStart(ctx context.Context, at time.Time) context.Context {
+	return context.WithValue(ctx, startKey{}, at)
+}
+
+// Start returns the time set by WithStart, or the zero time.
+func Start(ctx context.Context) time.Time {
+	at, _ := ctx.Value(startKey{}).(time.Time)
+	return at
 }

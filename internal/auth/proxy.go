@@ -129,7 +129,7 @@ func one(h http.Header, name string) (string, error) {
 	return value, nil
 }
 
-// isReserved reports whether a subject or prefix could be taken for that of a key or a proxy.
+// isReserved reports whether a subject or prefix could be taken for one that Parley gives out itself.
 func isReserved(name string) bool {
-	return strings.HasPrefix(name, apikey.SubjectPrefix) || strings.HasPrefix(name, access.ProxyPrefix)
+	return slices.ContainsFunc(access.Reserved, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }

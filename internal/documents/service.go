@@ -78,6 +78,8 @@ type Jobs interface {
 type Disk interface {
 	// SweepBlobs removes the originals without a document that are older than age, and returns how many.
 	SweepBlobs(ctx context.Context, age time.Duration) (int, error)
+	// DropBlobs removes originals that no document refers to any more.
+	DropBlobs(ctx context.Context, shas []string) error
 	// IsFull reports whether an error says that there is no room left.
 	IsFull(err error) bool
 }

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"parley/internal/access"
 	"parley/internal/ident"
 	"parley/internal/wire"
 )
@@ -26,6 +27,8 @@ type exchange struct {
 // serveHTTP does what must happen for every request, however it ends.
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	x := s.begin(w, r)
+	r = r.WithContext(access.WithStart(r.Context(), x.start))
+	x.req.Request = r
 	// These run in reverse order: the outcome of a panic is part of the log line.
 	defer s.end(x, r)
 	defer s.recoverPanic(x, r)

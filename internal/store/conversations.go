@@ -8,15 +8,23 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/ledger"
+	"parley/internal/transcript"
 	"parley/internal/turn"
 )
 
 // Begin stores a conversation without turns.
 func (s *State) Begin(ctx context.Context, c turn.Conversation) error {
 	s.db.grown.Add(leastRow)
-	return s.db.updateOne(ctx, "begin conversation", `INSERT INTO conversations
-		(id, namespace, owner, kind, turns, completed, created_at, updated_at, origin) VALUES (?, ?, ?, ?, 0, 0, ?, ?, ?)`,
-		c.ID, c.Scope.Namespace, c.Scope.Owner, c.Kind, micros(c.CreatedAt), micros(c.CreatedAt), access.Origin(ctx))
+	user, origin := writerOf(ctx, c.Scope.Owner), access.Origin(ctx)
+	return s.db.commit(ctx, "begin conversation", func(ctx context.Context, tx *sql.Tx) error {
+		if err := user.check(ctx, tx); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `INSERT INTO conversations
+			(id, namespace, owner, kind, turns, completed, created_at, updated_at, origin) VALUES (?, ?, ?, ?, 0, 0, ?, ?, ?)`,
+			c.ID, c.Scope.Namespace, c.Scope.Owner, c.Kind, micros(c.CreatedAt), micros(c.CreatedAt), origin)
+		return err
+	})
 }
 
 // Queries for a page of a list: the first page, and one after a position.
@@ -128,4 +136,35 @@ func (s *State) owns(ctx context.Context, tx *sql.Tx, scope turn.Scope, id strin
 		return turn.ErrForeign
 	}
 	return nil
+}
+
+// expireBatch is how many conversations one transaction expires.
+const expireBatch = 100
+
+// ExpireConversations deletes the conversations of all kinds, and the chats of clients, that were last updated before a time.
+// It returns how many. Responses, which are answers without a conversation, stay.
+func (d *DB) ExpireConversations(ctx context.Context, before time.Time) (total int, err error) {
+	kinds, err := column[string](d.state.db.read.QueryContext(ctx, "SELECT DISTINCT kind FROM conversations"))
+	if err != nil {
+		return 0, d.state.db.fail("list the kinds of conversations", err)
+	}
+	expire := func(some func() (int, error)) error {
+		for {
+			n, err := some()
+			if total += n; err != nil || n < expireBatch {
+				return err
+			}
+		}
+	}
+	for _, kind := range kinds {
+		if err := expire(func() (int, error) { return d.state.Expire(ctx, kind, before, expireBatch) }); err != nil {
+			return total, err
+		}
+	}
+	for _, kind := range []transcript.Kind{transcript.ChatUI, transcript.Azure, transcript.YourData, transcript.Conversations} {
+		if err := expire(func() (int, error) { return d.transcripts.Expire(ctx, kind, before, expireBatch) }); err != nil {
+			return total, err
+		}
+	}
+	return total, nil
 }

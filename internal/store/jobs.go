@@ -74,12 +74,18 @@ func (s *Jobs) Add(ctx context.Context, j job.Job) error {
 	if err != nil {
 		return s.db.fail("add job", err)
 	}
-	return s.db.updateOne(ctx, "add job", `INSERT INTO jobs (id, kind, namespace, owner, origin, request, state, finished, asked,
+	return s.db.update(ctx, "add job", func(tx *sql.Tx) error {
+		if err := writerOf(ctx, j.Owner).check(ctx, tx); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `INSERT INTO jobs (id, kind, namespace, owner, origin, request, state, finished, asked,
 		message, error, counts, files, runs, created_at, queued_at, started_at, ended_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		j.ID, j.Kind, j.Namespace, j.Owner, j.Origin, string(j.Request), string(j.State), flag(j.State.Final()), flag(j.Asked),
-		j.Message, j.Error, counts, files, j.Runs,
-		micros(j.CreatedAt), micros(j.QueuedAt), micros(j.StartedAt), micros(j.EndedAt))
+			j.ID, j.Kind, j.Namespace, j.Owner, j.Origin, string(j.Request), string(j.State), flag(j.State.Final()), flag(j.Asked),
+			j.Message, j.Error, counts, files, j.Runs,
+			micros(j.CreatedAt), micros(j.QueuedAt), micros(j.StartedAt), micros(j.EndedAt))
+		return err
+	})
 }
 
 // Save stores the Runner's changes to an unfinished job, and reports whether somebody asked to

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"time"
 
+	"parley/internal/access"
+	"parley/internal/chat"
 	"parley/internal/ledger"
 	"parley/internal/turn"
 )
@@ -14,12 +16,36 @@ import (
 const callColumns = `id, namespace, owner, conversation_id, account_user, account_conversation, turn_id, stage,
 	provider, model, estimated_input, created_at`
 
-// Intend commits a new entry durably.
+const insertIntent = `INSERT INTO intents (` + callColumns + `)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+// Intend commits a new entry durably. It has no name if its user was deleted meanwhile.
 func (s *State) Intend(ctx context.Context, e ledger.Entry) error {
-	return s.db.updateOne(ctx, "write ledger", `INSERT INTO intents (`+callColumns+`)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		e.ID, e.Scope.Namespace, e.Scope.Owner, e.ConversationID, e.Account.User, e.Account.Conversation,
-		e.TurnID, string(e.Stage), e.Provider, e.Model, e.EstimatedInput, micros(e.CreatedAt))
+	user := writerOf(ctx, e.Scope.Owner)
+	if user.permanent() {
+		return s.db.updateOne(ctx, "write ledger", insertIntent, intentArgs(e)...)
+	}
+	into, err := s.db.preparedWrite(ctx, insertIntent)
+	if err != nil {
+		return s.db.fail("write ledger", err)
+	}
+	return s.db.commit(ctx, "write ledger", func(ctx context.Context, tx *sql.Tx) error {
+		gone, err := user.gone(ctx, tx)
+		if err != nil {
+			return err
+		}
+		named := e
+		if gone {
+			named.Scope.Owner, named.ConversationID, named.Account = access.Deleted, "", chat.Account{}
+		}
+		_, err = tx.StmtContext(ctx, into).ExecContext(ctx, intentArgs(named)...)
+		return err
+	})
+}
+
+func intentArgs(e ledger.Entry) []any {
+	return []any{e.ID, e.Scope.Namespace, e.Scope.Owner, e.ConversationID, e.Account.User, e.Account.Conversation,
+		e.TurnID, string(e.Stage), e.Provider, e.Model, e.EstimatedInput, micros(e.CreatedAt)}
 }
 
 // insertFree enters a call as already settled, because it is free.
@@ -53,7 +79,14 @@ func (s *State) Settle(ctx context.Context, e ledger.Entry) error {
 	if err != nil {
 		return s.db.fail("settle ledger", err)
 	}
-	return s.db.commit(ctx, "settle ledger", func(ctx context.Context, tx *sql.Tx) error { return into.write(ctx, tx, e) })
+	user := writerOf(ctx, e.Scope.Owner)
+	return s.db.commit(ctx, "settle ledger", func(ctx context.Context, tx *sql.Tx) error {
+		gone, err := user.gone(ctx, tx)
+		if err != nil {
+			return err
+		}
+		return into.write(ctx, tx, e, gone)
+	})
 }
 
 // settleStatements are the statements that settle an entry within a transaction.
@@ -70,7 +103,8 @@ func (s *State) settling(ctx context.Context) (into settleStatements, err error)
 	return into, nil
 }
 
-func (into settleStatements) write(ctx context.Context, tx *sql.Tx, e ledger.Entry) error {
+// write settles an entry. The account of a user who is gone is gone too.
+func (into settleStatements) write(ctx context.Context, tx *sql.Tx, e ledger.Entry, gone bool) error {
 	var sum ledger.Totals
 	moved, err := affects(tx.StmtContext(ctx, into.settle).ExecContext(ctx, settleArgs(e)...))
 	if err != nil {
@@ -91,6 +125,9 @@ func (into settleStatements) write(ctx context.Context, tx *sql.Tx, e ledger.Ent
 	}
 	if err != nil {
 		return err
+	}
+	if gone {
+		return nil
 	}
 	sum.Add(e, 1)
 	return addTotals(ctx, tx.StmtContext(ctx, into.add), e.AccountKey(), sum)

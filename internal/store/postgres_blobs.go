@@ -111,6 +111,13 @@ func (s *sharedBlobs) sweep(ctx context.Context, before time.Time) (int, error) 
 	return n, s.db.fail("sweep blobs", err)
 }
 
+// drop removes a blob without a document.
+func (s *sharedBlobs) drop(ctx context.Context, sha string) error {
+	_, err := s.db.read.ExecContext(ctx, `DELETE FROM blobs WHERE sha256 = ?
+		AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.sha256 = blobs.sha256)`, sha)
+	return s.db.fail("remove a blob", err)
+}
+
 // fetchPatience is how long Open waits for a blob of the database.
 const fetchPatience = 5 * time.Minute
 

@@ -44,7 +44,11 @@ func scanSession(r row) (s session.Session, err error) {
 
 // AddSession stores a new session. Of those of its subject it keeps the newest most.
 func (s *Sessions) AddSession(ctx context.Context, one session.Session, most int) error {
+	user := writerOf(ctx, one.Subject)
 	return s.db.commit(ctx, "begin session", func(ctx context.Context, tx *sql.Tx) error {
+		if err := user.check(ctx, tx); err != nil {
+			return err
+		}
 		_, err := tx.ExecContext(ctx, `INSERT INTO sessions (`+sessionColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			one.ID, hex.EncodeToString(one.Hash[:]), one.Subject, one.Name, one.Key, one.Issuer, string(one.Claims),
 			base64.StdEncoding.EncodeToString(one.Sealed), micros(one.CreatedAt), micros(one.ExpiresAt))

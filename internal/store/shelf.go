@@ -118,6 +118,9 @@ func (s *Shelf) Parents(ctx context.Context, owner, file string) (all []string, 
 // Save changes an item, or creates it, in one transaction.
 func (s *Shelf) Save(ctx context.Context, key shelf.Key, change func(*shelf.Item, bool) error) (i shelf.Item, err error) {
 	err = s.db.update(ctx, "save item", func(tx *sql.Tx) error {
+		if err := writerOf(ctx, key.Owner).check(ctx, tx); err != nil {
+			return err
+		}
 		i = shelf.Item{Key: key}
 		err := readItem(ctx, tx, &i)
 		if err != nil && !errors.Is(err, shelf.ErrNotFound) {

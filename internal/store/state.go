@@ -90,9 +90,12 @@ func (s *State) Save(ctx context.Context, r turn.Record) error {
 	if err != nil {
 		return s.db.fail("save turn", err)
 	}
-	origin := access.Origin(ctx)
+	origin, user := access.Origin(ctx), writerOf(ctx, r.Scope.Owner)
 	s.db.grown.Add(weightOf(r) + leastRow)
 	return s.db.commit(ctx, "save turn", func(ctx context.Context, tx *sql.Tx) error {
+		if err := user.check(ctx, tx); err != nil {
+			return err
+		}
 		position, err := s.goOn(ctx, tx, r, origin)
 		if err != nil {
 			return err
@@ -155,7 +158,7 @@ func (into saveStatements) account(ctx context.Context, tx *sql.Tx, r turn.Recor
 		sum.Turns = 1
 	}
 	for _, e := range r.Ended {
-		if err := into.settled.write(ctx, tx, e); err != nil {
+		if err := into.settled.write(ctx, tx, e, false); err != nil {
 			return err
 		}
 	}

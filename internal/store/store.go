@@ -172,6 +172,30 @@ func (d *DB) SweepBlobs(ctx context.Context, minAge time.Duration) (int, error) 
 	return n, errors.Join(err, failed)
 }
 
+// DropBlobs removes originals that no document refers to any more.
+func (d *DB) DropBlobs(ctx context.Context, shas []string) error {
+	for _, sha := range shas {
+		name, err := blobPath(sha)
+		if err != nil {
+			continue // a document without an original
+		}
+		if d.blobs.shared != nil {
+			if err := d.blobs.shared.drop(ctx, sha); err != nil {
+				return err
+			}
+		}
+		// A Put of the same bytes meanwhile renews the age, and the file stays.
+		_, err = d.blobs.sweepFile(name, time.Now(), func(sha string) bool {
+			used, err := d.corpus.usesBlob(ctx, sha)
+			return used || err != nil
+		})
+		if err != nil {
+			return fmt.Errorf("remove an original: %w", err)
+		}
+	}
+	return nil
+}
+
 // Shrink frees the caches of the write connections, which never shrink by themselves. Read
 // connections are closed after a minute without work. It waits for a running transaction.
 func (d *DB) Shrink(ctx context.Context) error {

@@ -140,6 +140,9 @@ func (s *Transcripts) Save(ctx context.Context, scope transcript.Scope, id strin
 	}
 	var grown int64
 	err = s.db.update(ctx, "save chat", func(tx *sql.Tx) error {
+		if err := writerOf(ctx, scope.Owner).check(ctx, tx); err != nil {
+			return err
+		}
 		t := transcript.Transcript{}
 		// This update changes nothing. It locks the row in every database.
 		key, err := readChat(&t, tx.QueryRowContext(ctx, `UPDATE transcripts SET messages = messages

@@ -26,7 +26,7 @@ import (
 const Prefix = "parley_"
 
 // SubjectPrefix begins the subjects of keys, access.Principal.Subject. No other caller has such a subject.
-const SubjectPrefix = "key:"
+const SubjectPrefix = access.KeyPrefix
 
 // ErrNotFound says that there is no key with an id.
 var ErrNotFound = errors.New("no such key")

@@ -22,7 +22,6 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 
 	"parley/internal/access"
-	"parley/internal/auth/apikey"
 	"parley/internal/lru"
 )
 
@@ -119,7 +118,7 @@ func New(providers []Provider, transport http.RoundTripper, now func() time.Time
 		if p.Groups == nil {
 			p.Groups = []string{"groups"}
 		}
-		others := []string{apikey.SubjectPrefix, access.ProxyPrefix}
+		others := slices.Clone(access.Reserved)
 		for j, other := range providers {
 			if i != j && other.Prefix == p.Prefix {
 				return nil, fmt.Errorf("%s and %s need different prefixes, so that a user of one cannot be a user of the other", p.Issuer, other.Issuer)
@@ -146,9 +145,9 @@ func (p *Provider) check() error {
 	if p.ClientID == "" && (p.ClientSecret != "" || p.Scopes != nil) {
 		return fmt.Errorf("%s: a secret and scopes are for signing in on the web page, which needs a client_id", p.Issuer)
 	}
-	for _, reserved := range []string{apikey.SubjectPrefix, access.ProxyPrefix} {
+	for _, reserved := range access.Reserved {
 		if strings.HasPrefix(reserved, p.Prefix) && p.Prefix != "" || strings.HasPrefix(p.Prefix, reserved) {
-			return fmt.Errorf("%s: the prefix %q is that of keys or of auth.proxies", p.Issuer, p.Prefix)
+			return fmt.Errorf("%s: the prefix %q is that of keys, of auth.proxies or of Parley itself", p.Issuer, p.Prefix)
 		}
 	}
 	return nil

@@ -43,5 +43,8 @@ var _ documents.Disk = Disk{}
 // SweepBlobs implements documents.Disk.
 func (Disk) SweepBlobs(context.Context, time.Duration) (int, error) { return 0, nil }
 
+// DropBlobs implements documents.Disk.
+func (Disk) DropBlobs(context.Context, []string) error { return nil }
+
 // IsFull implements documents.Disk.
 func (d Disk) IsFull(err error) bool { return d.Full != nil && errors.Is(err, d.Full) }

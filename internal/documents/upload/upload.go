@@ -314,3 +314,49 @@ func (s *Store) Rename(job, from, to string) error {
 	}
 	return nil
 }
+
+// foldersOf returns the folders of the published and kept files of an owner, in all namespaces. Some may not exist.
+func (s *Store) foldersOf(owner string) ([]string, error) {
+	folders := []string{s.keptFolder(owner)}
+	err := eachFolder(filepath.Join(s.dir, "files"), func(namespace string) error {
+		folders = append(folders, filepath.Join(s.dir, "files", namespace, ownerFolder(owner)))
+		return nil
+	})
+	return folders, err
+}
+
+// RemoveOwner removes all published and kept files of an owner, in all namespaces.
+func (s *Store) RemoveOwner(owner string) error {
+	folders, err := s.foldersOf(owner)
+	for _, folder := range folders {
+		err = errors.Join(err, os.RemoveAll(folder))
+	}
+	if err != nil {
+		return fmt.Errorf("remove the files of a user: %w", err)
+	}
+	return nil
+}
+
+// EachFile calls visit with the names and paths of all published and kept files of an owner, and returns its first error. A kept
+// file has its id as its name.
+func (s *Store) EachFile(owner string, visit func(name, path string) error) error {
+	folders, err := s.foldersOf(owner)
+	if err != nil {
+		return err
+	}
+	for _, folder := range folders {
+		entries, err := os.ReadDir(folder)
+		if err := ignoreMissing(err); err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if !e.Type().IsRegular() || strings.HasSuffix(e.Name(), partSuffix) {
+				continue
+			}
+			if err := visit(e.Name(), filepath.Join(folder, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
