@@ -87,6 +87,9 @@ func TestUsers_AnExportHasEverythingAndADeletionLeavesNothing(t *testing.T) {
 	if files < 2+len(hostileNames) {
 		t.Errorf("%d files in %v", files, all["export.json"])
 	}
+	if entries, err := in.db.Audit().Audit(t.Context(), audit.Query{}); err != nil || entries[len(entries)-1].What != "GET /api/users/export" {
+		t.Errorf("the audit log does not tell who exported: %+v, %v", entries[len(entries)-1], err)
+	}
 	for _, bad := range []string{"", "?user=", "?user=deleted:", "?user=local:root", "?user=%00", "?user=%ff"} {
 		for method, path := range map[string]string{"GET": "/api/users/export", "DELETE": "/api/users"} {
 			if w := m.as(m.admin, method, path+bad, "", ""); w.Code != http.StatusBadRequest {

@@ -109,7 +109,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.server.failed(x, err)
 	}
 	if right := among[0].Right; e.server.deps.Changed != nil && x.admitted && (right == wire.Change || right == wire.Administer) &&
-		r.Method != http.MethodGet && r.Method != http.MethodHead {
+		(r.Method != http.MethodGet && r.Method != http.MethodHead || x.req.Changed != "") {
 		e.server.deps.Changed(x.req, x.status)
 	}
 }

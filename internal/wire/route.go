@@ -93,7 +93,8 @@ type Request struct {
 	Body   []byte // nil if it has not been read
 	IsForm bool   // Body is multipart/form-data
 
-	// Changed names what a change was made to, for the audit log, where the path does not name it.
+	// Changed names what a change was made to, for the audit log, where the path does not name it. A GET that sets it is logged
+	// too.
 	Changed string
 
 	// Fail is initially that of the route. A handler that learns more about the client may replace it.

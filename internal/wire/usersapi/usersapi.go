@@ -51,6 +51,7 @@ func userOf(r *wire.Request) string { return r.URL.Query().Get("user") }
 
 // export handles GET /api/users/export.
 func (h *Handler) export(w http.ResponseWriter, r *wire.Request) error {
+	r.Changed = "user " + userOf(r) // nothing changes, but the log tells who took it
 	w.Header().Set("Content-Type", "application/zip")
 	w.Header().Set("Content-Disposition", `attachment; filename="user.zip"`)
 	err := h.users.Export(r.Context(), w, userOf(r))
