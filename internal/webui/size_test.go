@@ -18,6 +18,7 @@ const (
 var (
 	inDocument = regexp.MustCompile(`/assets/([\w.-]+)`)
 	inScript   = regexp.MustCompile(`(?:from|import)\s*"\./([\w.-]+)"`)
+	inLanguage = regexp.MustCompile(`^([a-z]{2}-\w+\.js)$`)
 )
 
 func TestNew_HasAPageThatIsLight(t *testing.T) {
@@ -50,6 +51,7 @@ func TestNew_HasAPageThatIsLight(t *testing.T) {
 		}
 	}
 	load(inDocument.FindAllStringSubmatch(page, -1))
+	load(largest(t, site, inLanguage))
 	if t.Logf("the first load is %d bytes, compressed", total); total > maxFirstLoad || len(first) < 3 {
 		t.Errorf("the first load is %d bytes of %d files, compressed; at most %d are allowed", total, len(first), maxFirstLoad)
 	}
@@ -62,4 +64,27 @@ func TestNew_HasAPageThatIsLight(t *testing.T) {
 			t.Errorf("%s is %d bytes, compressed; at most %d are allowed", asset.Name(), size, maxOnDemand)
 		}
 	}
+}
+
+// largest returns the match of the largest asset whose name matches: the page loads the texts of one language.
+func largest(t *testing.T, site *Site, name *regexp.Regexp) (match [][]string) {
+	t.Helper()
+	assets, err := fs.ReadDir(site.files, "assets")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var size int64
+	for _, asset := range assets {
+		info, err := asset.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := name.FindStringSubmatch(asset.Name()); m != nil && info.Size() > size {
+			match, size = [][]string{m}, info.Size()
+		}
+	}
+	if match == nil {
+		t.Fatal("no asset holds the texts of a language")
+	}
+	return match
 }

@@ -416,7 +416,7 @@ function settle(id: string, answer: Answer): void {
   if (!isOver(answer)) return;
   lives.delete(id);
   forget(id);
-  announcement.value = answer.status === "completed" ? strings.chat.answered(answer.text) : strings.chat.ended(answer.status);
+  announcement.value = answer.status === "completed" ? strings.chat.answered(answer.text.replace(/\[[^\]]*#page=\d+\]/g, "")) : strings.chat.ended(answer.status);
 }
 
 /** Keeps what somebody thinks of an answer with its conversation. */

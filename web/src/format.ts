@@ -1,32 +1,47 @@
-// How numbers, times and sizes are written.
+// How numbers, times and sizes are written in the language of the page.
+import { locale } from "./lang.ts";
 import { strings } from "./strings.ts";
 
-const whole = new Intl.NumberFormat("en");
+const cache = new Map<string, Intl.NumberFormat>();
 
-export const count = (n: number): string => whole.format(n);
+function number(n: number, options: Intl.NumberFormatOptions): string {
+  const key = JSON.stringify(options);
+  const format = cache.get(key) ?? new Intl.NumberFormat(locale, options);
+  cache.set(key, format);
+  return format.format(n);
+}
+
+export const count = (n: number): string => number(n, { maximumFractionDigits: 0 });
+
+export const digits = (n: number, after: number): string => number(n, { minimumFractionDigits: after, maximumFractionDigits: after });
+
+const unit = (n: number, name: string, after = 0): string => number(n, { style: "unit", unit: name, unitDisplay: "short", minimumFractionDigits: after, maximumFractionDigits: after });
 
 export function duration(ms: number): string {
-  if (ms < 1) return "<1 ms";
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
-  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+  if (ms < 1) return `<${unit(1, "millisecond")}`;
+  if (ms < 1000) return unit(ms, "millisecond");
+  if (ms < 60_000) return unit(ms / 1000, "second", ms < 10_000 ? 1 : 0);
+  return `${unit(Math.floor(ms / 60_000), "minute")} ${unit(Math.floor((ms % 60_000) / 1000), "second")}`;
 }
+
+const dollars = (usd: number, options: Intl.NumberFormatOptions): string => number(usd, { style: "currency", currency: "USD", currencyDisplay: "narrowSymbol", ...options });
 
 /** money writes dollars; small amounts keep the digits that tell them from nothing. */
 export function money(usd: number | null): string {
   if (usd === null) return strings.unknownPrice;
-  if (usd === 0) return "$0";
-  if (usd < 0.01) return `$${usd.toPrecision(2).replace(/e.*/, "")}`.length > 10 ? "<$0.000001" : `$${Number(usd.toPrecision(2))}`;
-  return `$${usd.toFixed(usd < 1 ? 3 : 2)}`;
+  if (usd === 0) return dollars(0, { maximumFractionDigits: 0 });
+  if (usd < 0.000001) return `<${dollars(0.000001, { maximumFractionDigits: 6 })}`;
+  if (usd < 0.01) return dollars(usd, { maximumSignificantDigits: 2 });
+  return dollars(usd, { minimumFractionDigits: usd < 1 ? 3 : 2, maximumFractionDigits: usd < 1 ? 3 : 2 });
 }
 
 export function size(bytes: number): string {
-  if (bytes < 1000) return `${bytes} B`;
-  if (bytes < 1e6) return `${(bytes / 1e3).toFixed(bytes < 1e4 ? 1 : 0)} kB`;
-  return `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB`;
+  if (bytes < 1000) return unit(bytes, "byte");
+  if (bytes < 1e6) return unit(bytes / 1e3, "kilobyte", bytes < 1e4 ? 1 : 0);
+  return unit(bytes / 1e6, "megabyte", bytes < 1e7 ? 1 : 0);
 }
 
-export const score = (n: number | null): string => (n === null ? "–" : n >= 10 ? n.toFixed(1) : n.toFixed(2));
+export const score = (n: number | null): string => (n === null ? "–" : digits(n, n >= 10 ? 1 : 2));
 
 /** ago writes how long something is past, for lists. */
 export function ago(iso: string, now = Date.now()): string {
@@ -36,5 +51,11 @@ export function ago(iso: string, now = Date.now()): string {
   if (minutes < 1) return strings.justNow;
   if (minutes < 60) return strings.minutesAgo(minutes);
   if (minutes < 24 * 60) return strings.hoursAgo(Math.floor(minutes / 60));
-  return new Date(at).toLocaleDateString("en", { day: "numeric", month: "short", year: minutes > 300 * 24 * 60 ? "numeric" : undefined });
+  return new Date(at).toLocaleDateString(locale, { day: "numeric", month: "short", year: minutes > 300 * 24 * 60 ? "numeric" : undefined });
+}
+
+/** moment writes a date with its time. */
+export function moment(iso: string): string {
+  const at = new Date(iso);
+  return Number.isNaN(at.getTime()) ? "" : at.toLocaleString(locale, { dateStyle: "medium", timeStyle: "short" });
 }

@@ -1,6 +1,7 @@
 // What models are called and cost, in words for people.
 import { api } from "./api.ts";
 import { Cell } from "./cell.ts";
+import { money } from "./format.ts";
 import { choices } from "./settings.ts";
 import { strings } from "./strings.ts";
 import type { ModelRecord, ServerConfig } from "./types.ts";
@@ -17,7 +18,7 @@ export function loadModels(): void {
   api.models().then((all) => (listed.value = all), () => (asked = false));
 }
 
-const rate = (usd: number): string => `$${usd.toFixed(usd < 0.1 && usd > 0 ? 3 : 2)}`;
+const rate = (usd: number): string => money(Math.round(usd * 1000) / 1000);
 
 const providers: Record<string, string> = {
   openai: "OpenAI", "azure-openai": "Azure OpenAI", anthropic: "Anthropic", gemini: "Google", ollama: "Ollama",

@@ -9,7 +9,8 @@ interface Props {
 /** A row of tabs, which the arrow keys walk over; they show the panel with the id `${name}-panel`. */
 export function Tabs({ label, name, tabs, at, select }: Props) {
   const keys = (event: KeyboardEvent) => {
-    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    const forward = document.documentElement.dir === "rtl" ? "ArrowLeft" : "ArrowRight";
+    const step = event.key === forward ? 1 : event.key === "ArrowRight" || event.key === "ArrowLeft" ? -1 : 0;
     if (step === 0) return;
     event.preventDefault();
     const next = tabs[(tabs.findIndex((t) => t.id === at) + step + tabs.length) % tabs.length]!;

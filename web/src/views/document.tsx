@@ -59,7 +59,7 @@ export function DocumentView({ id, namespace, page }: { id: string; namespace: s
               <article aria-label={s.chunk(c.ordinal + 1)}>
                 <header>
                   <b>{s.chunk(c.ordinal + 1)}</b>
-                  <small>{[c.spans[0]?.page ? strings.chat.page(c.spans[0].page) : "", strings.chat.tokens(count(c.tokens)), c.headings.join(" › ")].filter(Boolean).join(" · ")}</small>
+                  <small>{[c.spans[0]?.page ? strings.chat.page(c.spans[0].page) : "", strings.chat.tokens(c.tokens), c.headings.join(" › ")].filter(Boolean).join(" · ")}</small>
                   <button type="button" class="quiet small" onClick={() => show(c)}>{s.showOnPage}</button>
                 </header>
                 <p dir="auto">{c.text}</p>

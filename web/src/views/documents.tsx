@@ -46,7 +46,7 @@ function List({ namespace }: { namespace: string }) {
       <JobList namespace={searched} />
       <div class="list-head">
         <SearchField label={s.search} value={q} onInput={setQ} />
-        <span role="status" class="soft">{list.total >= 0 && s.total(count(list.total), q)}</span>
+        <span role="status" class="soft">{list.total >= 0 && s.total(list.total, q)}</span>
       </div>
       {list.error ? (
         <EmptyState icon="warn" title={s.notLoaded} actions={<button type="button" onClick={list.reload}>{strings.tryAgain}</button>}>{list.error}</EmptyState>

@@ -3,6 +3,7 @@ import * as app from "../app.ts";
 import { saved, useCell } from "../cell.ts";
 import { Icon, IconButton } from "../parts/controls.tsx";
 import { strings } from "../strings.ts";
+import type { Problem, ServerConfig } from "../types.ts";
 
 const isList = (v: unknown): v is string[] => Array.isArray(v) && v.every((x) => typeof x === "string");
 
@@ -21,8 +22,8 @@ export function Problems({ only }: { only?: string[] }) {
       {problems.map((p) => (
         <li key={p.code} class={p.severity}>
           <Icon name={p.severity === "info" ? "bulb" : "warn"} />
-          <span>
-            {p.message}
+          <span dir="auto">
+            {wordsOf(p, config!)}
             {p.code === "ingesting" && config!.ingestion.files > 0 && (
               <progress max={config!.ingestion.files} value={config!.ingestion.done} aria-label={strings.reading} />
             )}
@@ -32,6 +33,13 @@ export function Problems({ only }: { only?: string[] }) {
       ))}
     </ul>
   );
+}
+
+/** What the server says, in the language of the page where the page knows it. */
+function wordsOf(p: Problem, { ingestion }: ServerConfig): string {
+  if (p.code === "no_key") return strings.known.no_key;
+  if (p.code === "ingesting" && ingestion.files > 0) return strings.known.ingesting(ingestion.done, ingestion.files);
+  return p.message;
 }
 
 /** A line over everything while the server is out of reach. */

@@ -2,6 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import * as app from "../app.ts";
 import { Cell, useCell } from "../cell.ts";
+import { browserLanguage, chosenLanguage, isLanguage, languages } from "../lang.ts";
 import { listed, loadModels, modelName, wordsOf } from "../models.ts";
 import { EmptyState, Icon, SearchField } from "../parts/controls.tsx";
 import { Tabs } from "../parts/tabs.tsx";
@@ -51,6 +52,7 @@ function TabContent({ tab }: { tab: Tab }) {
   const rows = settings.filter((x) => tabOf(x) === tab);
   return (
     <>
+      {tab === "general" && <ThisPage />}
       {tab === "general" && <NamespaceSelect />}
       {tab === "general" && <Models stages={["inference"]} />}
       {tab === "general" && rows.map((x) => <SettingRow key={x.key} setting={x} />)}
@@ -66,6 +68,37 @@ function TabContent({ tab }: { tab: Tab }) {
         <p><button type="button" onClick={() => (app.overlay.value = "request")}><Icon name="code" />{strings.request.title}</button></p>
       )}
     </>
+  );
+}
+
+/** What the page looks like, in this browser only. */
+function ThisPage() {
+  const chosen = useCell(chosenLanguage);
+  const theme = useCell(app.theme);
+  const { themes } = strings.sidebar;
+  const setLanguage = (value: string) => {
+    chosenLanguage.value = isLanguage(value) ? value : "";
+    location.reload();
+  };
+  return (
+    <fieldset class="setting-group">
+      <legend>{s.page}</legend>
+      <div class="setting">
+        <label for="language">{s.language}</label>
+        <p id="language-help">{s.languageHelp}</p>
+        <select id="language" aria-describedby="language-help" value={chosen} onChange={(e) => setLanguage(e.currentTarget.value)}>
+          <option value="">{s.browserLanguage(languages[browserLanguage])}</option>
+          {Object.entries(languages).map(([code, name]) => <option key={code} value={code} lang={code}>{name}</option>)}
+        </select>
+      </div>
+      <div class="setting">
+        <label for="theme">{strings.sidebar.theme}</label>
+        <p id="theme-help">{s.themeHelp}</p>
+        <select id="theme" aria-describedby="theme-help" value={theme} onChange={(e) => (app.theme.value = e.currentTarget.value as typeof theme)}>
+          {Object.entries(themes).map(([value, name]) => <option key={value} value={value}>{name}</option>)}
+        </select>
+      </div>
+    </fieldset>
   );
 }
 

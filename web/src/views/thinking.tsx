@@ -4,7 +4,7 @@ import { api, toApiError } from "../api.ts";
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
 import { totalsOf } from "../conversation.ts";
-import { count, duration, money, score } from "../format.ts";
+import { count, digits, duration, money, score } from "../format.ts";
 import { IconButton } from "../parts/controls.tsx";
 import { strings } from "../strings.ts";
 import { isOver, type Answer } from "../turnstate.ts";
@@ -114,17 +114,17 @@ function Query({ thoughts }: { thoughts: Thoughts }) {
   return (
     <Section title={s.query}>
       <dl class="pairs">
-        <dt>{s.asked}</dt><dd>{query.original}</dd>
-        <dt>{s.searched}</dt><dd>{query.query}{query.rewritten && <small> {s.rewritten(Math.round(query.confidence * 100))}</small>}</dd>
-        {query.candidate && <><dt>{s.candidate}</dt><dd>{query.candidate}</dd></>}
-        {query.reason && <><dt>{s.reason}</dt><dd>{query.reason}</dd></>}
-        {query.context.length > 0 && <><dt>{s.context}</dt><dd>{query.context.map((c) => `${c.word} ×${c.weight.toFixed(2)}`).join(", ")}</dd></>}
-        {retrieval && <><dt>{s.mode}</dt><dd>{s.modes(retrieval.mode)}, {s.matched(count(retrieval.matched))}</dd></>}
+        <dt>{s.asked}</dt><dd dir="auto">{query.original}</dd>
+        <dt>{s.searched}</dt><dd dir="auto">{query.query}{query.rewritten && <small> {s.rewritten(Math.round(query.confidence * 100))}</small>}</dd>
+        {query.candidate && <><dt>{s.candidate}</dt><dd dir="auto">{query.candidate}</dd></>}
+        {query.reason && <><dt>{s.reason}</dt><dd dir="auto">{query.reason}</dd></>}
+        {query.context.length > 0 && <><dt>{s.context}</dt><dd>{query.context.map((c) => `${c.word} ×${digits(c.weight, 2)}`).join(", ")}</dd></>}
+        {retrieval && <><dt>{s.mode}</dt><dd>{s.modes(retrieval.mode)}, {s.matched(retrieval.matched)}</dd></>}
       </dl>
       {retrieval && retrieval.terms.length > 0 && (
         <ul class="terms" aria-label={s.terms}>
           {retrieval.terms.map((t, i) => (
-            <li key={i} class={t.known ? "" : "unknown"} title={t.known ? s.idf(t.idf.toFixed(1)) : s.unknownWord}>{t.word}</li>
+            <li key={i} class={t.known ? "" : "unknown"} title={t.known ? s.idf(digits(t.idf, 1)) : s.unknownWord}>{t.word}</li>
           ))}
         </ul>
       )}
@@ -158,7 +158,7 @@ function OnePassage({ passage: p, reranked, namespace }: { passage: PassageRecor
           </span>
         </summary>
         <p class="passage-detail">
-          {[p.bm25 !== null && `BM25 ${score(p.bm25)}`, p.vector !== null && `${s.vector} ${score(p.vector)}`, p.rerank !== null && `${s.rerank} ${score(p.rerank)}`, strings.chat.tokens(count(p.tokens))].filter(Boolean).join(" · ")}
+          {[p.bm25 !== null && `BM25 ${score(p.bm25)}`, p.vector !== null && `${s.vector} ${score(p.vector)}`, p.rerank !== null && `${s.rerank} ${score(p.rerank)}`, strings.chat.tokens(p.tokens)].filter(Boolean).join(" · ")}
           {p.headings.length > 0 && <><br />{p.headings.join(" › ")}</>}
         </p>
         <blockquote>{p.text}</blockquote>
