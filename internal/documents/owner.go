@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
@@ -55,8 +56,8 @@ func (s *Service) EachOf(ctx context.Context, owner string, visit func(retrieval
 	return nil
 }
 
-// EachFileOf calls visit with the names and paths of the uploaded and kept files of an owner, and returns its first error.
-func (s *Service) EachFileOf(owner string, visit func(name, path string) error) error {
+// EachFileOf calls visit with the uploaded and kept files of an owner, and returns its first error.
+func (s *Service) EachFileOf(owner string, visit func(name string, r io.ReadSeeker) error) error {
 	return s.files.EachFile(owner, visit)
 }
 

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"strings"
 	"time"
@@ -123,20 +122,12 @@ func (u *Users) exportFiles(ctx context.Context, a *archive, subject string) err
 	if err != nil {
 		return err
 	}
-	return u.cfg.Documents.EachFileOf(subject, func(name, path string) error {
+	return u.cfg.Documents.EachFileOf(subject, func(name string, r io.ReadSeeker) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		f, err := os.Open(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil // deleted meanwhile
-		}
-		if err != nil {
-			return err
-		}
-		defer f.Close()
 		hash := sha256.New()
-		if _, err := io.Copy(hash, f); err != nil {
+		if _, err := io.Copy(hash, r); err != nil {
 			return err
 		}
 		sum := hex.EncodeToString(hash.Sum(nil))
@@ -144,9 +135,9 @@ func (u *Users) exportFiles(ctx context.Context, a *archive, subject string) err
 			return nil
 		}
 		a.have[sum] = true
-		if _, err := f.Seek(0, io.SeekStart); err != nil {
+		if _, err := r.Seek(0, io.SeekStart); err != nil {
 			return err
 		}
-		return a.add(file{Name: name}, f)
+		return a.add(file{Name: name}, r)
 	})
 }

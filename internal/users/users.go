@@ -36,8 +36,8 @@ type Records interface {
 type Documents interface {
 	// EachOf calls visit with the documents of an owner, and returns its first error.
 	EachOf(ctx context.Context, owner string, visit func(retrieval.Document) error) error
-	// EachFileOf calls visit with the names and paths of the files of an owner, and returns its first error.
-	EachFileOf(owner string, visit func(name, path string) error) error
+	// EachFileOf calls visit with the files of an owner, and returns its first error.
+	EachFileOf(owner string, visit func(name string, r io.ReadSeeker) error) error
 	// DeleteOwner deletes all of them, and returns how many documents there were.
 	DeleteOwner(ctx context.Context, owner string) (int, error)
 }

@@ -317,11 +317,11 @@ func (s *Store) Rename(job, from, to string) error {
 
 // foldersOf returns the folders of the published and kept files of an owner, in all namespaces. Some may not exist.
 func (s *Store) foldersOf(owner string) ([]string, error) {
-	folders := []string{s.keptFolder(owner)}
-	err := eachFolder(filepath.Join(s.dir, "files"), func(namespace string) error {
-		folders = append(folders, filepath.Join(s.dir, "files", namespace, ownerFolder(owner)))
-		return nil
-	})
+	folders := []string{keptFolder(owner)}
+	namespaces, err := s.files.Folders(published)
+	for _, namespace := range namespaces {
+		folders = append(folders, path.Join(published, namespace.Name, ownerFolder(owner)))
+	}
 	return folders, err
 }
 
@@ -329,7 +329,7 @@ func (s *Store) foldersOf(owner string) ([]string, error) {
 func (s *Store) RemoveOwner(owner string) error {
 	folders, err := s.foldersOf(owner)
 	for _, folder := range folders {
-		err = errors.Join(err, os.RemoveAll(folder))
+		err = errors.Join(err, s.files.RemoveAll(folder))
 	}
 	if err != nil {
 		return fmt.Errorf("remove the files of a user: %w", err)
@@ -337,23 +337,30 @@ func (s *Store) RemoveOwner(owner string) error {
 	return nil
 }
 
-// EachFile calls visit with the names and paths of all published and kept files of an owner, and returns its first error. A kept
-// file has its id as its name.
-func (s *Store) EachFile(owner string, visit func(name, path string) error) error {
+// EachFile calls visit with all published and kept files of an owner, and returns its first error. A kept file has its id as
+// its name. A file that is deleted meanwhile is left out.
+func (s *Store) EachFile(owner string, visit func(name string, r io.ReadSeeker) error) error {
 	folders, err := s.foldersOf(owner)
 	if err != nil {
 		return err
 	}
 	for _, folder := range folders {
-		entries, err := os.ReadDir(folder)
-		if err := ignoreMissing(err); err != nil {
+		files, err := s.files.List(folder)
+		if err != nil {
 			return err
 		}
-		for _, e := range entries {
-			if !e.Type().IsRegular() || strings.HasSuffix(e.Name(), partSuffix) {
+		for _, f := range files {
+			if strings.HasSuffix(f.Name, partSuffix) {
 				continue
 			}
-			if err := visit(e.Name(), filepath.Join(folder, e.Name())); err != nil {
+			r, err := s.files.Open(path.Join(folder, f.Name))
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			if err := errors.Join(visit(f.Name, r), r.Close()); err != nil {
 				return err
 			}
 		}
