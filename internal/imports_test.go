@@ -90,6 +90,8 @@ var allowed = map[string][]string{
 	"extract/formats":  {"extract/*"},
 	"extract/sandbox":  {"extract", "extract/formats"},
 
+	"library/librarytest": {"library", "access", "documents", "documents/documentstest", "documents/ingest", "extract", "retrieval", "store"},
+
 	"store/pagesum":   {},
 	"store/pgsql":     {},
 	"store/pgtest":    {},
@@ -104,6 +106,7 @@ var allowed = map[string][]string{
 	"wire/usersapi":   {"wire", "users", "documents", "chat"},
 	"users":           {"retrieval"},
 	"wire/signin":     {"wire", "auth/apikey", "auth/oidc", "auth/session", "chat"},
+	"wire/librechat":  {"wire", "wire/ingestapi", "library", "shelf", "access", "chat", "documents", "documents/job", "documents/upload", "extract", "retrieval"},
 	"wire/openai":     {"wire", "turn", "chat", "chat/cite", "retrieval", "llm", "text"},
 	"wire/dify":       {"wire", "wire/openai", "library", "access", "chat", "retrieval"},
 	"wire/filesapi":   {"wire", "wire/openai", "wire/ingestapi", "library", "shelf", "chat", "documents", "documents/job", "documents/upload", "retrieval"},

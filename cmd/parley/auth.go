@@ -12,6 +12,7 @@ import (
 	"parley/internal/auth/oidc"
 	"parley/internal/auth/session"
 	"parley/internal/wire"
+	"parley/internal/wire/librechat"
 	"parley/internal/wire/signin"
 )
 
@@ -93,7 +94,10 @@ func (p *program) newEntrance(ctx context.Context, in *instance, listening net.A
 		return nil, usagef("auth.proxies: %w", err)
 	}
 	cfg.Proxies = proxies
-	if !e.anonymous && cfg.Tokens == nil && len(proxies) == 0 {
+	if secret := p.config.AuthLibreChat; secret != "" {
+		cfg.Shared = &auth.Shared{Secret: []byte(secret), Path: librechat.Mount + "/", Subject: librechat.SubjectPrefix}
+	}
+	if !e.anonymous && cfg.Tokens == nil && len(proxies) == 0 && cfg.Shared == nil {
 		some, err := e.keys.Any(ctx)
 		if err != nil {
 			return nil, err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"parley/internal/auth"
 	"parley/internal/builtin"
 	"parley/internal/documents/ingest"
 	"parley/internal/llm/ollama"
@@ -39,6 +40,7 @@ type Config struct {
 	AuthAnonymous string   `section:"Let people and programs sign in" name:"auth-anonymous" env:"PARLEY_AUTH_ANONYMOUS" yaml:"auth.anonymous" default:"auto" help:"Whether callers may ask without signing in: true, false or auto. auto means only if the server listens on a loopback address, and neither an identity provider nor auth.proxies is configured."`
 	AuthOIDC      issuers  `name:"auth-oidc" env:"PARLEY_AUTH_OIDC" yaml:"auth.oidc" mapping:"" placeholder:"MAPPING" help:"OpenID Connect providers whose tokens sign people in, by a name of your choice. Each has issuer (a URL), audience (for tokens of programs) or client_id (to sign in on the web page) and, if needed, title, client_secret_env, scopes, spa_client_id, spa_scopes, clients, subject, email, groups, prefix, require, editors and administrators. {corp: {issuer: https://login.example.com, client_id: parley}}. docs/signin.md explains them."`
 	AuthProxies   proxies  `name:"auth-proxies" env:"PARLEY_AUTH_PROXIES" yaml:"auth.proxies" mapping:"" placeholder:"MAPPING" help:"Front ends that sign people in and say in headers who they are, by name. Each has from (addresses or networks), secret_env (the variable with the secret that it sends as its key), user (a header) and, if needed, email, groups (headers), prefix, editors and administrators. docs/signin.md has those of Open WebUI and LibreChat."`
+	AuthLibreChat string   `name:"auth-librechat-secret" env:"PARLEY_AUTH_LIBRECHAT_SECRET" yaml:"auth.librechat_secret" secret:"" help:"LibreChat's JWT_SECRET, at least 32 characters. With it, LibreChat's users may use the routes below /p/librechat, and nobody else without a key. Prefer the environment."`
 	AuthSession   duration `name:"auth-session" env:"PARLEY_AUTH_SESSION" yaml:"auth.session" default:"12h" help:"How long somebody who signs in on the web page stays signed in; at least 1m."`
 
 	Model                 string    `section:"Choose the model that answers" name:"model" env:"PARLEY_MODEL" yaml:"model" default:"builtin:extractive" help:"Model that answers, as provider:model. Providers are builtin, openai, azure-openai, anthropic, gemini, ollama, and those of the setting providers."`
@@ -144,6 +146,7 @@ func (c *Config) validate() *settingError {
 			"%q is not one of auto, true and false", c.AuthAnonymous)},
 		{"auth-oidc", c.AuthOIDC.check()},
 		{"auth-proxies", c.AuthProxies.check()},
+		{"auth-librechat-secret", unless(c.AuthLibreChat == "" || len(c.AuthLibreChat) >= auth.MinSecret, "must have at least %d characters", auth.MinSecret)},
 		{"auth-session", unless(c.AuthSession >= duration(time.Minute) && c.AuthSession <= duration(365*24*time.Hour), "must be between 1m and 365d")},
 		{"data", unless(c.Data != "", "is empty; name the folder to store in")},
 		{"database", unless(c.Database == "" || store.IsURL(c.Database), "must begin with postgres://")},

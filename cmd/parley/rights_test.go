@@ -16,6 +16,7 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/auth/apikey"
+	"parley/internal/library"
 	"parley/internal/retrieval"
 	"parley/internal/wire"
 )
@@ -39,7 +40,7 @@ var idOf = []struct{ path, kind string }{
 	{"/chat-history/{id}", "chat"}, {"/chat/{session_id}", "session"},
 	{"/api/chat/{id}/stream", "stream"}, {"/v1/responses/{id}", "response"}, {"/v1/conversations/{id}", "conversation"},
 	{"/v1/files/{", "file"}, {"/v1/vector_stores/{", "store"},
-	{"/api/documents/{id}", "document"}, {"/api/turns/{id}", "turn"}, {"/api/jobs/{id}", "job"}, {"/api/keys/{id}", "key"},
+	{"/p/librechat/documents/{id}", "librechat file"}, {"/api/documents/{id}", "document"}, {"/api/turns/{id}", "turn"}, {"/api/jobs/{id}", "job"}, {"/api/keys/{id}", "key"},
 	{"/content/{path...}", "name"}, {"/delete/{url...}", "name"},
 	{"/v1/models/{id...}", "model"}, {"/assets/{path...}", "asset"}, {"/v1/chat/completions/{", "completion"},
 	{"/sign-in/{provider}", "provider"},
@@ -118,10 +119,28 @@ func (m *matrix) own() {
 		m.t.Fatalf("file: %d %s", w.Code, w.Body)
 	}
 	m.ids["file"] = file.ID
+	m.ownFileOfLibreChat()
 	m.ids["model"], m.ids["asset"], m.ids["completion"] = "parley", "nothing", "chatcmpl-1"
 	m.ids["provider"] = "corp"
 	m.ids["stream"] = "chat-1"
 	m.ids["deployment"] = "gpt-4o"
+}
+
+// ownFileOfLibreChat stores a file as LibreChat's rag_api does, which would wait until it is read.
+func (m *matrix) ownFileOfLibreChat() {
+	l := m.serving.library
+	f, err := l.AddNamed(m.t.Context(), m.ownerID, library.File{ID: "lc-0001", Name: canary + "-lc.md", Purpose: "assistants"}, strings.NewReader(canary))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	home, err := l.Home(m.t.Context(), m.ownerID, "librechat")
+	if err == nil {
+		_, err = l.Attach(m.t.Context(), home, []library.Attachment{{File: f.ID}}, "")
+	}
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.ids["librechat file"] = f.ID
 }
 
 func formOf(t *testing.T, name string) (body, contentType string) {

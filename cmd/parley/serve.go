@@ -29,6 +29,7 @@ import (
 	"parley/internal/wire/dify"
 	"parley/internal/wire/filesapi"
 	"parley/internal/wire/keysapi"
+	"parley/internal/wire/librechat"
 	"parley/internal/wire/openai"
 	"parley/internal/wire/ragchat"
 	"parley/internal/wire/responses"
@@ -303,6 +304,7 @@ func (s *serving) protocols() []wire.Protocol {
 			Search: s.corpus.Search, Namespaces: s.namespaces, Library: s.library, Mode: s.engine.Defaults().Mode,
 			Namespace: s.cfg.Namespace, PublicURL: s.cfg.PublicURL,
 		}).Protocol(),
+		s.libreChat().Protocol(),
 		s.webAPI().Protocol(),
 		keysapi.New(s.db.APIKeys()).Protocol(),
 		s.entry.protocol(s.cfg.AuthSession),
@@ -322,6 +324,19 @@ func (s *serving) chatUI() *chatui.Handler {
 		Minimal:    s.cfg.ChatUIFormat == "minimal",
 		NoPartials: !s.cfg.ChatUIStreamPartials,
 		Agents:     s.cfg.agentNames(),
+	})
+}
+
+// libreChat returns the handler of LibreChat's rag_api.
+func (s *serving) libreChat() *librechat.Handler {
+	return librechat.New(librechat.Config{
+		Library:   s.library,
+		Search:    s.corpus.Search,
+		Pages:     s.db.Corpus().Pages,
+		Chunks:    s.db.Corpus().RevisionChunks,
+		Extract:   s.pages.Extract,
+		Mode:      s.engine.Defaults().Mode,
+		MaxUpload: int64(s.cfg.LimitsMaxUpload),
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"parley/internal/access"
 	"parley/internal/auth/apikey"
@@ -47,6 +48,7 @@ type Config struct {
 	Sessions *session.Book
 	Site     session.Site // whose cookies count
 	Proxies  []Proxy      // that say who asks
+	Shared   *Shared      // another program's users; nil for none
 
 	// Refused is called with each request that has no right, and whose it is if that is known. Optional.
 	Refused   func(r *http.Request, who access.Principal, err error)
@@ -92,6 +94,9 @@ func (g *Gate) identify(r *http.Request) (caller, error) {
 	if credential == "" && g.cfg.Sessions != nil {
 		cookie = g.cfg.Site.TextOf(r)
 	}
+	if g.cfg.Shared.governs(r.URL.Path) && !strings.HasPrefix(credential, apikey.Prefix) {
+		return g.byShared(credential)
+	}
 	proxy := (*Proxy)(nil)
 	if credential != "" && len(g.cfg.Proxies) > 0 {
 		proxy = g.proxyOf(credential)
@@ -119,6 +124,18 @@ func (g *Gate) identify(r *http.Request) (caller, error) {
 		}
 	}
 	return caller{}, unauthorized("This is neither a key nor a token of this server.", nil)
+}
+
+// byShared returns the user of another program whose token it is.
+func (g *Gate) byShared(credential string) (caller, error) {
+	if credential == "" {
+		return caller{}, errSignIn
+	}
+	who, err := g.cfg.Shared.verify(credential, time.Now())
+	if err != nil {
+		return caller{}, unauthorized("This token is not valid, or has expired.", err)
+	}
+	return caller{who, nil}, nil
 }
 
 // bySession returns who holds a session. One that began with a key ends with the key.

@@ -98,6 +98,7 @@ func New(cfg Config) *Library {
 type File struct {
 	ID        string    `json:"-"`
 	Name      string    `json:"name"`
+	Group     string    `json:"group,omitempty"` // that finds the file too; see Share
 	Purpose   string    `json:"-"`
 	Size      int64     `json:"-"`
 	CreatedAt time.Time `json:"-"`
@@ -115,26 +116,30 @@ func fileOf(i shelf.Item) (f File, err error) {
 
 // AddFile stores a file. The name must be a result of upload.Clean.
 func (l *Library) AddFile(ctx context.Context, owner, name, purpose string, r io.Reader) (f File, err error) {
+	return l.add(ctx, owner, File{ID: filePrefix + l.cfg.NewID(), Name: name, Purpose: purpose}, r)
+}
+
+// add stores a file with the fields of f that a client sets, and its id.
+func (l *Library) add(ctx context.Context, owner string, f File, r io.Reader) (File, error) {
 	if err := l.room(ctx, shelf.List{Kind: shelf.Files, Owner: owner}, 1, MaxFiles); err != nil {
 		return f, err
 	}
-	id := filePrefix + l.cfg.NewID()
-	size, err := l.cfg.Documents.Keep(ctx, owner, id, r)
+	size, err := l.cfg.Documents.Keep(ctx, owner, f.ID, r)
 	if err != nil {
 		return f, err
 	}
-	body, err := json.Marshal(File{Name: name})
+	body, err := json.Marshal(f)
 	if err == nil {
 		var i shelf.Item
-		i, err = l.cfg.Items.Save(ctx, fileKey(owner, id), func(i *shelf.Item, _ bool) error {
-			i.Group, i.Size, i.CreatedAt, i.Body = purpose, size, l.cfg.Now(), body
+		i, err = l.cfg.Items.Save(ctx, fileKey(owner, f.ID), func(i *shelf.Item, _ bool) error {
+			i.Group, i.Size, i.CreatedAt, i.Body = f.Purpose, size, l.cfg.Now(), body
 			return nil
 		})
 		if err == nil {
 			return fileOf(i)
 		}
 	}
-	return f, errors.Join(err, l.cfg.Documents.Drop(owner, id))
+	return f, errors.Join(err, l.cfg.Documents.Drop(owner, f.ID))
 }
 
 // SetPurpose changes the purpose of a file.
@@ -213,8 +218,14 @@ func (l *Library) Open(ctx context.Context, owner, id string) (File, io.ReadSeek
 
 // DeleteFile deletes a file, and removes it from all stores.
 func (l *Library) DeleteFile(ctx context.Context, owner, id string) error {
-	if _, err := l.File(ctx, owner, id); err != nil {
+	f, err := l.File(ctx, owner, id)
+	if err != nil {
 		return err
+	}
+	if f.Group != "" {
+		if err := l.unshare(ctx, owner, f); err != nil {
+			return err
+		}
 	}
 	stores, err := l.cfg.Items.Parents(ctx, owner, id)
 	if err != nil {

@@ -22,6 +22,7 @@ const (
 	Stores  Kind = "store"
 	Members Kind = "member" // a file in a store; its id is the file's
 	Batches Kind = "batch"  // files that were added to a store together
+	Shares  Kind = "share"  // the owner of a file that others may search who know its group
 )
 
 // Key identifies an item.

@@ -18,13 +18,22 @@ type Value []byte
 // Object is a JSON object in a checked body. The zero Object has no members.
 type Object struct{ raw []byte }
 
-// ParseObject checks a whole body and returns its object. The error is a *chat.Error of kind Invalid
-// with a sentence for the client.
-func ParseObject(body []byte) (Object, error) {
+// ParseValue checks a whole body and returns its value. The error is a *chat.Error of kind Invalid with a
+// sentence for the client.
+func ParseValue(body []byte) (Value, error) {
 	if err := check(body); err != nil {
+		return nil, err
+	}
+	return Value(body[skipSpace(body, 0):]), nil
+}
+
+// ParseObject is like ParseValue, for a body that must be an object.
+func ParseObject(body []byte) (Object, error) {
+	v, err := ParseValue(body)
+	if err != nil {
 		return Object{}, err
 	}
-	o, ok := Value(body[skipSpace(body, 0):]).Object()
+	o, ok := v.Object()
 	if !ok {
 		return Object{}, Invalidf("the request body must be a JSON object")
 	}

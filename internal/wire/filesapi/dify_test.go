@@ -32,9 +32,9 @@ func TestStore_IsAKnowledgeBaseOfDify(t *testing.T) {
 			t.Fatalf("%d %s", w.Code, w.Body)
 		}
 	}
-	s.settle()
-	h := wiretest.Mount(dify.New(dify.Config{Search: s.corpus.Search, Library: s.library, Namespaces: func(ctx context.Context, who access.Principal) ([]string, error) {
-		return s.library.Visible(ctx, who.Subject, []string{store.ID})
+	s.Settle()
+	h := wiretest.Mount(dify.New(dify.Config{Search: s.Corpus.Search, Library: s.Library, Namespaces: func(ctx context.Context, who access.Principal) ([]string, error) {
+		return s.Library.Visible(ctx, who.Subject, []string{store.ID})
 	}}).Protocol(), slog.New(slog.DiscardHandler))
 	ask := func(user, condition string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()

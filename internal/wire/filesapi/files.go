@@ -3,7 +3,6 @@ package filesapi
 import (
 	"context"
 	"errors"
-	"io"
 	"mime"
 	"mime/multipart"
 	"net/http"
@@ -37,31 +36,16 @@ func bodyOf(f library.File) fileBody {
 // purposes are the values of a file's purpose. Parley treats them all alike.
 var purposes = []string{"assistants", "user_data", "vision", "evals", "batch", "fine-tune"}
 
-// The limits of a form, besides those of its file.
-const (
-	maxFields     = 20
-	maxFieldBytes = 4 << 10
-)
-
 // upload handles POST /v1/files, a form with the fields file and purpose in either order.
 func (h *Handler) upload(w http.ResponseWriter, r *wire.Request) error {
-	boundary, err := boundaryOf(r)
-	if err != nil {
-		return err
-	}
 	select {
 	case h.receiving <- struct{}{}:
 		defer func() { <-h.receiving }()
 	default:
 		return &chat.Error{Kind: chat.RateLimited, Msg: "Too many files are coming in at the moment. Please try again later."}
 	}
-	body := wire.NewPaced(w, r.Request, h.cfg.MaxUpload)
-	defer body.Drain()
-	form := &form{h: h, r: r, parts: multipart.NewReader(body, boundary)}
-	f, err := form.read()
-	if broken := body.Err(); broken != nil { // the form's reader wraps it
-		err = broken
-	}
+	form := &form{h: h, r: r}
+	f, err := form.read(w)
 	if err != nil {
 		form.discard()
 		return err
@@ -70,42 +54,18 @@ func (h *Handler) upload(w http.ResponseWriter, r *wire.Request) error {
 	return wire.Reply(w, http.StatusOK, bodyOf(f))
 }
 
-func boundaryOf(r *wire.Request) (string, error) {
-	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || media != "multipart/form-data" {
-		return "", wire.UnsupportedType("multipart/form-data with the parts file and purpose")
-	}
-	if params["boundary"] == "" {
-		return "", wire.Invalidf("The multipart request has no boundary.")
-	}
-	return params["boundary"], nil
-}
-
 // form is an upload in progress.
 type form struct {
 	h       *Handler
 	r       *wire.Request
-	parts   *multipart.Reader
 	purpose string
 	file    *library.File // set once it is stored
 }
 
 // read stores the file of the form. If the purpose follows the file, it is stored with a second write.
-func (f *form) read() (library.File, error) {
-	for fields := 0; ; fields++ {
-		part, err := f.parts.NextRawPart()
-		if err == io.EOF { //nolint:errorlint // only the bare io.EOF is the closing boundary
-			break
-		}
-		if err == nil {
-			err = f.part(part, fields)
-		}
-		if errors.Is(err, io.ErrUnexpectedEOF) || err != nil && part == nil {
-			return library.File{}, &chat.Error{Kind: chat.Invalid, Msg: "The multipart request is broken.", Err: err}
-		}
-		if err != nil {
-			return library.File{}, err
-		}
+func (f *form) read(w http.ResponseWriter) (library.File, error) {
+	if err := (wire.Form{File: f.store, Field: f.field}).Read(w, f.r, f.h.cfg.MaxUpload); err != nil {
+		return library.File{}, err
 	}
 	switch {
 	case f.file == nil:
@@ -120,31 +80,22 @@ func badPurpose(code string) error {
 	return openai.Refuse(chat.Invalid, "purpose", code, `"purpose" must be one of `+strings.Join(purposes, ", ")+".")
 }
 
-func (f *form) part(part *multipart.Part, fields int) error {
+func (f *form) store(part *multipart.Part) error {
 	switch {
-	case part.FormName() == "file" && part.FileName() != "" && f.file != nil:
+	case part.FormName() != "file":
+		return openai.Refuse(chat.Invalid, "file", openai.Invalid, `The part with the file must be named "file".`)
+	case f.file != nil:
 		return openai.Refuse(chat.Invalid, "file", openai.Invalid, "An upload has one file.")
-	case part.FormName() == "file" && part.FileName() != "":
-		name, err := upload.Clean(part.FileName())
-		if err != nil {
-			return err
-		}
-		file, err := f.h.cfg.Library.AddFile(f.r.Context(), f.r.Who.Subject, name, f.purpose, part)
-		if err == nil {
-			f.file = &file
-		}
-		return err
-	case fields >= maxFields:
-		return &chat.Error{Kind: chat.TooLarge, Msg: "The upload has too many fields."}
 	}
-	value, err := io.ReadAll(io.LimitReader(part, maxFieldBytes+1))
+	name, err := upload.Clean(part.FileName())
 	if err != nil {
 		return err
 	}
-	if len(value) > maxFieldBytes {
-		return &chat.Error{Kind: chat.TooLarge, Msg: "A field of the upload is too long."}
+	file, err := f.h.cfg.Library.AddFile(f.r.Context(), f.r.Who.Subject, name, f.purpose, part)
+	if err == nil {
+		f.file = &file
 	}
-	return f.field(part.FormName(), string(value))
+	return err
 }
 
 func (f *form) field(name, value string) error {

@@ -55,7 +55,7 @@ func (s *site) upload(name, content string) string {
 // kept counts the files in the folder of kept files.
 func (s *site) kept() int {
 	s.Helper()
-	entries, err := os.ReadDir(filepath.Join(s.data, "uploads", "kept", "shared"))
+	entries, err := os.ReadDir(filepath.Join(s.Data, "uploads", "kept", "shared"))
 	if err != nil && !os.IsNotExist(err) {
 		s.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestAttach_GivesEachFileANameOfItsOwnWhoeverComesAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	s.settle()
+	s.Settle()
 	if got := s.do(200, "GET", "/v1/vector_stores/"+store, ""); got.FileCounts.Completed != 8 {
 		t.Errorf("%+v", got)
 	}
@@ -162,7 +162,7 @@ func TestSearch_FindsWhatAFilterLeavesHoweverMuchElseFitsBetter(t *testing.T) {
 	files = append(files, fmt.Sprintf(`{"file_id":%q,"attributes":{"n":1000}}`, last))
 	store := s.do(200, "POST", "/v1/vector_stores", `{}`).ID
 	s.do(200, "POST", "/v1/vector_stores/"+store+"/file_batches", `{"files":[`+strings.Join(files, ",")+`]}`)
-	s.settle()
+	s.Settle()
 	got := s.do(200, "POST", "/v1/vector_stores/"+store+"/search", `{"query":"days of leave","max_num_results":1,"filters":{"type":"gt","key":"n","value":999}}`)
 	if len(got.Data) != 1 || got.Data[0].FileID != last {
 		t.Errorf("%+v, want %s", got.Data, last)
@@ -173,7 +173,7 @@ func TestSearch_NamesThePageOfWhatFitsBest(t *testing.T) {
 	s := newSite(t, documents.Quota{})
 	file := s.upload("a.txt", "Welcome to the handbook.\fThe canteen opens at noon.\fEmployees have thirty days of leave.")
 	store := s.do(200, "POST", "/v1/vector_stores", `{"file_ids":["`+file+`"]}`).ID
-	s.settle()
+	s.Settle()
 	got := s.do(200, "POST", "/v1/vector_stores/"+store+"/search", `{"query":"How many days of leave do employees have?"}`)
 	if len(got.Data) != 1 || got.Data[0].Page != 3 {
 		t.Errorf("%+v", got.Data)

@@ -19,7 +19,7 @@ func TestFixtures(t *testing.T) {
 		return func(name string, r *http.Request) string {
 			response := scores.ReplaceAllString(wiretest.Serve(s.http, r), `"score":0.5`)
 			if !strings.HasSuffix(name, "-waiting") {
-				s.settle()
+				s.Settle()
 			}
 			return response
 		}

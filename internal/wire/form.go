@@ -1,0 +1,86 @@
+package wire
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+
+	"parley/internal/chat"
+)
+
+// The limits of a form, besides those of its files.
+const (
+	maxFields     = 20
+	maxFieldBytes = 4 << 10
+)
+
+// Form receives the parts of a multipart form in the order in which they arrive. Errors that it returns end
+// the form.
+type Form struct {
+	File  func(part *multipart.Part) error // called with each file; must read it
+	Field func(name, value string) error
+}
+
+// Read reads a body of at most limit bytes, for forms with files that are too large for memory. Route.Body
+// must be Unread.
+func (f Form) Read(w http.ResponseWriter, r *Request, limit int64) error {
+	boundary, err := boundaryOf(r)
+	if err != nil {
+		return err
+	}
+	body := NewPaced(w, r.Request, limit)
+	defer body.Drain()
+	err = f.parts(multipart.NewReader(body, boundary))
+	if broken := body.Err(); broken != nil { // the form's reader wraps it
+		return broken
+	}
+	return err
+}
+
+func boundaryOf(r *Request) (string, error) {
+	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || media != "multipart/form-data" {
+		return "", UnsupportedType("multipart/form-data with a file")
+	}
+	if params["boundary"] == "" {
+		return "", Invalidf("The multipart request has no boundary.")
+	}
+	return params["boundary"], nil
+}
+
+func (f Form) parts(parts *multipart.Reader) error {
+	for fields := 0; ; fields++ {
+		part, err := parts.NextRawPart()
+		if err == io.EOF { //nolint:errorlint // only the bare io.EOF is the closing boundary
+			return nil
+		}
+		if err == nil {
+			err = f.part(part, fields)
+		}
+		if errors.Is(err, io.ErrUnexpectedEOF) || err != nil && part == nil {
+			return &chat.Error{Kind: chat.Invalid, Msg: "The multipart request is broken.", Err: err}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (f Form) part(part *multipart.Part, fields int) error {
+	if part.FileName() != "" {
+		return f.File(part)
+	}
+	if fields >= maxFields {
+		return &chat.Error{Kind: chat.TooLarge, Msg: "The upload has too many fields."}
+	}
+	value, err := io.ReadAll(io.LimitReader(part, maxFieldBytes+1))
+	if err != nil {
+		return err
+	}
+	if len(value) > maxFieldBytes {
+		return &chat.Error{Kind: chat.TooLarge, Msg: "A field of the upload is too long."}
+	}
+	return f.Field(part.FormName(), string(value))
+}

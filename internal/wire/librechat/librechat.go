@@ -1,0 +1,137 @@
+// Package librechat stands in for LibreChat's rag_api: LibreChat embeds the files that its users attach here,
+// searches them, and has text read out of them. RAG_API_URL is the address of the server with Mount.
+//
+// A user's files are in a vector store of the user (package library). README.md in this directory describes
+// the protocol as implemented.
+package librechat
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"net/http"
+
+	"parley/internal/chat"
+	"parley/internal/documents"
+	"parley/internal/documents/job"
+	"parley/internal/documents/upload"
+	"parley/internal/extract"
+	"parley/internal/library"
+	"parley/internal/retrieval"
+	"parley/internal/wire"
+	"parley/internal/wire/ingestapi"
+)
+
+// Mount is where the routes are, without a slash at the end. The tokens of LibreChat's users are good here
+// only.
+const Mount = "/p/librechat"
+
+// SubjectPrefix begins the subjects of LibreChat's users.
+const SubjectPrefix = "librechat:"
+
+// Config configures a Handler. All functions are required.
+type Config struct {
+	Library *library.Library
+	// Search finds passages in a namespace.
+	Search func(context.Context, retrieval.Query) (retrieval.Result, error)
+	// Pages returns the pages of a revision of a document, in order.
+	Pages func(ctx context.Context, revision int64) ([]retrieval.Page, error)
+	// Chunks returns the chunks of a revision of a document, in order.
+	Chunks func(ctx context.Context, revision int64) ([]retrieval.Chunk, error)
+	// Extract reads the text out of a file. It may be hostile.
+	Extract func(context.Context, extract.Request) (*extract.Result, error)
+
+	Mode      retrieval.Mode // of searches; "" means hybrid
+	MaxUpload int64          // bytes of a file; 0 means 200 MiB
+	Temp      string         // folder for files of which only the text is wanted; "" means that of the system
+}
+
+// maxReceiving limits concurrent uploads, since each may use its full limit of the disk.
+const maxReceiving = 8
+
+// Handler handles LibreChat's requests. It is safe for concurrent use.
+type Handler struct {
+	cfg       Config
+	receiving chan struct{} // holds a value for each upload in progress
+}
+
+// New returns a Handler with the defaults of cfg filled in.
+func New(cfg Config) *Handler {
+	if cfg.MaxUpload <= 0 {
+		cfg.MaxUpload = 200 << 20
+	}
+	return &Handler{cfg: cfg, receiving: make(chan struct{}, maxReceiving)}
+}
+
+//go:embed openapi.json
+var openAPI []byte
+
+// Protocol returns the routes.
+func (h *Handler) Protocol() wire.Protocol {
+	health := wire.Route{Right: wire.Anybody, Fail: fail, Quiet: true}
+	get := wire.Route{Right: wire.Ask, Fail: fail}
+	ask := wire.Route{Right: wire.Ask, Fail: fail, Body: wire.JSON}
+	upload := wire.Route{Right: wire.Change, Fail: fail, Body: wire.Unread}
+	read := wire.Route{Right: wire.Ask, Fail: fail, Body: wire.Unread}
+	remove := wire.Route{Right: wire.Change, Fail: fail, Body: wire.JSON}
+	routes := []wire.Route{
+		health.At("GET "+Mount+"/health", h.health),
+		get.At("GET "+Mount+"/ids", h.ids),
+		get.At("GET "+Mount+"/documents", h.documents),
+		remove.At("DELETE "+Mount+"/documents", h.remove),
+		get.At("GET "+Mount+"/documents/{id}/context", h.context),
+		upload.At("POST "+Mount+"/embed", h.embed),
+		upload.At("POST "+Mount+"/embed-upload", h.embed),
+		read.At("POST "+Mount+"/text", h.text),
+		ask.At("POST "+Mount+"/query", h.query),
+		ask.At("POST "+Mount+"/query_multiple", h.queryMultiple),
+	}
+	for i, rt := range routes {
+		routes[i].Handle = func(w http.ResponseWriter, r *wire.Request) error {
+			if r.Who.Namespaces != nil {
+				return &chat.Error{Kind: chat.Forbidden, Msg: "The files are in a namespace of their own, and this key is limited to some namespaces."}
+			}
+			return failure(rt.Handle(w, r))
+		}
+	}
+	return wire.Protocol{OpenAPI: openAPI, Routes: routes}
+}
+
+// fail writes an error as FastAPI does, with which rag_api is made.
+func fail(w http.ResponseWriter, _ *wire.Request, err error) {
+	f := wire.FailureOf(err)
+	f.Write(w, append(wire.AppendString([]byte(`{"detail":`), f.Text), '}'))
+}
+
+// failure gives an error of the library its status.
+func failure(err error) error {
+	name, badName := errors.AsType[*upload.NameError](err)
+	quota, exceeded := errors.AsType[*documents.QuotaError](err)
+	queue, queued := errors.AsType[*job.QueueError](err)
+	switch {
+	case badName:
+		return wire.Invalidf("The file cannot have its name: %v.", name)
+	case errors.Is(err, library.ErrBadID):
+		return wire.Invalidf(`"file_id" must be 1 to 128 letters, digits, dots, dashes and underscores.`)
+	case errors.Is(err, library.ErrTaken):
+		return &chat.Error{Kind: chat.Conflict, Msg: "The agent has a file of somebody else with this id."}
+	case exceeded:
+		return ingestapi.OverQuota(quota)
+	case queued:
+		return ingestapi.TooManyJobs(queue)
+	case errors.Is(err, documents.ErrFull):
+		return &chat.Error{Kind: chat.Full, Err: err}
+	case errors.Is(err, library.ErrTooMany):
+		return wire.Refuse(http.StatusInsufficientStorage, "quota_exceeded", "Nothing was stored: that would be more files than one user may have. Delete some first.")
+	case errors.Is(err, library.ErrNotFound):
+		return errMissing
+	}
+	return err
+}
+
+var errMissing = &chat.Error{Kind: chat.NotFound, Msg: "One or more IDs not found"}
+
+// health handles GET /health.
+func (h *Handler) health(w http.ResponseWriter, _ *wire.Request) error {
+	return wire.WriteJSON(w, http.StatusOK, []byte(`{"status":"UP"}`))
+}
