@@ -163,11 +163,31 @@ async function refreshDocuments(): Promise<void> {
   if (c.status === "rejected") watchIngestion();
 }
 
+const isNames = (v: unknown): v is string[] => Array.isArray(v) && v.every((x) => typeof x === "string");
+
+/** Collections that were begun in this browser and have no document yet. */
+const begun = saved<string[]>("parley.collections", [], isNames);
+
 async function loadNamespaces(): Promise<void> {
-  namespaces.value = await api.namespaces();
+  showNamespaces(await api.namespaces());
   const { namespace } = choices.value;
   if (namespace && !namespaces.value.some((n) => n.name === namespace)) choices.value = { ...choices.value, namespace: "" };
 }
+
+function showNamespaces(list: NamespaceRecord[]): void {
+  const waiting = begun.value.filter((name) => !list.some((n) => n.name === name));
+  if (waiting.length < begun.value.length) begun.value = waiting;
+  namespaces.value = [...list, ...waiting.map((name) => ({ name, documents: 0, chunks: 0, default: false }))];
+}
+
+/** Begins a collection. */
+export function addCollection(name: string): void {
+  begun.value = [...begun.value, name];
+  showNamespaces(namespaces.value.filter((n) => n.name !== name));
+}
+
+/** Whether a collection has no document yet, so that the server does not know it. */
+export const isBegun = (name: string): boolean => begun.value.includes(name);
 
 // ---- Conversations ------------------------------------------------------------------------------
 

@@ -6,18 +6,21 @@ import { useCell } from "../cell.ts";
 import { ago, count, size } from "../format.ts";
 import { documentHref } from "../markdown/parse.ts";
 import * as work from "../jobs.ts";
+import * as library from "../library.ts";
 import { Confirm } from "../parts/confirm.tsx";
 import { EmptyState, Icon, Menu, SearchField, Spinner, type MenuItem } from "../parts/controls.tsx";
 import { useDrop } from "../parts/drop.ts";
 import { choices } from "../settings.ts";
 import { strings } from "../strings.ts";
 import type { DocumentRecord } from "../types.ts";
+import { CollectionMenu } from "./collections.tsx";
 import { DocumentView } from "./document.tsx";
 import { JobList } from "./jobs.tsx";
 import { NamespaceSelect } from "./namespace.tsx";
 import { Problems } from "./problems.tsx";
 
 const s = strings.documents;
+const b = strings.library;
 
 export function DocumentsView({ id, page, namespace: named }: { id: string; page?: number; namespace?: string }) {
   const chosen = useCell(choices).namespace;
@@ -30,6 +33,9 @@ function List({ namespace }: { namespace: string }) {
   const [q, setQ] = useState("");
   const list = useDocuments(namespace, q);
   const [removing, setRemoving] = useState<DocumentRecord | null>(null);
+  const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
+  useEffect(() => setPicked(new Set()), [namespace, q]);
+  const shownPicked = list.documents.filter((d) => picked.has(d.id)).map((d) => d.id);
   const searched = namespace || config?.namespace || "";
   useEffect(() => {
     if (searched) work.loadJobs(searched).catch(() => app.tell(s.jobsNotLoaded, true));
@@ -40,6 +46,7 @@ function List({ namespace }: { namespace: string }) {
       <header class="view-head">
         <h1>{s.title}</h1>
         <NamespaceSelect />
+        <CollectionMenu />
       </header>
       <Problems only={["ingesting", "embedding"]} />
       <AddDocuments namespace={namespace} />
@@ -48,6 +55,7 @@ function List({ namespace }: { namespace: string }) {
         <SearchField label={s.search} value={q} onInput={setQ} />
         <span role="status" class="soft">{list.total >= 0 && s.total(list.total, q)}</span>
       </div>
+      <BulkBar namespace={namespace} ids={shownPicked} pick={setPicked} />
       {list.error ? (
         <EmptyState icon="warn" title={s.notLoaded} actions={<button type="button" onClick={list.reload}>{strings.tryAgain}</button>}>{list.error}</EmptyState>
       ) : empty ? (
@@ -55,7 +63,7 @@ function List({ namespace }: { namespace: string }) {
       ) : list.total === 0 ? (
         <EmptyState icon="search" title={s.nothing(q)}><p>{s.nothingText}</p></EmptyState>
       ) : (
-        <Table documents={list.documents} namespace={namespace} remove={setRemoving} />
+        <Table documents={list.documents} namespace={namespace} remove={setRemoving} picked={picked} pick={setPicked} />
       )}
       {list.next && <button type="button" class="more" onClick={list.more}>{s.more}</button>}
       {removing && <Confirm title={s.removeTitle} text={s.removeText(removing.name)} action={s.remove} close={() => setRemoving(null)}
@@ -95,7 +103,9 @@ function useDocuments(namespace: string, q: string): Documents {
       if (mine !== asked.current) return;
       setState((old) => ({ documents: after ? [...old.documents, ...page.documents] : page.documents, total: page.total, next: page.next, error: "" }));
     } catch (error) {
-      if (mine === asked.current) setState((old) => ({ ...old, error: toApiError(error).message }));
+      if (toApiError(error).kind === "missing" && app.isBegun(namespace)) {
+        if (mine === asked.current) setState({ documents: [], total: 0, next: "", error: "" });
+      } else if (mine === asked.current) setState((old) => ({ ...old, error: toApiError(error).message }));
     }
   };
   useEffect(() => {
@@ -105,7 +115,45 @@ function useDocuments(namespace: string, q: string): Documents {
   return { ...state, more: () => void load(state.next), reload: () => setAgain((n) => n + 1) };
 }
 
-function Table({ documents, namespace, remove }: { documents: DocumentRecord[]; namespace: string; remove: (d: DocumentRecord) => void }) {
+type Picked = ReadonlySet<string>;
+
+/** What can be done to the documents that are ticked. */
+function BulkBar({ namespace, ids, pick }: { namespace: string; ids: string[]; pick: (ids: Picked) => void }) {
+  const can = useCell(app.config)?.capabilities ?? {};
+  const work = useCell(library.bulk);
+  const [removing, setRemoving] = useState(false);
+  const act = async (what: typeof library.deleteMany) => pick(new Set(await what(namespace, ids)));
+  if (work) {
+    return (
+      <div class="bulk" role="status">
+        <progress max={work.all} value={work.done} aria-label={strings.working} />
+        <span>{b.progress(work.done, work.all)}</span>
+      </div>
+    );
+  }
+  if (ids.length === 0) return null;
+  return (
+    <div class="bulk" role="group" aria-label={b.selected(ids.length)}>
+      <span>{b.selected(ids.length)}</span>
+      {can["reindex"] && <button type="button" onClick={() => void act(library.readMany)}><Icon name="retry" />{s.reindex}</button>}
+      <button type="button" class="danger" onClick={() => setRemoving(true)}><Icon name="trash" />{s.remove}</button>
+      <button type="button" class="quiet" onClick={() => pick(new Set())}>{b.clear}</button>
+      {removing && <Confirm title={b.removeTitle(ids.length)} text={`${b.removeText} ${b.comesBack}`} action={s.remove} close={() => setRemoving(false)} run={() => act(library.deleteMany)} />}
+    </div>
+  );
+}
+
+interface TableProps {
+  documents: DocumentRecord[];
+  namespace: string;
+  remove: (d: DocumentRecord) => void;
+  picked: Picked;
+  pick: (ids: Picked) => void;
+}
+
+function Table({ documents, namespace, remove, picked, pick }: TableProps) {
+  const toggle = (id: string) => pick(new Set(picked.has(id) ? [...picked].filter((x) => x !== id) : [...picked, id]));
+  const all = documents.every((d) => picked.has(d.id));
   const can = useCell(app.config)?.capabilities ?? {};
   const actions = (d: DocumentRecord): MenuItem[] => [
     { icon: "files", label: s.open, run: () => app.go({ name: "documents", id: d.id }) },
@@ -117,13 +165,15 @@ function Table({ documents, namespace, remove }: { documents: DocumentRecord[]; 
     <table class="documents">
       <thead>
         <tr>
+          <td class="pick"><input type="checkbox" aria-label={b.selectAll} checked={all} onChange={() => pick(new Set(all ? [] : documents.map((d) => d.id)))} /></td>
           <th scope="col">{s.name}</th><th scope="col" class="align-right">{s.pages}</th><th scope="col" class="align-right">{s.chunks}</th>
           <th scope="col">{s.status}</th><th scope="col">{s.indexed}</th><th scope="col"><span class="offscreen">{s.actionsHead}</span></th>
         </tr>
       </thead>
       <tbody>
         {documents.map((d) => (
-          <tr key={d.id}>
+          <tr key={d.id} class={picked.has(d.id) ? "picked" : undefined}>
+            <td class="pick"><input type="checkbox" aria-label={b.select(d.title || d.name)} checked={picked.has(d.id)} onChange={() => toggle(d.id)} /></td>
             <th scope="row"><a href={app.hrefOf({ name: "documents", id: d.id })}><span dir="auto">{d.title || d.name}</span><small dir="auto">{d.name} · {size(d.size)}</small></a></th>
             <td class="align-right" data-label={s.pages}>{d.pages > 0 ? count(d.pages) : "–"}</td>
             <td class="align-right" data-label={s.chunks}>{count(d.chunks)}</td>
