@@ -36,7 +36,7 @@ export function money(usd: number | null): string {
 }
 
 export function size(bytes: number): string {
-  if (bytes < 1000) return unit(bytes, "byte");
+  if (bytes < 1000) return number(bytes, { style: "unit", unit: "byte", unitDisplay: "long" });
   if (bytes < 1e6) return unit(bytes / 1e3, "kilobyte", bytes < 1e4 ? 1 : 0);
   return unit(bytes / 1e6, "megabyte", bytes < 1e7 ? 1 : 0);
 }

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestPage_WorksOnManyDocumentsAndCollections(t *testing.T) {
+	requirePage(t)
+	docs := t.TempDir()
+	if err := os.WriteFile(filepath.Join(docs, "skagen.md"), []byte("# Skagen\n\nThe lighthouse of Skagen is 46 metres tall.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := startServe(t, nil, docs)
+	if err := awaitIngested(p.addr); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Taken, Kept, Selected, Reread, Refused, StillTicked, Warning string
+		Begun, Filled, Left                                          []string
+		Others                                                       int
+		Seen                                                         seenOnPage
+	}
+	onPage(t, "library", p.addr, map[string]any{"shots": os.Getenv("PARLEY_UI_SHOTS")}, &got)
+	got.Seen.check(t)
+	if got.Taken == "" || len(got.Begun) != 2 || got.Kept != got.Begun[1] || !strings.HasPrefix(got.Kept, "Lighthouses <img") {
+		t.Errorf("a new collection: %q, %q, after a reload %q", got.Taken, got.Begun, got.Kept)
+	}
+	if len(got.Filled) != 3 || got.Selected != "2 selected" || got.Reread != "2 documents will be read again." {
+		t.Errorf("filled with %q, %q, %q", got.Filled, got.Selected, got.Reread)
+	}
+	if len(got.Left) != 1 || !slices.ContainsFunc(got.Left, func(s string) bool { return strings.HasPrefix(s, "c.md") }) {
+		t.Errorf("after two were deleted: %q", got.Left)
+	}
+	if got.Refused != "1 document failed: You may not delete this." || got.StillTicked != "1 selected" {
+		t.Errorf("a refused deletion: %q, %q", got.Refused, got.StillTicked)
+	}
+	if !strings.HasPrefix(got.Warning, "1 document will be deleted") || got.Others != 1 {
+		t.Errorf("emptied after %q, with %d documents in the main collection", got.Warning, got.Others)
+	}
+}
