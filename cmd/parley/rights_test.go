@@ -39,7 +39,7 @@ var idOf = []struct{ path, kind string }{
 	{"/chat_history/sessions/{id}", "azure chat"},
 	{"/chat-history/{id}", "chat"}, {"/chat/{session_id}", "session"},
 	{"/api/chat/{id}/stream", "stream"}, {"/v1/responses/{id}", "response"}, {"/v1/conversations/{id}", "conversation"},
-	{"/v1/files/{", "file"}, {"/v1/vector_stores/{", "store"},
+	{"/v1/files/{", "file"}, {"/v1/vector_stores/{", "store"}, {"/api/v1/knowledge/{id}", "store"},
 	{"/p/librechat/documents/{id}", "librechat file"}, {"/api/documents/{id}", "document"}, {"/api/turns/{id}", "turn"}, {"/api/jobs/{id}", "job"}, {"/api/keys/{id}", "key"},
 	{"/content/{path...}", "name"}, {"/delete/{url...}", "name"},
 	{"/v1/models/{id...}", "model"}, {"/assets/{path...}", "asset"}, {"/v1/chat/completions/{", "completion"},

@@ -31,6 +31,7 @@ import (
 	"parley/internal/wire/keysapi"
 	"parley/internal/wire/librechat"
 	"parley/internal/wire/openai"
+	"parley/internal/wire/openwebui"
 	"parley/internal/wire/ragchat"
 	"parley/internal/wire/responses"
 	"parley/internal/wire/usersapi"
@@ -305,6 +306,7 @@ func (s *serving) protocols() []wire.Protocol {
 			Namespace: s.cfg.Namespace, PublicURL: s.cfg.PublicURL,
 		}).Protocol(),
 		s.libreChat().Protocol(),
+		openwebui.New(openwebui.Config{Library: s.library, MaxUpload: int64(s.cfg.LimitsMaxUpload)}).Protocol(),
 		s.webAPI().Protocol(),
 		keysapi.New(s.db.APIKeys()).Protocol(),
 		s.entry.protocol(s.cfg.AuthSession),

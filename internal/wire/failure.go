@@ -191,6 +191,12 @@ func PlainError(w http.ResponseWriter, _ *Request, err error) {
 	f.Write(w, append(AppendString([]byte(`{"error":`), f.Text), '}'))
 }
 
+// DetailError responds with {"detail": sentence}, the form of servers that are made with FastAPI. It is a Fail.
+func DetailError(w http.ResponseWriter, _ *Request, err error) {
+	f := FailureOf(err)
+	f.Write(w, append(AppendString([]byte(`{"detail":`), f.Text), '}'))
+}
+
 // Write responds with the failure, in a body that the protocol has made.
 func (f Failure) Write(w http.ResponseWriter, body []byte) {
 	f.SetHeaders(w.Header())

@@ -91,13 +91,13 @@ func (h *Handler) Protocol() wire.Protocol {
 		get.At("GET "+batch+"/files", h.batchFiles),
 	}
 	for i, rt := range routes {
-		routes[i].Handle = func(w http.ResponseWriter, r *wire.Request) error { return failure(rt.Handle(w, r)) }
+		routes[i].Handle = func(w http.ResponseWriter, r *wire.Request) error { return Failure(rt.Handle(w, r)) }
 	}
 	return wire.Protocol{OpenAPI: openAPI, Routes: wire.Slashed(routes...)}
 }
 
-// failure gives an error of the library its status.
-func failure(err error) error {
+// Failure gives an error of the library its status.
+func Failure(err error) error {
 	name, badName := errors.AsType[*upload.NameError](err)
 	quota, exceeded := errors.AsType[*documents.QuotaError](err)
 	queue, queued := errors.AsType[*job.QueueError](err)

@@ -12,14 +12,11 @@ import (
 	"net/http"
 
 	"parley/internal/chat"
-	"parley/internal/documents"
-	"parley/internal/documents/job"
-	"parley/internal/documents/upload"
 	"parley/internal/extract"
 	"parley/internal/library"
 	"parley/internal/retrieval"
 	"parley/internal/wire"
-	"parley/internal/wire/ingestapi"
+	"parley/internal/wire/filesapi"
 )
 
 // Mount is where the routes are, without a slash at the end. The tokens of LibreChat's users are good here
@@ -68,12 +65,12 @@ var openAPI []byte
 
 // Protocol returns the routes.
 func (h *Handler) Protocol() wire.Protocol {
-	health := wire.Route{Right: wire.Anybody, Fail: fail, Quiet: true}
-	get := wire.Route{Right: wire.Ask, Fail: fail}
-	ask := wire.Route{Right: wire.Ask, Fail: fail, Body: wire.JSON}
-	upload := wire.Route{Right: wire.Change, Fail: fail, Body: wire.Unread}
-	read := wire.Route{Right: wire.Ask, Fail: fail, Body: wire.Unread}
-	remove := wire.Route{Right: wire.Change, Fail: fail, Body: wire.JSON}
+	health := wire.Route{Right: wire.Anybody, Fail: wire.DetailError, Quiet: true}
+	get := wire.Route{Right: wire.Ask, Fail: wire.DetailError}
+	ask := wire.Route{Right: wire.Ask, Fail: wire.DetailError, Body: wire.JSON}
+	upload := wire.Route{Right: wire.Change, Fail: wire.DetailError, Body: wire.Unread}
+	read := wire.Route{Right: wire.Ask, Fail: wire.DetailError, Body: wire.Unread}
+	remove := wire.Route{Right: wire.Change, Fail: wire.DetailError, Body: wire.JSON}
 	routes := []wire.Route{
 		health.At("GET "+Mount+"/health", h.health),
 		get.At("GET "+Mount+"/ids", h.ids),
@@ -97,36 +94,17 @@ func (h *Handler) Protocol() wire.Protocol {
 	return wire.Protocol{OpenAPI: openAPI, Routes: routes}
 }
 
-// fail writes an error as FastAPI does, with which rag_api is made.
-func fail(w http.ResponseWriter, _ *wire.Request, err error) {
-	f := wire.FailureOf(err)
-	f.Write(w, append(wire.AppendString([]byte(`{"detail":`), f.Text), '}'))
-}
-
 // failure gives an error of the library its status.
 func failure(err error) error {
-	name, badName := errors.AsType[*upload.NameError](err)
-	quota, exceeded := errors.AsType[*documents.QuotaError](err)
-	queue, queued := errors.AsType[*job.QueueError](err)
 	switch {
-	case badName:
-		return wire.Invalidf("The file cannot have its name: %v.", name)
 	case errors.Is(err, library.ErrBadID):
 		return wire.Invalidf(`"file_id" must be 1 to 128 letters, digits, dots, dashes and underscores.`)
 	case errors.Is(err, library.ErrTaken):
 		return &chat.Error{Kind: chat.Conflict, Msg: "The agent has a file of somebody else with this id."}
-	case exceeded:
-		return ingestapi.OverQuota(quota)
-	case queued:
-		return ingestapi.TooManyJobs(queue)
-	case errors.Is(err, documents.ErrFull):
-		return &chat.Error{Kind: chat.Full, Err: err}
-	case errors.Is(err, library.ErrTooMany):
-		return wire.Refuse(http.StatusInsufficientStorage, "quota_exceeded", "Nothing was stored: that would be more files than one user may have. Delete some first.")
 	case errors.Is(err, library.ErrNotFound):
 		return errMissing
 	}
-	return err
+	return filesapi.Failure(err)
 }
 
 var errMissing = &chat.Error{Kind: chat.NotFound, Msg: "One or more IDs not found"}
