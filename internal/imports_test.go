@@ -88,7 +88,10 @@ var allowed = map[string][]string{
 	"extract/notes":    {"extract", "extract/compose"},
 	"extract/office97": {"extract", "extract/compose", "extract/tabular", "extract/cfb", "extract/numfmt", "extract/codepage"},
 	"extract/formats":  {"extract/*"},
-	"extract/sandbox":  {"extract", "extract/formats"},
+	"extract/sandbox":  {"extract", "extract/formats", "ocr"},
+
+	"ocr":          {"extract", "extract/compose"},
+	"ocr/generate": {},
 
 	"library/librarytest": {"library", "access", "documents", "documents/documentstest", "documents/ingest", "extract", "retrieval", "store"},
 

@@ -76,7 +76,11 @@ type Config struct {
 	EmbeddingDimensions int    `name:"embedding-dimensions" env:"PARLEY_EMBEDDING_DIMENSIONS" yaml:"embedding_dimensions" default:"0" help:"Length of the vectors, for embedding models that can shorten them. 0 means the model's own."`
 
 	IngestWatch        bool     `section:"Read files" name:"ingest-watch" env:"PARLEY_INGEST_WATCH" yaml:"ingest.watch" default:"false" help:"Let the server follow all files and folders that were ingested from its disk: changes are indexed, and deleted files forgotten, at once."`
-	IngestImages       bool     `name:"ingest-images" env:"PARLEY_INGEST_IMAGES" yaml:"ingest.images" default:"false" help:"Also ingest image files (PNG, JPEG, GIF, WebP), found by their names and descriptions, for models that read images."`
+	IngestImages       bool     `name:"ingest-images" env:"PARLEY_INGEST_IMAGES" yaml:"ingest.images" default:"false" help:"Also ingest image files (PNG, JPEG, GIF, WebP, TIFF), found by their names, their descriptions and the text on them (ingest.ocr)."`
+	IngestOCR          string   `name:"ingest-ocr" env:"PARLEY_INGEST_OCR" yaml:"ingest.ocr" default:"auto" help:"Whether the text on scanned pages and on image files is recognised, in the background: always, off, or auto for documents with at most ingest.ocr_pages such pages. A page takes some seconds of one CPU."`
+	IngestOCRPages     int      `name:"ingest-ocr-pages" env:"PARLEY_INGEST_OCR_PAGES" yaml:"ingest.ocr_pages" default:"100" help:"Most scanned pages of a document that are recognised where ingest.ocr is auto."`
+	IngestOCRLanguages []string `name:"ingest-ocr-languages" env:"PARLEY_INGEST_OCR_LANGUAGES" yaml:"ingest.ocr_languages" default:"eng" help:"Languages of scanned pages by Tesseract's names, the most likely one first, separated by commas: eng, deu, fra, chi_sim and so on. English is in the program; each language takes more time. After a change, the next ingestion recognises such pages again."`
+	IngestOCRData      string   `name:"ingest-ocr-data" env:"PARLEY_INGEST_OCR_DATA" yaml:"ingest.ocr_data" help:"Folder with the files LANGUAGE.traineddata of Tesseract 4 or 5 for the languages of scanned pages, such as /usr/share/tesseract-ocr/5/tessdata or a copy of github.com/tesseract-ocr/tessdata_fast."`
 	IngestNamespaces   []string `name:"ingest-namespaces" env:"PARLEY_INGEST_NAMESPACES" yaml:"ingest.namespaces" default:"*" help:"Namespaces that files, sidecar files and the parley.yaml of folders may name, besides the one that is ingested into. An asterisk at the end stands for any text; none allows no other. Uploaded files may name none."`
 	IngestChunkSize    int      `name:"ingest-chunk-size" env:"PARLEY_INGEST_CHUNK_SIZE" yaml:"ingest.chunk_size" default:"1000" help:"Target size of the chunks into which documents are cut, in characters, from 200 to 8000. After a change, the next ingestion cuts documents again. Embedding models read only the beginning of a chunk that is too long for them."`
 	IngestChunkOverlap int      `name:"ingest-chunk-overlap" env:"PARLEY_INGEST_CHUNK_OVERLAP" yaml:"ingest.chunk_overlap" default:"100" help:"Most characters of whole sentences that a chunk repeats from the one before; at most half of ingest.chunk_size. 0 means none."`
@@ -164,6 +168,9 @@ func (c *Config) validate() *settingError {
 		{"models-allow", c.checkAllow()},
 		{"namespace", retrieval.CheckNamespace(c.Namespace)},
 		{"ingest-namespaces", checkNamespacePatterns(c.IngestNamespaces)},
+		{"ingest-ocr", unless(slices.Contains([]string{settingAuto, ocrAlways, ocrOff}, c.IngestOCR), "%q is not one of auto, always and off", c.IngestOCR)},
+		{"ingest-ocr-pages", unless(c.IngestOCRPages >= 1, "must be at least 1; ingest.ocr says whether pages are recognised")},
+		{"ingest-ocr-languages", c.checkOCR()},
 		{"ingest-chunk-size", ingest.CheckChunkSize(c.IngestChunkSize)},
 		{"ingest-chunk-overlap", ingest.CheckChunkOverlap(c.IngestChunkOverlap, c.IngestChunkSize)},
 		{"public-url", checkOptionalURL(c.PublicURL)},

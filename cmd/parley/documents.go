@@ -11,6 +11,7 @@ import (
 	"parley/internal/documents/ingest"
 	"parley/internal/fetch"
 	"parley/internal/llm"
+	"parley/internal/ocr"
 	"parley/internal/retrieval"
 	"parley/internal/store"
 	"parley/internal/wire/ingestapi"
@@ -25,12 +26,41 @@ func (p *program) newDocuments(cfg Config, db *store.DB, corpus *retrieval.Corpu
 		Store: db.Corpus(), Corpus: corpus, Blobs: db.Blobs(), Disk: db, Jobs: db.Jobs(), Vectors: db.Corpus(), Web: web,
 		Crawl: crawl.Options{Delay: cmp.Or(time.Duration(cfg.CrawlDelay), -1)}, Extract: extractLimits(cfg),
 		Workers: cfg.ExtractWorkers, Images: cfg.IngestImages, Names: cfg.namedNamespaces(),
-		Split:     ingest.SplitOptions{Size: cfg.IngestChunkSize, Overlap: cmp.Or(cfg.IngestChunkOverlap, -1)},
-		Embedding: cfg.Embedding, EmbeddingDimensions: cfg.EmbeddingDimensions,
+		Recognition: cfg.recognition(),
+		Split:       ingest.SplitOptions{Size: cfg.IngestChunkSize, Overlap: cmp.Or(cfg.IngestChunkOverlap, -1)},
+		Embedding:   cfg.Embedding, EmbeddingDimensions: cfg.EmbeddingDimensions,
 		// Without sign-in there is one owner, who may use the whole quota.
 		Quota:     documents.Quota{All: int64(cfg.UploadsQuota), Owner: int64(cfg.UploadsQuota)},
 		Retention: time.Duration(cfg.Retention), Logger: p.log,
 	})
+}
+
+// The settings of ingest.ocr besides auto.
+const (
+	ocrAlways = "always"
+	ocrOff    = "off"
+)
+
+// recognition returns how the text on pictures is recognised; nil if it is not.
+func (c Config) recognition() *documents.Recognition {
+	r := &documents.Recognition{Languages: c.IngestOCRLanguages, Data: c.IngestOCRData, MaxPages: c.IngestOCRPages}
+	switch c.IngestOCR {
+	case ocrOff:
+		return nil
+	case ocrAlways:
+		r.MaxPages = 0
+	}
+	return r
+}
+
+func (c Config) checkOCR() error {
+	if c.IngestOCR == ocrOff {
+		return nil
+	}
+	if len(c.IngestOCRLanguages) == 0 {
+		return errors.New("names no language; eng is in the program, and ingest.ocr switches the recognition off")
+	}
+	return ocr.CheckLanguages(c.IngestOCRLanguages, c.IngestOCRData)
 }
 
 // embeddingCost returns the cost in US dollars of embedding tokens. ok is false without an

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"parley/internal/documents"
@@ -58,6 +59,9 @@ func (c ingestCmd) once(ctx context.Context, p *program, in *instance, from docu
 	if c.Report {
 		writeFormats(p.stdout, report.Formats)
 	}
+	if err := p.recogniseNow(ctx, in); err != nil {
+		return interrupted(err)
+	}
 	if err := p.embedNow(ctx, in, p.stdout, d); err != nil {
 		return interrupted(err)
 	}
@@ -73,12 +77,30 @@ func (c ingestCmd) once(ctx context.Context, p *program, in *instance, from docu
 // keepFollowing follows changes until it is interrupted, and embeds the changed documents.
 func (p *program) keepFollowing(ctx context.Context, in *instance, d *display) error {
 	err := in.documents.FollowFiles(ctx, func(ingest.Report) {
+		if err := p.recogniseNow(ctx, in); err != nil && ctx.Err() == nil {
+			p.log.Error("recognise text on pictures; the next change tries again", "error", err)
+		}
 		if err := p.embedNow(ctx, in, p.stdout, d); err != nil && ctx.Err() == nil {
 			p.log.Error("embed documents; the next change tries again", "error", err)
 		}
 	})
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // the user ended it
+	}
+	return err
+}
+
+// recogniseNow recognises the text on the pages that wait for it, and says which page it is at.
+func (p *program) recogniseNow(ctx context.Context, in *instance) error {
+	pages, began := 0, time.Now()
+	err := in.documents.RecogniseNow(ctx, func(name string, done, of int) {
+		pages++
+		if done == 0 {
+			fmt.Fprintf(p.stderr, "Recognising the text of %s (pages: %d)\n", name, of)
+		}
+	})
+	if pages > 0 && err == nil {
+		fmt.Fprintf(p.stdout, "Recognised the text of %d pages in %s.\n", pages, time.Since(began).Round(100*time.Millisecond))
 	}
 	return err
 }

@@ -20,6 +20,8 @@ func (s *Service) execute(ctx context.Context, t *job.Task) error {
 		return s.failure(s.readUploads(ctx, t))
 	case Reindex:
 		return s.failure(s.readAnew(ctx, t))
+	case Recognise:
+		return s.failure(s.recogniseJob(ctx, t))
 	case Index, MediaWiki, PDFPage:
 		return s.failure(s.readSites(ctx, t))
 	default:

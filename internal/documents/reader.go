@@ -49,7 +49,11 @@ type Estimate struct {
 }
 
 // reader is the Reader of a Service.
-type reader struct{ cfg Config }
+type reader struct {
+	cfg        Config
+	recognised *ingest.RecognisedPages
+	waiting    func(ingest.Waiting)
+}
 
 // ingester returns an Ingester for a namespace that uses the processes of a pool.
 func (r *reader) ingester(namespace string, pool *sandbox.Pool) *ingest.Ingester {
@@ -64,7 +68,7 @@ func (r *reader) config(namespace string, pool *sandbox.Pool) ingest.Config {
 		Namespace: namespace, DataDir: r.cfg.Data, Shared: r.cfg.Locks, Supports: r.supports,
 		Sweep:   func(ctx context.Context) (int, error) { return r.cfg.Disk.SweepBlobs(ctx, blobAge) },
 		Workers: r.workers(), ConfigFile: r.cfg.ConfigFile, Logger: r.cfg.Logger,
-		Crawler: crawl.New(r.cfg.Web, crawler), MayName: r.mayName, Split: r.cfg.Split,
+		Crawler: crawl.New(r.cfg.Web, crawler), MayName: r.mayName, Split: r.cfg.Split, Recognition: r.recognition(),
 	}
 }
 

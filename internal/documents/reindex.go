@@ -66,10 +66,6 @@ func (s *Service) readAnew(ctx context.Context, t *job.Task) error {
 		return fmt.Errorf("read the request of the job: %w", err)
 	}
 	namespace := cmp.Or(request.Namespace, j.Namespace)
-	outermost, err := s.lookAgain(ctx, namespace, request)
-	if err != nil {
-		return s.full(err)
-	}
 	told := false
 	outcome := func(o ingest.Outcome) {
 		if o.Path != request.Path && (request.Path != "." || told) {
@@ -83,14 +79,8 @@ func (s *Service) readAnew(ctx context.Context, t *job.Task) error {
 		})
 	}
 	const reading = "Reading the file."
-	wait := waiter(ctx, t, reading)
 	t.Doing(reading)
-	if owner, uploaded := ingest.UploadsOwner(request.Root); uploaded {
-		err = s.follow(ctx, upload.Scope{Namespace: namespace, Owner: owner}, 1, outcome, wait)
-	} else {
-		file := filepath.Join(request.Root, filepath.FromSlash(outermost))
-		err = s.read(ctx, Work{Scope: upload.Scope{Namespace: namespace}, Path: file, Outcome: outcome}, wait)
-	}
+	err := s.readFileAgain(ctx, namespace, request, outcome, waiter(ctx, t, reading))
 	if bad, ok := errors.AsType[*ingest.PathError](err); ok {
 		return &job.FailureError{Msg: "The file cannot be read: " + bad.Reason + ".", Err: err}
 	}
@@ -99,6 +89,19 @@ func (s *Service) readAnew(ctx context.Context, t *job.Task) error {
 		t.Update(func(j *job.Job) { j.Files[0] = gone })
 	}
 	return err
+}
+
+// readFileAgain reads a file as if it had changed, together with the files that contain it.
+func (s *Service) readFileAgain(ctx context.Context, namespace string, request reindexRequest, outcome func(ingest.Outcome), wait func() error) error {
+	outermost, err := s.lookAgain(ctx, namespace, request)
+	if err != nil {
+		return s.full(err)
+	}
+	if owner, uploaded := ingest.UploadsOwner(request.Root); uploaded {
+		return s.follow(ctx, upload.Scope{Namespace: namespace, Owner: owner}, 1, outcome, wait)
+	}
+	file := filepath.Join(request.Root, filepath.FromSlash(outermost))
+	return s.read(ctx, Work{Scope: upload.Scope{Namespace: namespace}, Path: file, Outcome: outcome}, wait)
 }
 
 // lookAgain marks a file and the files that contain it, so that the next run reads them again. It

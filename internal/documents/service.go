@@ -107,6 +107,7 @@ type Config struct {
 	Extract             extract.Limits
 	Workers             int                 // processes that read files; by default one for each CPU, at most four
 	Images              bool                // image files are documents
+	Recognition         *Recognition        // nil leaves text on pictures alone
 	Names               []string            // namespaces that files may name; a final * matches any text
 	Split               ingest.SplitOptions // how documents are cut into chunks
 	Embedding           string              // model of the vectors; "" for none
@@ -129,6 +130,10 @@ type Service struct {
 	admission sync.Mutex   // held while a received upload becomes a job
 	forgotten forgotten    // pages deleted during a run that may store them again
 	deletions atomic.Int64 // number of deleted uploads, so that a job notices a deletion
+
+	queue   sync.Mutex       // guards unseen
+	unseen  []ingest.Waiting // files that no job recognises yet
+	stirred chan struct{}    // has a value when there may be such files
 }
 
 // New returns a Service.
@@ -139,11 +144,13 @@ func New(cfg Config) *Service {
 	if cfg.Uploads == nil {
 		cfg.Uploads = upload.Disk(filepath.Join(cfg.Data, "uploads"))
 	}
-	s := &Service{cfg: cfg, files: upload.New(cfg.Uploads), reading: &reader{cfg}, reader: cfg.Reader}
+	s := &Service{cfg: cfg, files: upload.New(cfg.Uploads), reader: cfg.Reader, stirred: make(chan struct{}, 1)}
+	s.reading = &reader{cfg: cfg, waiting: s.await, recognised: cfg.Recognition.open(cfg.Data)}
 	if s.reader == nil {
 		s.reader = s.reading
 	}
-	s.runner = job.NewRunner(job.Options{Store: cfg.Jobs, Execute: s.execute, Lock: ingest.Locks{Dir: cfg.Data, Shared: cfg.Locks}.Jobs, Logger: cfg.Logger})
+	s.runner = job.NewRunner(job.Options{Store: cfg.Jobs, Execute: s.execute, Lock: ingest.Locks{Dir: cfg.Data, Shared: cfg.Locks}.Jobs, Logger: cfg.Logger,
+		Beside: func(kind string) bool { return kind == Recognise }})
 	return s
 }
 
@@ -155,6 +162,7 @@ func (s *Service) Run(ctx context.Context) {
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	beside.Go(func() { s.keepForgotten(ctx) })
+	beside.Go(func() { s.keepRecognising(ctx) })
 	s.runner.Run(ctx)
 }
 
@@ -178,6 +186,11 @@ const purgeBatch = 100
 func (s *Service) Purge(ctx context.Context) (n int, err error) {
 	if err := s.sweep(ctx); err != nil {
 		return 0, err
+	}
+	if s.reading.recognised != nil {
+		if err := s.reading.recognised.Sweep(s.cfg.Blobs, time.Now().Add(-longestUpload)); err != nil {
+			return 0, err
+		}
 	}
 	for s.cfg.Retention > 0 {
 		gone, err := s.cfg.Jobs.Purge(ctx, time.Now().Add(-s.cfg.Retention), purgeBatch)

@@ -27,6 +27,7 @@ type Document struct {
 	Pages  []Page   // in reading order; empty only where there are parts
 	Parts  []Part   // the files inside the file, which are documents of their own
 	Notes  []string // for people: what could not be read, although the rest could
+	Unread []int    // the pages whose text can only be seen, and that Input.Seen lacks, ascending
 	Cut    *Error   // why Parts lacks files of the archive; nil if it has all
 }
 
@@ -58,6 +59,22 @@ type Page struct {
 	Text   string  // UTF-8, lines separated by "\n", cleaned of layout noise
 	Blocks []Block // ascending and disjoint; together they cover the words of Text
 	Chars  []Run   // where Text came from in the original; nil for formats without such a map
+
+	// Boxes say where the characters of a page stand whose text was recognised on a picture, ascending by Char. They
+	// are nil where the original itself says it.
+	Boxes []CharBox
+}
+
+// CharBox says where the characters of Page.Chars from Char up to that of the next CharBox stand.
+type CharBox struct {
+	Char int
+	Box  Box // its Range means nothing
+}
+
+// Seen is what was recognised on the picture of a page.
+type Seen struct {
+	Page   Page   // without blocks where there is no text
+	Failed string // why the page could not be recognised, for people; "" if it could
 }
 
 // Run says that Text from byte Offset on came from the original's characters Char, Char+1, …
@@ -113,6 +130,7 @@ type Error struct {
 	Detail string // one sentence for people, without paths
 	Format string // of the file; "" if unknown
 	Spent  bool   // a budget that the file shares with others is used up
+	Unread []int  // of ScanOnly: the pages whose text can only be seen
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("%s: %s", e.Reason, e.Detail) }

@@ -34,6 +34,8 @@ type Input struct {
 	Size      int64
 	Spool     string   // folder for the files inside it, made when there are any; "" leaves them out
 	Passwords []string // tried in this order
+
+	Seen map[int]Seen // the text of pages that was recognised on their pictures
 }
 
 // ReadFile reads one file with an Extractor of its own, and leaves out the files inside it.
@@ -66,7 +68,7 @@ func (x *Extractor) Open(in Input) (o *Opened, err error) {
 	defer rescue(&err)
 	limits := x.Limits.WithDefaults()
 	f := newFile(in.Name, in.Content, in.Size)
-	f.Limits, f.Passwords = limits, in.Passwords
+	f.Limits, f.Passwords, f.Seen = limits, in.Passwords, in.Seen
 	f.Spool = &Spool{dir: in.Spool, limits: limits, packed: in.Size}
 	if f.Size > limits.FileBytes {
 		return nil, TooLargef("the file has %s, and at most %s are read", Megabytes(f.Size), Megabytes(limits.FileBytes))
@@ -125,7 +127,7 @@ func (o *Opened) Read(ctx context.Context) (doc *Document, err error) {
 		}
 	}()
 	defer rescue(&err)
-	doc, err = readers[o.format.Name].Read(ctx, o.file)
+	doc, err = o.file.withSeen(readers[o.format.Name].Read(ctx, o.file))
 	if err != nil {
 		return nil, err
 	}
@@ -172,6 +174,16 @@ func (o *Opened) Measure(ctx context.Context, m Measuring) (g *Geometry, err err
 	return measure(ctx, o.file, m)
 }
 
+// Draw returns the picture of a page on which its text is to be recognised.
+func (o *Opened) Draw(ctx context.Context, page int) (d *Drawing, err error) {
+	defer rescue(&err)
+	draw := readers[o.format.Name].Draw
+	if draw == nil {
+		return nil, &Error{Reason: Unsupported, Detail: "its pages have no pictures"}
+	}
+	return draw(ctx, o.file, page)
+}
+
 // Close frees the parsers. The Extractor is not usable afterwards.
 func (x *Extractor) Close() error {
 	var errs []error
@@ -194,8 +206,9 @@ type File struct {
 	Size      int64
 	Limits    Limits
 	Passwords []string
-	Spool     *Spool    // for the files inside
-	Parser    io.Closer // what the Load of the format returned
+	Seen      map[int]Seen // see Input
+	Spool     *Spool       // for the files inside
+	Parser    io.Closer    // what the Load of the format returned
 }
 
 func newFile(name string, r io.ReaderAt, size int64) *File {

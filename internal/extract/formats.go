@@ -30,6 +30,8 @@ type Reader struct {
 	// Render and Measure draw a page and find where its characters stand.
 	Render  func(context.Context, *File, Rendering) (*Image, error)
 	Measure func(context.Context, *File, Measuring) (*Geometry, error)
+	// Draw draws a page, from 1, for the recognition of its text: Document.Unread names such pages.
+	Draw func(ctx context.Context, f *File, page int) (*Drawing, error)
 }
 
 // readers has the reader of each format by its name in format.Table.

@@ -1,6 +1,9 @@
 package extract
 
-import "time"
+import (
+	"image"
+	"time"
+)
 
 // Box is a rectangle on the picture of a page, in fractions of its width and height from the top
 // left corner.
@@ -31,6 +34,8 @@ type Request struct {
 	Parts      int      // most files inside it; 0 for what the pool's Limits say
 	PartsBytes int64    // most bytes of these together; 0 for what the pool's Limits say
 
+	Seen map[int]Seen // the text of pages that was recognised on their pictures
+
 	Post []byte // passed to the function given to sandbox.RunWorkerIfAsked
 
 	TextBytes int64         // most text taken out of it; 0 for what the pool's Limits say
@@ -49,6 +54,7 @@ type Result struct {
 	Document *Document
 	Image    *Image        // of Render; Document is nil then
 	Geometry *Geometry     // of Measure; Document is nil then
+	Seen     *Page         // of Recognise; Document is nil then
 	Post     []byte        // from the function given to RunWorkerIfAsked; nil without one
 	Took     time.Duration // without waits for a processor; also set if there is an error
 }
@@ -58,3 +64,13 @@ type Rendering struct {
 	Page   int // from 1
 	Pixels int // of the longer side, at most
 }
+
+// Drawing is a picture of a page for the recognition of its text.
+type Drawing struct {
+	Gray   *image.Gray
+	DPI    int // dots an inch; 0 if that is not known
+	Number int // of the page in the document; 0 where the format has no pages
+}
+
+// MaxDrawing bounds the pixels of a Drawing. A page of A3 at 300 dots an inch has 17 million.
+const MaxDrawing = 18 << 20

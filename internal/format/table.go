@@ -151,11 +151,11 @@ var Table = []Format{
 		Reads: "Excel files of 2003 saved as XML: as Excel, without styles",
 	},
 	{
-		Name: "image", Extensions: []string{"png", "jpg", "jpeg", "gif", "webp"}, View: Image, Binary: true,
-		Media:      []Media{{Type: "image/png"}, {Type: "image/jpeg"}, {Type: "image/gif"}, {Type: "image/webp"}},
-		Signatures: []string{"\x89PNG\r\n\x1a\n", "\xff\xd8\xff", "GIF8"},
-		Reads:      "the name and the description, for models that see (`ingest.images`)",
-		Limits:     "no text recognition",
+		Name: "image", Extensions: []string{"png", "jpg", "jpeg", "gif", "webp", "tif", "tiff"}, View: Image, Binary: true,
+		Media:      []Media{{Type: "image/png"}, {Type: "image/jpeg"}, {Type: "image/gif"}, {Type: "image/webp"}, {"image/tiff", []string{"tif", "tiff"}, ""}},
+		Signatures: []string{"\x89PNG\r\n\x1a\n", "\xff\xd8\xff", "GIF8", "II*\x00", "MM\x00*"},
+		Reads:      "the name, the description and the text on it, which is recognised (`ingest.images`, `ingest.ocr`); all pages of a TIFF file",
+		Limits:     "the first picture of an animation; at most 50 million pixels",
 	},
 	{
 		Name: "mailbox", Rare: []string{"mbox", "mbx"}, Members: true,
@@ -246,7 +246,6 @@ var Table = []Format{
 	{Name: "PowerPoint 97–2003", Extensions: []string{"ppt"}, View: Slide, Unread: true},
 	{Name: "Office 97–2003", Unread: true},
 	{Name: "Excel binary", Extensions: []string{"xlsb"}, Unread: true, Sealed: true},
-	{Name: "TIFF", Extensions: []string{"tif", "tiff"}, Signatures: []string{"II*\x00", "MM\x00*"}, Unread: true, Sealed: true},
 	{Name: "SVG", Extensions: []string{"svg"}, Unread: true, Sealed: true},
 	{
 		Name: "program archive", Extensions: []string{"jar", "war", "apk", "whl", "xpi", "nupkg", "vsix", "crx"},

@@ -114,7 +114,7 @@ func sizeOf(key string, value any) int {
 // Picture returns a page of a PDF, about width pixels wide, or an image file unchanged. The error is a
 // *chat.Error: NotFound if there is no picture, Unavailable if rendering took too long.
 func (v *Viewer) Picture(ctx context.Context, d retrieval.Document, page, width int) (Picture, error) {
-	if isImage(d) {
+	if isShown(d) {
 		data, _, err := v.imageFile(d)
 		return Picture{Data: data, MediaType: d.MediaType}, err
 	}
@@ -125,7 +125,7 @@ func (v *Viewer) Picture(ctx context.Context, d retrieval.Document, page, width 
 	pixels := max(1, int(float64(width)*max(1, size.Height/size.Width)))
 	return once(ctx, v, fmt.Sprintf("picture %s %d %d", d.SHA256, page, pixels), func(ctx context.Context) (out Picture, err error) {
 		err = v.withOriginal(d, func(r extract.Request) error {
-			img, err := v.pool.Render(ctx, r, page, pixels)
+			img, err := v.pool.Render(ctx, r, max(page, 1), pixels)
 			if err == nil {
 				out = Picture{Data: img.Data, MediaType: img.MediaType}
 			}
@@ -138,23 +138,28 @@ func (v *Viewer) Picture(ctx context.Context, d retrieval.Document, page, width 
 // Measure returns the size of a page, and boxes around ranges of its text, which are in bytes. It
 // returns the same errors as Picture.
 func (v *Viewer) Measure(ctx context.Context, d retrieval.Document, page retrieval.Page, ranges []Range) (Measure, error) {
-	if isImage(d) {
-		_, config, err := v.imageFile(d)
-		return Measure{Width: float64(config.Width), Height: float64(config.Height)}, err
-	}
-	runs, err := ingest.DecodeRuns(page.Map)
+	mapped, err := ingest.DecodeMap(page.Map)
 	if err != nil {
 		return Measure{}, fmt.Errorf("read the character map of page %d of %s: %w", page.Number, d.ID, err)
 	}
-	text := extract.Page{Text: page.Text, Chars: runs}
+	if isShown(d) {
+		_, config, err := v.imageFile(d)
+		m := Measure{Width: float64(config.Width), Height: float64(config.Height)}
+		mapped.Text = page.Text
+		m.addSeen(mapped, ranges)
+		return m, err
+	}
+	mapped.Text = page.Text
 	chars := make([][]int, len(ranges))
-	for i, r := range ranges {
-		chars[i] = text.CharIndexes(r.Start, r.End)
+	if mapped.Boxes == nil {
+		for i, r := range ranges {
+			chars[i] = mapped.CharIndexes(r.Start, r.End)
+		}
 	}
 	key := fmt.Sprintf("measure %s %d %d %v", d.SHA256, d.Revision, page.Number, ranges)
 	return once(ctx, v, key, func(ctx context.Context) (out Measure, err error) {
 		err = v.withOriginal(d, func(r extract.Request) error {
-			g, err := v.pool.Measure(ctx, r, page.Number, chars)
+			g, err := v.pool.Measure(ctx, r, max(page.Number, 1), chars)
 			if err != nil {
 				return err
 			}
@@ -162,10 +167,20 @@ func (v *Viewer) Measure(ctx context.Context, d retrieval.Document, page retriev
 			for _, b := range g.Boxes {
 				out.Boxes = append(out.Boxes, Box{X: b.X, Y: b.Y, Width: b.Width, Height: b.Height, Range: b.Range})
 			}
+			out.addSeen(mapped, ranges)
 			return nil
 		})
 		return out, err
 	})
+}
+
+// addSeen adds the boxes around ranges of a page whose text was recognised on its picture.
+func (m *Measure) addSeen(p extract.Page, ranges []Range) {
+	for i, r := range ranges {
+		for _, b := range p.BoxesOf(r.Start, r.End) {
+			m.Boxes = append(m.Boxes, Box{X: b.X, Y: b.Y, Width: b.Width, Height: b.Height, Range: i})
+		}
+	}
 }
 
 // DataURL returns a page, or an image file, as a data: URL for a model that reads images.
@@ -180,11 +195,11 @@ func (v *Viewer) DataURL(ctx context.Context, d retrieval.Document, page int) (s
 	}
 	defer f.Close()
 	var p Picture
-	if isImage(d) {
+	if isShown(d) {
 		p, err = readImage(f)
 	} else {
 		var img *extract.Image
-		if img, err = v.pool.Render(ctx, extract.Request{Name: pdfName, Path: f.Name()}, page, modelPixels); err == nil {
+		if img, err = v.pool.Render(ctx, extract.Request{Name: drawn[d.MediaType], Path: f.Name()}, max(page, 1), modelPixels); err == nil {
 			p = Picture{Data: img.Data, MediaType: img.MediaType}
 		}
 	}
@@ -196,14 +211,18 @@ func (v *Viewer) DataURL(ctx context.Context, d retrieval.Document, page int) (s
 	return url, nil
 }
 
-func isImage(d retrieval.Document) bool { return strings.HasPrefix(d.MediaType, "image/") }
+// isShown reports whether browsers show the original as a picture.
+func isShown(d retrieval.Document) bool {
+	return strings.HasPrefix(d.MediaType, "image/") && drawn[d.MediaType] == ""
+}
 
-// pdfName tells the pool the format of an original, whose file name is only its hash.
-const pdfName = "original.pdf"
+// drawn has the media types whose pages are drawn, with names that tell the pool the format of an original, whose file
+// name is only its hash.
+var drawn = map[string]string{"application/pdf": "original.pdf", "image/tiff": "original.tiff"}
 
-// withOriginal opens the original of a PDF and calls do.
+// withOriginal opens an original whose pages are drawn, and calls do.
 func (v *Viewer) withOriginal(d retrieval.Document, do func(extract.Request) error) error {
-	if d.MediaType != "application/pdf" {
+	if drawn[d.MediaType] == "" {
 		return errNoPicture
 	}
 	f, err := v.open(d)
@@ -211,7 +230,7 @@ func (v *Viewer) withOriginal(d retrieval.Document, do func(extract.Request) err
 		return err
 	}
 	defer f.Close()
-	return do(extract.Request{Name: pdfName, Path: f.Name()})
+	return do(extract.Request{Name: drawn[d.MediaType], Path: f.Name()})
 }
 
 func (v *Viewer) open(d retrieval.Document) (*os.File, error) {

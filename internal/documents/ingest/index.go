@@ -214,6 +214,10 @@ func (r *run) count(res result) {
 	if res.gone {
 		return
 	}
+	if res.waiting != nil && !res.leave {
+		r.report.Waiting++
+		r.cfg.Recognition.Waiting(*res.waiting)
+	}
 	pages, chunks := 0, 0
 	if res.put != nil {
 		pages, chunks = max(res.put.Document.Pages, 1), len(res.put.Chunks)
@@ -244,6 +248,10 @@ func (r *run) tally(res result) {
 	case res.file.Reason == string(crawl.IsDuplicate):
 		r.report.Duplicates++
 		if !res.same && known.DocumentID != "" {
+			r.report.Deleted++
+		}
+	case res.waiting != nil && res.file.Reason != "": // it is not given up: see Report.Waiting
+		if !res.same && !res.leave && known.DocumentID != "" {
 			r.report.Deleted++
 		}
 	case res.file.Reason != "":

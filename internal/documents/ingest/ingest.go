@@ -89,6 +89,8 @@ type Config struct {
 	// means that it may not.
 	MayName func(namespace string) bool
 
+	Recognition *Recognition // nil leaves pages without text alone
+
 	// Uploads is the one folder inside DataDir that may be ingested: the files that Owner has uploaded.
 	// Its root is named UploadsRoot(Owner), wherever it is. "" means none.
 	Uploads string
@@ -292,7 +294,7 @@ func (r *run) survey(ctx context.Context) ([]retrieval.File, error) {
 		r.meter.found(t.candidates, len(t.failed), len(t.skipped))
 		t.attach(known)
 		for _, c := range t.candidates {
-			if c.unchanged(r.cfg.generation) {
+			if c.unchanged(&r.cfg) {
 				r.keep(c)
 				continue
 			}

@@ -37,6 +37,8 @@ type result struct {
 	first  bool           // the page is the URL of a site
 	error  error          // ends the run
 
+	waiting *Waiting // pages of the file wait for the recognition of their text
+
 	sidecar   metadata.Fields // the fields of its own sidecar
 	budget    *budget         // for nested files
 	namespace string          // the namespace of its document
@@ -76,7 +78,8 @@ func (r *run) read(ctx context.Context, c *candidate) (result, *spool) {
 	}
 	res.file.Size, res.file.ModTime = original.size, original.modTime
 	res.file.SHA256 = original.seen + res.file.SHA256
-	if k := c.known; k.SHA256 == res.file.SHA256 && k.Generation == r.cfg.generation && !k.adopted && !c.mayPass() {
+	if k := c.known; k.SHA256 == res.file.SHA256 && r.cfg.isCurrent(k.Generation) && r.cfg.allCurrent(c.inside) && !k.adopted && !c.mayPass() {
+		res.file.Generation = k.Generation
 		res.same = true
 		res.file.DocumentID, res.file.PutIn, res.file.Reason, res.file.Detail = k.DocumentID, k.PutIn, k.Reason, k.Detail
 		return res, s
@@ -117,7 +120,7 @@ func (r *run) makeDocument(ctx context.Context, res result, o original, said met
 	if res.budget = newBudget(o.bytes, r.cfg); c.part != nil {
 		res.budget = c.part.budget
 	}
-	x, err := r.extract(ctx, res, o, said, s)
+	x, err := r.extract(ctx, &res, o, said, s)
 	res.format = x.format
 	var reason *extract.Error
 	switch {
@@ -198,7 +201,7 @@ func pagesOf(doc *extract.Document) (pages []retrieval.Page, numbered int) {
 		if p.Number > 0 {
 			numbered++
 		}
-		pages = append(pages, retrieval.Page{Number: p.Number, Text: p.Text, Map: encodeRuns(p.Chars)})
+		pages = append(pages, retrieval.Page{Number: p.Number, Text: p.Text, Map: encodeMap(p)})
 	}
 	return pages, numbered
 }
@@ -383,7 +386,7 @@ type extracted struct {
 }
 
 // extract reads the stored original and cuts it into chunks. Nested files go to the spool.
-func (r *run) extract(ctx context.Context, res result, o original, said metadata.Said, s *spool) (x extracted, err error) {
+func (r *run) extract(ctx context.Context, res *result, o original, said metadata.Said, s *spool) (x extracted, err error) {
 	c := res.from
 	f, err := r.cfg.Blobs.Open(o.sha)
 	if err != nil {
@@ -397,7 +400,7 @@ func (r *run) extract(ctx context.Context, res result, o original, said metadata
 	}
 	request := extract.Request{
 		Name: path.Base(c.fileName()), Path: f.Name(), Passwords: said.Passwords(), Without: c.limits(said).SkipSections,
-		Post: r.cfg.Split.encode(),
+		Post: r.cfg.Split.encode(), Seen: r.cfg.seen(o.sha),
 	}
 	res.budget.limit(&request)
 	spooling := res.budget.parts > 0 && res.budget.bytes > 0 && (c.part == nil || len(c.part.around) < maxDepth)
@@ -408,7 +411,15 @@ func (r *run) extract(ctx context.Context, res result, o original, said metadata
 	refused, _ := errors.AsType[*extract.Error](err)
 	res.budget.settle(result, refused, c.part != nil)
 	if err != nil {
+		if refused != nil {
+			if note := r.await(res, o, f, refused.Unread, len(request.Passwords) > 0); note != "" {
+				refused.Detail += "; " + note
+			}
+		}
 		return x, err
+	}
+	if note := r.await(res, o, f, result.Document.Unread, len(request.Passwords) > 0); note != "" && len(result.Document.Notes) > 0 {
+		result.Document.Notes[0] += "; " + note
 	}
 	x.doc, x.format, x.media = result.Document, result.Document.Format, mediaType(c.fileName(), head[:n])
 	r.noteParts(s, x.doc, spooling)

@@ -32,7 +32,7 @@ func (r *rebuild) remake(ctx context.Context, d retrieval.Document) remade {
 		m.error = err
 		return m
 	}
-	x, err := r.readAgain(ctx, d, row, extract.Request{Path: o.Name(), Without: limits.SkipSections, Post: r.cfg.Split.encode()})
+	x, err := r.readAgain(ctx, d, row, extract.Request{Path: o.Name(), Without: limits.SkipSections, Post: r.cfg.Split.encode(), Seen: r.cfg.seen(d.SHA256)})
 	var chunks []retrieval.Chunk
 	if err == nil {
 		chunks, err = r.chunks(x)

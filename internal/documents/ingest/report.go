@@ -22,6 +22,7 @@ type Report struct {
 	Unchanged  int          // documents whose files are as they were
 	Duplicates int          // web addresses with the same content as another
 	Deleted    int          // documents whose files are gone
+	Waiting    int          // files with pages whose text is being recognised: see Recognition
 	Pages      int          // of the new and updated documents, as retrieval.Stats counts them
 	Chunks     int          // of the new and updated documents
 	Skipped    []FileResult // files with nothing to index: no parser, no text, too large
@@ -136,6 +137,7 @@ func (r *Report) Add(o Report) {
 	r.Unchanged += o.Unchanged
 	r.Duplicates += o.Duplicates
 	r.Deleted += o.Deleted
+	r.Waiting += o.Waiting
 	r.Pages += o.Pages
 	r.Chunks += o.Chunks
 	r.Skipped = append(r.Skipped, o.Skipped...)

@@ -73,10 +73,10 @@ func (t *target) base() string {
 
 // unchanged reports whether the file is the same as in the last run, and was cut into chunks by the same
 // generation.
-func (c *candidate) unchanged(generation string) bool {
+func (c *candidate) unchanged(cfg *Config) bool {
 	k := c.known
 	_, said, _ := strings.Cut(k.SHA256, "+")
-	return k.Generation == generation && !k.adopted &&
+	return cfg.isCurrent(k.Generation) && cfg.allCurrent(c.inside) && !k.adopted &&
 		k.Size == c.size && k.ModTime.Equal(c.modTime) && said == c.about && !c.mayPass()
 }
 

@@ -37,6 +37,11 @@ func (in *Ingester) surveying(visit func(retrieval.Put) error, f func(in *Ingest
 	s := &survey{dir: dir, visit: visit, copies: map[string]int{}}
 	cfg := in.cfg
 	cfg.Corpus, cfg.Blobs, cfg.Sweep = s, s, nil
+	if cfg.Recognition != nil {
+		about := *cfg.Recognition
+		about.Waiting = nil
+		cfg.Recognition = &about
+	}
 	return f(&Ingester{cfg: cfg}, filepath.Join(dir, "spool"))
 }
 

@@ -28,7 +28,10 @@ type Options struct {
 	Execute Executor
 	// Lock takes the lock for running the jobs of this store, so that only one of several processes does. It
 	// returns an error if another process has it. Nil is for stores of one process.
-	Lock   func() (unlock func(), err error)
+	Lock func() (unlock func(), err error)
+	// Beside reports whether jobs of a kind run beside others of their owner, since they take long. Such jobs run one
+	// at a time, whoever their owners are. Nil is for no kind.
+	Beside func(kind string) bool
 	Logger *slog.Logger // nil discards
 }
 
@@ -63,7 +66,7 @@ type Runner struct {
 
 	mu      sync.Mutex
 	tasks   []*Task          // running jobs, in the order of their start
-	served  map[string]int64 // when owners and callers had their last turn, counted in turns
+	served  map[string]int64 // when lanes and callers had their last turn, counted in turns
 	turns   int64
 	changed chan struct{} // closed and replaced when a job changes
 	drained chan struct{}
@@ -74,6 +77,9 @@ type Runner struct {
 func NewRunner(opts Options) *Runner {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	if opts.Beside == nil {
+		opts.Beside = func(string) bool { return false }
 	}
 	if opts.Lock == nil {
 		opts.Lock = func() (func(), error) { return func() {}, nil }
@@ -360,21 +366,22 @@ func (r *Runner) start(ctx context.Context, jobs *sync.WaitGroup) {
 	}
 }
 
-// choose returns the jobs to start, as many as there is room for: at most one for each idle owner. It
+// choose returns the jobs to start, as many as there is room for: at most one for each idle lane. It
 // prefers the caller whose last turn was longest ago, and of its jobs the one that has waited longest.
 func (r *Runner) choose(all []Job, busy map[string]bool) []Job {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var next []Job
-	places := map[string]int{} // indexes in next, by owner
+	places := map[string]int{} // indexes in next, by lane
 	waiting := map[string]bool{}
 	for _, j := range all {
-		waiting[j.Owner], waiting[callerOf(j)] = true, true
-		if busy[j.Owner] {
+		lane := r.laneOf(j)
+		waiting[lane], waiting[callerOf(j)] = true, true
+		if busy[lane] {
 			continue
 		}
-		if at, known := places[j.Owner]; !known {
-			places[j.Owner] = len(next)
+		if at, known := places[lane]; !known {
+			places[lane] = len(next)
 			next = append(next, j)
 		} else if r.served[callerOf(j)] < r.served[callerOf(next[at])] {
 			next[at] = j
@@ -383,24 +390,32 @@ func (r *Runner) choose(all []Job, busy map[string]bool) []Job {
 	// Callers without waiting jobs are remembered for a while, so that a caller that adds one job at a
 	// time is not always first.
 	maps.DeleteFunc(r.served, func(who string, turn int64) bool { return !waiting[who] && r.turns-turn > maxOfAll })
-	slices.SortStableFunc(next, func(a, b Job) int { return cmp.Compare(r.served[a.Owner], r.served[b.Owner]) })
+	slices.SortStableFunc(next, func(a, b Job) int { return cmp.Compare(r.served[r.laneOf(a)], r.served[r.laneOf(b)]) })
 	next = next[:min(len(next), max(0, parallel-len(r.tasks)))]
 	for _, j := range next {
 		r.turns++
-		r.served[j.Owner], r.served[callerOf(j)] = r.turns, r.turns
+		r.served[r.laneOf(j)], r.served[callerOf(j)] = r.turns, r.turns
 	}
 	return next
 }
 
-// busy returns the owners of the running jobs.
+// laneOf names what a job shares with those that it waits for: its owner, or that they run beside the others.
+func (r *Runner) laneOf(j Job) string {
+	if r.opts.Beside(j.Kind) {
+		return "\x00beside"
+	}
+	return j.Owner
+}
+
+// busy returns the lanes of the running jobs.
 func (r *Runner) busy() map[string]bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	owners := make(map[string]bool)
+	lanes := make(map[string]bool)
 	for _, t := range r.tasks {
-		owners[t.owner()] = true
+		lanes[r.laneOf(t.Job())] = true
 	}
-	return owners
+	return lanes
 }
 
 // callerOf identifies the owner of a job at an origin, as a key of Runner.served.

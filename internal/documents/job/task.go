@@ -30,12 +30,6 @@ func (t *Task) Job() Job {
 	return j
 }
 
-func (t *Task) owner() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.job.Owner
-}
-
 // Update changes the job's Message, Files and Counts, and notifies watchers. The counts of files follow from Files
 // if these are set. Changes are saved about once a second.
 func (t *Task) Update(change func(j *Job)) {

@@ -12,7 +12,7 @@ import (
 	"parley/internal/extract/compose"
 )
 
-var _ = extract.Register("PDF", extract.Reader{Read: readPDF, Load: loadPDF, Render: renderPDF, Measure: measurePDF})
+var _ = extract.Register("PDF", extract.Reader{Read: readPDF, Load: loadPDF, Render: renderPDF, Measure: measurePDF, Draw: drawPDF})
 
 // loadPDF makes PDFium ready.
 func loadPDF(cacheDir string, l extract.Limits) (io.Closer, error) {
@@ -33,7 +33,7 @@ func readPDF(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	}
 	defer d.close()
 
-	pages, notes, err := readPDFPages(ctx, d, f.Limits)
+	pages, unread, notes, err := readPDFPages(ctx, d, f)
 	if d.mended && isTextless(err) {
 		return nil, extract.Damagedf("the document is cut off before any text that can be read")
 	}
@@ -52,7 +52,7 @@ func readPDF(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	if d.mended {
 		notes = append(notes, "the document is cut off, and was read as far as its pages could be found")
 	}
-	doc := &extract.Document{Title: d.title(), Notes: notes}
+	doc := &extract.Document{Title: d.title(), Notes: notes, Unread: unread}
 	set := slices.DeleteFunc(slices.Clone(pages), func(p *pdfPage) bool { return len(p.lines) == 0 })
 	dropRunningLines(set)
 	dropPageNumbers(set)
@@ -93,17 +93,18 @@ type pdfPage struct {
 	low, high float32 // its lower and upper edge
 }
 
-// readPDFPages reads the pages that have text, and says what the others are.
-func readPDFPages(ctx context.Context, d *pdfDocument, limits extract.Limits) (pages []*pdfPage, notes []string, err error) {
-	count := d.int("FPDF_GetPageCount", d.handle)
+// readPDFPages reads the pages that have text, names those whose text can only be seen, and says what those are that
+// cannot be read.
+func readPDFPages(ctx context.Context, d *pdfDocument, f *extract.File) (pages []*pdfPage, unread []int, notes []string, err error) {
+	limits, count := f.Limits, d.int("FPDF_GetPageCount", d.handle)
 	if count > limits.Pages {
-		return nil, nil, extract.TooLargef("the document has %d pages, and at most %d are read", count, limits.Pages)
+		return nil, nil, nil, extract.TooLargef("the document has %d pages, and at most %d are read", count, limits.Pages)
 	}
 	var scanned, garbled, broken []int
 	left := limits.TextBytes
 	for i := range count {
 		if err := ctx.Err(); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		r := pdfReader{doc: d}
 		state := r.read(i)
@@ -114,7 +115,7 @@ func readPDFPages(ctx context.Context, d *pdfDocument, limits extract.Limits) (p
 			state = pageRead
 		}
 		if d.err != nil {
-			return nil, nil, d.failure()
+			return nil, nil, nil, d.failure()
 		}
 		switch state {
 		case pageRead:
@@ -130,13 +131,20 @@ func readPDFPages(ctx context.Context, d *pdfDocument, limits extract.Limits) (p
 			left -= int64(len(line.Text))
 		}
 		if left < 0 {
-			return nil, nil, limits.TextExceeded()
+			return nil, nil, nil, limits.TextExceeded()
 		}
 	}
+	unread = slices.Sorted(slices.Values(slices.Concat(scanned, garbled)))
 	if len(pages) == 0 {
-		return nil, nil, noPDFText(count, len(scanned), len(garbled), len(broken))
+		refused := noPDFText(count, len(scanned), len(garbled), len(broken))
+		refused.Unread = unread
+		return nil, nil, nil, refused
 	}
-	return pages, pageNotes(count, scanned, garbled, broken), nil
+	seen := func(page int) bool {
+		_, ok := f.Seen[page]
+		return ok
+	}
+	return pages, unread, pageNotes(count, slices.DeleteFunc(scanned, seen), slices.DeleteFunc(garbled, seen), broken), nil
 }
 
 // noPDFText is the error for a document none of whose pages has text that can be read.

@@ -1,4 +1,4 @@
-// Package picture reads what images say of themselves in words. What they show is for models that see.
+// Package picture reads what images say of themselves in words, and draws them for the recognition of their text.
 package picture
 
 import (
@@ -13,25 +13,33 @@ import (
 	"parley/internal/extract/compose"
 )
 
-var _ = extract.Register("image", extract.Reader{Read: readImage, Looks: func(f *extract.File) bool { return isWebP(f.Head) }})
+var _ = extract.Register("image", extract.Reader{
+	Read: readImage, Draw: drawImage, Render: renderImage, Measure: measureImage,
+	Looks: func(f *extract.File) bool { return isWebP(f.Head) },
+})
 
 // readImage reads what an image says of itself in words: its file's name, and the descriptions in
-// a PNG's text chunks (W3C PNG, 11.3.3) or a JPEG's comments (ITU-T T.81, B.2.4.5). What it shows
-// is for models that see.
+// a PNG's text chunks (W3C PNG, 11.3.3) or a JPEG's comments (ITU-T T.81, B.2.4.5). Its pages are unread.
 func readImage(_ context.Context, f *extract.File) (*extract.Document, error) {
 	data, err := f.All(f.Limits.FileBytes)
 	if err != nil {
 		return nil, err
 	}
 	var said []string
+	pages := 1
 	switch {
 	case bytes.HasPrefix(data, []byte("\x89PNG\r\n\x1a\n")):
 		said = pngTexts(data[8:])
 	case bytes.HasPrefix(data, []byte("\xff\xd8\xff")):
 		said = jpegComments(data[2:])
 	case bytes.HasPrefix(data, []byte("GIF8")), isWebP(data):
+	case isTIFF(data):
+		pages = len(pageOffsets(data))
 	default:
-		return nil, &extract.Error{Reason: extract.Unsupported, Detail: "only PNG, JPEG, GIF and WebP images are read"}
+		return nil, &extract.Error{Reason: extract.Unsupported, Detail: "only PNG, JPEG, GIF, WebP and TIFF images are read"}
+	}
+	if pages < 1 || pages > maxPages {
+		return nil, extract.Damagedf("the picture has no pages, or too many")
 	}
 	name := compose.Clean(path.Base(strings.ReplaceAll(f.Name, `\`, "/")))
 	title := strings.Join(strings.Fields(strings.NewReplacer("_", " ", "-", " ", ".", " ").Replace(strings.TrimSuffix(name, path.Ext(name)))), " ")
@@ -44,7 +52,16 @@ func readImage(_ context.Context, f *extract.File) (*extract.Document, error) {
 			return nil, err
 		}
 	}
-	return &extract.Document{Title: title, Pages: []extract.Page{b.Page(0, false)}}, nil
+	doc := &extract.Document{Title: title}
+	number := 0
+	if pages > 1 {
+		number = 1
+	}
+	doc.Pages = []extract.Page{b.Page(number, false)}
+	for i := range pages {
+		doc.Unread = append(doc.Unread, i+1)
+	}
+	return doc, nil
 }
 
 func isWebP(data []byte) bool {

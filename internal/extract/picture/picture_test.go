@@ -42,7 +42,7 @@ func TestReadImage_ReadsItsNameAndWhatItSaysOfItself(t *testing.T) {
 			t.Errorf("%s: %q %+v", name, doc.Title, doc.Pages)
 		}
 	}
-	_, err := extract.ReadFile(t.Context(), "a.png", strings.NewReader("II*\x00"), 4, extract.Limits{})
+	_, err := extract.ReadFile(t.Context(), "a.png", strings.NewReader("BM\x00\x00"), 4, extract.Limits{})
 	if e, ok := errors.AsType[*extract.Error](err); !ok || e.Reason != extract.Unsupported {
 		t.Error(err)
 	}

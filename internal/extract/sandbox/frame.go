@@ -14,14 +14,22 @@ import (
 type job struct {
 	extract.Request
 	Render   *extract.Rendering // a picture is wanted
-	Measure  *extract.Measuring // or where characters stand; with neither the file's text is wanted
+	Measure  *extract.Measuring // or where characters stand
+	Read     *reading           // or the text on a picture; with none of these the file's text is wanted
 	Handed   bool               // the file comes as a descriptor; otherwise the worker opens it, and cannot be shut in
 	CacheDir string
 	Limits   extract.Limits
 }
 
+// reading is a request for the text that is recognised on the picture of a page.
+type reading struct {
+	Page      int
+	Languages []string
+	Data      string // see ocr.Options
+}
+
 // outcome is a worker's answer: a document and what the post-processing made of it, an image, places on
-// a page, an Error, or the text of any other error. One with Begun comes before it, once the parser is loaded; the time
+// a page, a page that was recognised, an Error, or the text of any other error. One with Begun comes before it, once the parser is loaded; the time
 // for the file counts from there.
 type outcome struct {
 	Begun    bool
@@ -29,6 +37,7 @@ type outcome struct {
 	Post     []byte
 	Image    *extract.Image    // of a rendering
 	Geometry *extract.Geometry // of a measuring
+	Seen     *extract.Page     // of a reading
 	Refused  *extract.Error
 	Failed   string
 }

@@ -255,7 +255,7 @@ func (o outcome) result() (*extract.Result, error) {
 	case o.Failed != "":
 		return nil, fmt.Errorf("extract: %s", o.Failed)
 	}
-	return &extract.Result{Document: o.Document, Image: o.Image, Geometry: o.Geometry, Post: o.Post}, nil
+	return &extract.Result{Document: o.Document, Image: o.Image, Geometry: o.Geometry, Seen: o.Seen, Post: o.Post}, nil
 }
 
 // take returns an idle child that may write where the job wants it, the one used last, or a new one;

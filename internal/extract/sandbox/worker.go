@@ -12,6 +12,7 @@ import (
 
 	"parley/internal/extract"
 	_ "parley/internal/extract/formats" // what workers read
+	"parley/internal/ocr"
 )
 
 // workerVariable asks a process to be a worker.
@@ -44,7 +45,8 @@ func RunWorkerIfAsked(post PostFunc) {
 // worker reads the files of jobs, one after another.
 type worker struct {
 	extract.Extractor
-	waits waits // of this process
+	waits waits       // of this process
+	ocr   *ocr.Reader // nil before the first page that is recognised
 }
 
 // serveJobs answers jobs until its input ends.
@@ -106,6 +108,10 @@ func answer(x *worker, j job, begin func() error, post PostFunc) outcome {
 		})
 		return outcome{Geometry: g}.or(err)
 	}
+	if j.Read != nil {
+		page, err := x.recognise(j, begin)
+		return outcome{Seen: page}.or(err)
+	}
 	var doc *extract.Document
 	err := withFile(x, j, begin, func(ctx context.Context, o *extract.Opened) (err error) {
 		if doc, err = o.Read(ctx); err == nil {
@@ -152,7 +158,9 @@ func withFile(x *worker, j job, begin func() error, do func(context.Context, *ex
 	if err != nil || !info.Mode().IsRegular() {
 		return &extract.Error{Reason: extract.Unreadable, Detail: "it is not a regular file"}
 	}
-	o, err := x.Open(extract.Input{Name: j.Name, Content: f, Size: info.Size(), Spool: j.Spool, Passwords: j.Passwords})
+	o, err := x.Open(extract.Input{
+		Name: j.Name, Content: f, Size: info.Size(), Spool: j.Spool, Passwords: j.Passwords, Seen: j.Seen,
+	})
 	if err != nil {
 		return err
 	}

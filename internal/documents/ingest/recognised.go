@@ -1,0 +1,223 @@
+package ingest
+
+import (
+	"bytes"
+	"encoding/gob"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"parley/internal/extract"
+	"parley/internal/retrieval"
+)
+
+// Recognition says whether the text on pictures of pages is recognised. A run does not do that itself, because it takes
+// seconds for each page: it stores what else a file has, hands the file to Waiting, and uses what Pages holds when the
+// file is read again.
+type Recognition struct {
+	Pages    *RecognisedPages
+	MaxPages int           // of one document; a document with more is left alone; 0 means no limit
+	Waiting  func(Waiting) // called from Run's goroutine after the outcome of the file is committed; nil for a survey
+}
+
+// Waiting is a file some of whose pages wait for the recognition of their text. Its original is in Pages.
+type Waiting struct {
+	Namespace string // of its row
+	Owner     string
+	Root      string
+	Path      string // below Root
+	Name      string // the last part of its name, for its format
+	SHA256    string // of its original
+	Pages     []int
+}
+
+// mark tells what a run did about pages that it could not read.
+func (r *Recognition) mark() string {
+	if r == nil {
+		return "+unread"
+	}
+	return fmt.Sprintf("+unread:%s:%d", r.Pages.key, r.MaxPages)
+}
+
+const waitingMark = "+waiting"
+
+// isCurrent reports whether a row of that generation needs no new look: its file was read by this version, with these
+// settings, and nothing of it waits.
+func (c *Config) isCurrent(generation string) bool {
+	return generation == c.generation || generation == c.generation+c.Recognition.mark()
+}
+
+// takes reports whether the pages of a document are recognised.
+func (r *Recognition) takes(pages int) bool {
+	return r != nil && (r.MaxPages <= 0 || pages <= r.MaxPages)
+}
+
+// await marks the row of a file with pages that could not be read, and keeps its original if they are to be recognised.
+// It returns what to tell people about these pages.
+func (r *run) await(res *result, o original, f *os.File, unread []int, passwords bool) (note string) {
+	c, about := res.from, r.cfg.Recognition
+	switch {
+	case len(unread) == 0 || about != nil && about.Waiting == nil:
+		return ""
+	case about == nil || c.page != nil || passwords:
+		res.file.Generation += about.mark()
+		return ""
+	case !about.takes(len(unread)):
+		res.file.Generation += about.mark()
+		return fmt.Sprintf("text on pictures is recognised for at most %d pages of a document (ingest.ocr_pages)", about.MaxPages)
+	}
+	if err := about.Pages.Keep(o.sha, f); err != nil {
+		r.cfg.Logger.Warn("keep an original for the recognition of its text", "error", err)
+		res.file.Generation += about.mark()
+		return ""
+	}
+	res.file.Generation += waitingMark
+	res.waiting = &Waiting{
+		Namespace: r.cfg.Namespace, Owner: r.cfg.Owner, Root: c.target.root.Path, Path: c.key,
+		Name: filepath.Base(c.fileName()), SHA256: o.sha, Pages: unread,
+	}
+	return "their text is being recognised"
+}
+
+// seen returns what was recognised of an original.
+func (c *Config) seen(sha string) map[int]extract.Seen {
+	if c.Recognition == nil {
+		return nil
+	}
+	return c.Recognition.Pages.Of(sha)
+}
+
+// RecognisedPages keeps the text that was recognised on pages, and the originals that wait for it, in a folder. It
+// can be made again, which takes long. It is safe for concurrent use.
+type RecognisedPages struct {
+	dir string
+	key string
+}
+
+// OpenRecognised returns the pages below a folder that were recognised in a way that key names, such as with which
+// languages.
+func OpenRecognised(dir, key string) *RecognisedPages {
+	h := fnv.New64a()
+	h.Write([]byte(key))
+	short := hex.EncodeToString(h.Sum(nil))
+	return &RecognisedPages{dir: filepath.Join(dir, short), key: short}
+}
+
+const (
+	keptOriginal = "original"
+	pageSuffix   = ".page"
+)
+
+func (p *RecognisedPages) folder(sha string) string { return filepath.Join(p.dir, filepath.Base(sha)) }
+
+// Of returns the pages of an original that were recognised, by number.
+func (p *RecognisedPages) Of(sha string) map[int]extract.Seen {
+	entries, err := os.ReadDir(p.folder(sha))
+	if err != nil {
+		return nil
+	}
+	pages := map[int]extract.Seen{}
+	for _, e := range entries {
+		name, found := strings.CutSuffix(e.Name(), pageSuffix)
+		number, err := strconv.Atoi(name)
+		if !found || err != nil {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(p.folder(sha), e.Name()))
+		if err != nil {
+			continue
+		}
+		var seen extract.Seen
+		if gob.NewDecoder(bytes.NewReader(data)).Decode(&seen) == nil {
+			pages[number] = seen
+		}
+	}
+	return pages
+}
+
+// Put stores a page of an original.
+func (p *RecognisedPages) Put(sha string, page int, seen extract.Seen) error {
+	var b bytes.Buffer
+	if err := gob.NewEncoder(&b).Encode(seen); err != nil {
+		return fmt.Errorf("store a recognised page: %w", err)
+	}
+	return p.write(sha, strconv.Itoa(page)+pageSuffix, &b)
+}
+
+// Keep copies an original that waits.
+func (p *RecognisedPages) Keep(sha string, f io.ReaderAt) error {
+	if _, err := os.Stat(p.Original(sha)); err == nil {
+		return nil
+	}
+	return p.write(sha, keptOriginal, io.NewSectionReader(f, 0, 1<<62))
+}
+
+func (p *RecognisedPages) write(sha, name string, content io.Reader) error {
+	if err := os.MkdirAll(p.folder(sha), 0o700); err != nil {
+		return fmt.Errorf("store a recognised page: %w", err)
+	}
+	f, err := os.CreateTemp(p.folder(sha), "new-")
+	if err != nil {
+		return fmt.Errorf("store a recognised page: %w", err)
+	}
+	_, err = io.Copy(f, content)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), filepath.Join(p.folder(sha), name))
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return fmt.Errorf("store a recognised page: %w", err)
+	}
+	return nil
+}
+
+// Original returns the path of an original that waits; there is no file once all its pages are recognised.
+func (p *RecognisedPages) Original(sha string) string {
+	return filepath.Join(p.folder(sha), keptOriginal)
+}
+
+// Done removes an original whose pages are recognised.
+func (p *RecognisedPages) Done(sha string) error {
+	if err := os.Remove(p.Original(sha)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove an original whose text is recognised: %w", err)
+	}
+	return nil
+}
+
+// Sweep removes what belongs to originals that the blob store no longer has and that were last used before a time.
+func (p *RecognisedPages) Sweep(blobs Blobs, before time.Time) error {
+	entries, err := os.ReadDir(p.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var all error
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || info.ModTime().After(before) {
+			continue
+		}
+		f, err := blobs.Open(e.Name())
+		if err == nil {
+			f.Close()
+			continue
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			all = errors.Join(all, os.RemoveAll(p.folder(e.Name())))
+		}
+	}
+	return errors.Join(err, all)
+}
+
+// allCurrent reports whether rows of files inside a file need no new look.
+func (c *Config) allCurrent(rows []retrieval.File) bool {
+	return !slices.ContainsFunc(rows, func(f retrieval.File) bool { return !c.isCurrent(f.Generation) })
+}
