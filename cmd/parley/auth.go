@@ -10,6 +10,7 @@ import (
 	"parley/internal/auth"
 	"parley/internal/auth/apikey"
 	"parley/internal/auth/oidc"
+	"parley/internal/auth/roster"
 	"parley/internal/auth/session"
 	"parley/internal/wire"
 	"parley/internal/wire/librechat"
@@ -70,6 +71,7 @@ type entrance struct {
 	sessions  *session.Book
 	providers *oidc.Verifier // nil without any
 	site      session.Site
+	members   *roster.Book
 	anonymous bool // one may ask without signing in
 	audit     *audit.Log
 }
@@ -89,6 +91,8 @@ func (p *program) newEntrance(ctx context.Context, in *instance, listening net.A
 	}
 	e.sessions = session.NewBook(in.db.Sessions(), recalls, time.Duration(p.config.AuthSession), time.Now)
 	cfg.Sessions = e.sessions
+	e.members = roster.NewBook(in.db.Members(), time.Now)
+	cfg.Members = e.members
 	proxies, err := p.config.AuthProxies.list(p.lookupEnv)
 	if err != nil {
 		return nil, usagef("auth.proxies: %w", err)

@@ -8,6 +8,7 @@
 //	parley mcp                serve an MCP client on standard input and output
 //	parley jobs               list, show, retry and cancel jobs of uploads
 //	parley keys               create, list and revoke keys of programs
+//	parley members            list, add and remove members of namespaces
 //	parley users              list, export and delete users
 //	parley usage              report what model calls took and cost
 //	parley backup FILE        write everything that is stored to one file, while the server runs
@@ -80,6 +81,7 @@ type commandLine struct {
 	Jobs     jobsCmd     `cmd:"" help:"List, show, retry and cancel the jobs of uploads and indexing requests."`
 	Keys     keysCmd     `cmd:"" help:"Create, list and revoke keys with which programs sign in."`
 	Sessions sessionsCmd `cmd:"" help:"List and end the sessions of people who signed in on the web page."`
+	Members  membersCmd  `cmd:"" help:"List, add and remove the members of namespaces."`
 	Users    usersCmd    `cmd:"" help:"List users, and export or delete everything that is kept about one."`
 	Audit    auditCmd    `cmd:"" help:"Print the audit log: sign-ins, refusals and changes, as JSON Lines."`
 	Usage    usageCmd    `cmd:"" help:"Report tokens and cost of model calls, by day, namespace, user, conversation, model, stage or turn."`

@@ -8,6 +8,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -44,7 +45,7 @@ var idOf = []struct{ path, kind string }{
 	{"/content/{path...}", "name"}, {"/delete/{url...}", "name"},
 	{"/v1/models/{id...}", "model"}, {"/assets/{path...}", "asset"}, {"/v1/chat/completions/{", "completion"},
 	{"/sign-in/{provider}", "provider"},
-	{"/openai/deployments/{name}", "deployment"},
+	{"/openai/deployments/{name}", "deployment"}, {"/api/namespaces/{name}", "namespace"},
 }
 
 // second are the placeholders after the first one.
@@ -123,7 +124,7 @@ func (m *matrix) own() {
 	m.ids["model"], m.ids["asset"], m.ids["completion"] = "parley", "nothing", "chatcmpl-1"
 	m.ids["provider"] = "corp"
 	m.ids["stream"] = "chat-1"
-	m.ids["deployment"] = "gpt-4o"
+	m.ids["deployment"], m.ids["namespace"] = "gpt-4o", "default"
 }
 
 // ownFileOfLibreChat stores a file as LibreChat's rag_api does, which would wait until it is read.
@@ -252,7 +253,8 @@ func TestRights_EveryRouteRefusesWhoMayNotCallIt(t *testing.T) {
 		{"a foreign token", "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbm4ifQ.", ""},
 		{"a reader", m.reader, access.Reader}, {"an editor", m.other, access.Editor}, {"an administrator", m.admin, access.Administrator},
 	}
-	needs := map[wire.Right]access.Role{wire.Ask: access.Reader, wire.Change: access.Editor, wire.Administer: access.Administrator}
+	needs := map[wire.Right]access.Role{wire.Ask: access.Reader, wire.Change: access.Editor, wire.Edit: access.Editor, wire.Manage: access.Administrator,
+		wire.Administer: access.Administrator}
 	for _, rt := range m.routes {
 		method, _, _ := strings.Cut(rt.Pattern, " ")
 		target, _ := m.target(rt, true)
@@ -287,7 +289,7 @@ func TestRights_EveryRouteRefusesWhoMayNotCallIt(t *testing.T) {
 func TestRights_WhatBelongsToOthersIsLikeWhatIsNotThere(t *testing.T) {
 	m := newMatrix(t)
 	// Of streams, TestResume_RepeatsAllChunksOfTheAnswerThatIsBeingWritten asks for those of others.
-	notOwned := []string{"key", "model", "asset", "completion", "provider", "stream", "deployment"}
+	notOwned := []string{"key", "model", "asset", "completion", "provider", "stream", "deployment", "namespace"}
 	objects := 0
 	for _, rt := range m.routes {
 		method, _, _ := strings.Cut(rt.Pattern, " ")
@@ -335,5 +337,177 @@ func TestRights_WhatBelongsToOthersIsLikeWhatIsNotThere(t *testing.T) {
 		if w.Code >= 300 {
 			t.Errorf("%s as its owner: %d %.200s", rt.Pattern, w.Code, w.Body)
 		}
+	}
+}
+
+// claims are the ways in which a list could be asked for what belongs to somebody else.
+func (m *matrix) claims() []string {
+	owner := url.QueryEscape(m.ownerID)
+	return []string{"by=turn", "by=conversation", "by=user", "by=namespace", "user=" + owner, "user_id=" + owner, "owner=" + owner, "limit=1000", "all=true", "offset=0&limit=100"}
+}
+
+// Rows S1 and S3: no query makes a list tell of others.
+func TestRights_ListsTellOnlyOnesOwnWhateverIsClaimed(t *testing.T) {
+	m := newMatrix(t)
+	lists := 0
+	for _, rt := range m.routes {
+		method, path, _ := strings.Cut(rt.Pattern, " ")
+		if method != http.MethodGet || strings.Contains(path, "{") || rt.Events || rt.Right == wire.Anybody || rt.Right == wire.Administer {
+			continue
+		}
+		for _, claim := range m.claims() {
+			w := m.as(m.other, method, path+"?"+claim, "", "")
+			told := w.Body.String()
+			for what, id := range m.ids {
+				if !slices.Contains([]string{"model", "asset", "completion", "provider", "stream", "deployment", "namespace", "key"}, what) && strings.Contains(told, id) {
+					t.Errorf("%s?%s tells the id of the owner's %s: %.300s", path, claim, what, told)
+				}
+			}
+			if strings.Contains(told, canary) || strings.Contains(told, m.ownerID) {
+				t.Errorf("%s?%s tells %.300s", path, claim, told)
+			}
+			lists++
+		}
+	}
+	if lists < 100 {
+		t.Errorf("only %d requests for lists", lists)
+	}
+}
+
+// visitor is a caller of the matrix of members.
+type visitor struct {
+	name, key                   string
+	reads, edits, owns, another bool
+}
+
+// member gives somebody a key with a role in a namespace, and returns the key.
+func (m *matrix) member(role access.Role) string {
+	key := newKey(m.t, m.serving.instance, apikey.Key{Role: access.Reader})
+	if role != "" {
+		err := m.serving.db.Members().Put(m.t.Context(), access.Member{Namespace: "default", Name: "key:" + apikey.IDOf(key), Role: role}, time.Now())
+		if err != nil {
+			m.t.Fatal(err)
+		}
+	}
+	return key
+}
+
+// In a namespace with members, their roles decide over every route, and other roles over none.
+func TestRights_MembersDecideOverEveryRouteOfTheirNamespace(t *testing.T) {
+	m := newMatrix(t)
+	const word = "zanzibarquartz" // in a document that no access list restricts
+	text := "The " + word + " is kept in the green cupboard."
+	sum, _, err := m.serving.db.Blobs().Put(t.Context(), strings.NewReader(text))
+	if err == nil {
+		err = m.serving.corpus.Apply(t.Context(), retrieval.Batch{Namespace: "default", Put: []retrieval.Put{{
+			Document: retrieval.Document{ID: "01M83000000000000000MEMBER", Name: word + ".txt", Title: word, MediaType: "text/plain", SHA256: sum, Pages: 1, IndexedAt: time.Now()},
+			Pages:    []retrieval.Page{{Number: 1, Text: text}},
+			Chunks:   []retrieval.Chunk{{Text: text, Spans: []retrieval.Span{{Page: 1, End: len(text)}}, Tokens: 8}}}}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.ids["document"], m.ids["name"] = "01M83000000000000000MEMBER", word+".txt"
+	visitors := []visitor{
+		{name: "an editor who is no member", key: m.other}, {name: "a reader who is no member", key: m.member("")},
+		{name: "a member", key: m.member(access.Reader), reads: true},
+		{name: "an editing member", key: m.member(access.Editor), reads: true, edits: true},
+		{name: "an owner", key: m.member(access.Owner), reads: true, edits: true, owns: true},
+		{name: "an administrator", key: m.admin, reads: true, edits: true, owns: true, another: true},
+		{name: "nobody", key: ""},
+	}
+	m.serving.entry.members.Forget()
+	questions := map[string]string{
+		"/chat": `{"message":"Where is the ` + word + ` kept?"}`, "/search": `{"query":"` + word + `"}`,
+		"/v1/chat/completions": `{"model":"parley","messages":[{"role":"user","content":"Where is the ` + word + ` kept?"}]}`,
+		"/v1/responses":        `{"model":"parley","input":"Where is the ` + word + ` kept?"}`,
+		"/mcp":                 `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search","arguments":{"query":"` + word + `"}}}`,
+	}
+	asked := func(key, path string) string {
+		told := m.as(key, "POST", path, questions[path], "application/json").Body.String()
+		return strings.NewReplacer("Where is the "+word+" kept?", "", `"`+word+`"`, "").Replace(told)
+	}
+	for _, v := range visitors {
+		for path := range questions {
+			if got := asked(v.key, path); strings.Contains(got, "cupboard") != v.reads && (v.reads || strings.Contains(got, "cupboard")) {
+				t.Errorf("%s asks %s: %.300s", v.name, path, got)
+			}
+		}
+		for _, rt := range m.routes {
+			method, _, _ := strings.Cut(rt.Pattern, " ")
+			target, kind := m.target(rt, false)
+			if v.owns && rt.Right != wire.Manage && kind != "document" || rt.Right == wire.Administer {
+				continue
+			}
+			if rt.Events || method == http.MethodDelete && rt.Right == wire.Edit && v.edits || v.owns && rt.Right == wire.Manage && method != http.MethodGet {
+				continue // which would delete what the others ask for
+			}
+			w := m.as(v.key, method, target, m.bodies[rt.Pattern], "application/json")
+			told := strings.ReplaceAll(w.Body.String(), m.ids["name"], "")
+			if strings.Contains(told, word) && !v.reads {
+				t.Errorf("%s: %s tells %.300s", v.name, rt.Pattern, told)
+			}
+			if kind == "document" && method == http.MethodGet && !strings.Contains(rt.Pattern, "image") && !strings.Contains(rt.Pattern, "boxes") && (w.Code == http.StatusOK) != v.reads {
+				t.Errorf("%s: %s: %d", v.name, rt.Pattern, w.Code)
+			}
+			if rt.Right == wire.Edit && !v.edits && w.Code < 400 {
+				t.Errorf("%s: %s: %d %.200s", v.name, rt.Pattern, w.Code, w.Body)
+			}
+			if rt.Right == wire.Manage && (w.Code < 400) != v.owns && (v.owns || w.Code < 400) {
+				t.Errorf("%s: %s: %d %.200s", v.name, rt.Pattern, w.Code, w.Body)
+			}
+		}
+	}
+	form, contentType := formOf(t, "from-a-member.md")
+	for _, v := range visitors {
+		if w := m.as(v.key, "POST", "/upload", form, contentType); (w.Code == http.StatusOK) != v.edits {
+			t.Errorf("%s uploads: %d %.200s", v.name, w.Code, w.Body)
+		}
+		if w := m.as(v.key, "POST", "/upload?namespace=elsewhere", form, contentType); v.key != "" && (w.Code == http.StatusOK) != (v.another || v.key == m.other) {
+			t.Errorf("%s uploads elsewhere: %d %.200s", v.name, w.Code, w.Body)
+		}
+	}
+}
+
+func TestRights_NobodyMakesThemselvesAnOwner(t *testing.T) {
+	m := newMatrix(t)
+	editor, owner := m.member(access.Editor), m.member(access.Owner)
+	m.serving.entry.members.Forget()
+	const path = "/api/namespaces/default/members"
+	put := func(key, body string) int { return m.as(key, "PUT", path, body, "application/json").Code }
+	self := `{"user":"key:` + apikey.IDOf(editor) + `","role":"owner"}`
+	for name, c := range map[string]struct {
+		got, want int
+	}{
+		"an editor makes himself an owner":      {put(editor, self), 403},
+		"somebody else does":                    {put(m.other, self), 403},
+		"an owner, of another namespace":        {m.as(owner, "PUT", "/api/namespaces/elsewhere/members", self, "application/json").Code, 403},
+		"an owner, of a vector store":           {m.as(m.admin, "PUT", "/api/namespaces/vs_1/members", self, "application/json").Code, 404},
+		"an owner opens it to everybody":        {m.as(owner, "DELETE", path+"?all=true", "", "").Code, 403},
+		"a role that is none":                   {put(owner, `{"user":"ann","role":"administrator"}`), 400},
+		"a role and no member":                  {put(owner, `{"role":"reader"}`), 400},
+		"a user and a group":                    {put(owner, `{"user":"ann","group":"ann","role":"reader"}`), 400},
+		"an empty user":                         {put(owner, `{"user":"","role":"reader"}`), 400},
+		"whoever was deleted":                   {put(owner, `{"user":"deleted:","role":"reader"}`), 400},
+		"a control character":                   {put(owner, `{"user":"a\u0000b","role":"reader"}`), 400},
+		"somebody who is not there is removed":  {m.as(owner, "DELETE", path+"?user=nobody", "", "").Code, 404},
+		"all of a kind are removed":             {m.as(owner, "DELETE", path, "", "").Code, 400},
+		"an owner adds another":                 {put(owner, `{"user":"ann","role":"owner"}`), 200},
+		"an owner adds a group":                 {put(owner, `{"group":"ann","role":"reader"}`), 200},
+		"another administrator of less":         {m.as(newKey(t, m.serving.instance, apikey.Key{Role: access.Administrator, Namespaces: []string{"elsewhere"}}), "GET", path, "", "").Code, 404},
+		"an editor of another namespace looks":  {m.as(m.elsewhere, "GET", path, "", "").Code, 403},
+		"whoever may not even use it looks":     {m.as(m.reader, "GET", path, "", "").Code, 403},
+		"an administrator of all reads members": {m.as(m.admin, "GET", path, "", "").Code, 200},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %d, want %d", name, c.got, c.want)
+		}
+	}
+	// Who is removed may nothing any more, at once.
+	if w := m.as(owner, "DELETE", path+"?user=key:"+apikey.IDOf(editor), "", ""); w.Code != http.StatusOK {
+		t.Fatal(w.Body)
+	}
+	if w := m.as(editor, "POST", "/chat", `{"message":"What does the plan cost?"}`, "application/json"); w.Code != http.StatusNotFound {
+		t.Errorf("a removed member asks: %d %s", w.Code, w.Body)
 	}
 }

@@ -30,6 +30,7 @@ import (
 	"parley/internal/wire/filesapi"
 	"parley/internal/wire/keysapi"
 	"parley/internal/wire/librechat"
+	"parley/internal/wire/membersapi"
 	"parley/internal/wire/openai"
 	"parley/internal/wire/openwebui"
 	"parley/internal/wire/ragchat"
@@ -312,6 +313,7 @@ func (s *serving) protocols() []wire.Protocol {
 		s.entry.protocol(s.cfg.AuthSession),
 		auditapi.New(s.db.Audit()).Protocol(),
 		usersapi.New(s.users()).Protocol(),
+		membersapi.New(s.db.Members(), s.entry.members).Protocol(),
 	}
 }
 

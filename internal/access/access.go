@@ -14,6 +14,7 @@ type Principal struct {
 	Groups     []string // group ids, in no particular order
 	Role       Role     // "" for the anonymous caller
 	Namespaces []string // that the caller may use; nil means all
+	Members    *Members // of the namespaces that have some, at the time of the request
 }
 
 // Role is what a signed-in caller may do in the namespaces that they may use. Each role includes those
@@ -34,17 +35,6 @@ var Roles = []Role{Reader, Editor, Administrator}
 func (r Role) Includes(other Role) bool {
 	need := slices.Index(Roles, other)
 	return need >= 0 && slices.Index(Roles, r) >= need
-}
-
-// MayUse reports whether the caller may use a namespace.
-func (p Principal) MayUse(namespace string) bool {
-	return p.Namespaces == nil || slices.Contains(p.Namespaces, namespace)
-}
-
-// MayChange reports whether the caller may change what an owner has stored; "" is the owner of what was stored
-// without signing in, or by the program itself.
-func (p Principal) MayChange(owner string) bool {
-	return owner == p.Subject || p.Role == Administrator || owner == "" && p.Role.Includes(Editor)
 }
 
 // Administers reports whether the caller may do what concerns all namespaces and users.

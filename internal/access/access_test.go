@@ -59,7 +59,7 @@ func TestPrincipal_MayChangeWhatIsTheirsOrNobodys(t *testing.T) {
 		{access.Principal{Subject: "ann", Role: access.Editor}, "bob", false},
 		{access.Principal{Subject: "ann", Role: access.Administrator}, "bob", true},
 	} {
-		if got := c.who.MayChange(c.owner); got != c.want {
+		if got := c.who.MayChange("ns", c.owner); got != c.want {
 			t.Errorf("%+v may change what is of %q: %v", c.who, c.owner, got)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"parley/internal/access"
 	"parley/internal/auth/apikey"
 	"parley/internal/auth/oidc"
+	"parley/internal/auth/roster"
 	"parley/internal/auth/session"
 	"parley/internal/chat"
 	"parley/internal/wire"
@@ -46,6 +47,7 @@ type Config struct {
 	Keys     *apikey.Book
 	Tokens   Tokens
 	Sessions *session.Book
+	Members  *roster.Book // of namespaces; nil for none
 	Site     session.Site // whose cookies count
 	Proxies  []Proxy      // that say who asks
 	Shared   *Shared      // another program's users; nil for none
@@ -72,6 +74,9 @@ type caller struct {
 // challenge.
 func (g *Gate) Admit(r *http.Request, right wire.Right) (access.Principal, error) {
 	c, err := g.identify(r)
+	if err == nil && g.cfg.Members != nil {
+		c.Members, err = g.cfg.Members.Members(r.Context())
+	}
 	if err == nil {
 		err = g.allow(r, c, right)
 	}
@@ -186,7 +191,13 @@ func (g *Gate) byToken(ctx context.Context, credential string) (caller, error) {
 
 // roleFor is the role that signed-in callers need for a right.
 var roleFor = map[wire.Right]access.Role{
-	wire.Ask: access.Reader, wire.Change: access.Editor, wire.Administer: access.Administrator,
+	wire.Ask: access.Reader, wire.Change: access.Editor, wire.Edit: access.Editor, wire.Manage: access.Administrator,
+	wire.Administer: access.Administrator,
+}
+
+// byMembership reports whether a member's role gives a caller the right in some namespace. The handler checks in which.
+func byMembership(c caller, right wire.Right) bool {
+	return right == wire.Edit && c.EditsSome() || right == wire.Manage && c.ManagesSome()
 }
 
 // allow returns why a caller may not do what they ask for, or nil.
@@ -196,11 +207,11 @@ func (g *Gate) allow(r *http.Request, c caller, right wire.Right) error {
 	}
 	need, ok := roleFor[right]
 	switch {
-	case !ok || !c.Role.Includes(need):
+	case !ok || !c.Role.Includes(need) && !byMembership(c, right):
 		return forbidden(fmt.Sprintf("Your role, %s, does not allow this. It needs the role %s.", c.Role, need))
 	case right == wire.Administer && !c.Administers():
 		return forbidden("This needs an administrator of all namespaces.")
-	case right == wire.Change && g.cfg.Changes == ByNobody:
+	case (right == wire.Change || right == wire.Edit) && g.cfg.Changes == ByNobody:
 		return errNoChanges
 	case c.key != nil && !c.key.Reaches(r.URL.Path):
 		return forbidden("This key is not meant for this path.")
@@ -210,6 +221,9 @@ func (g *Gate) allow(r *http.Request, c caller, right wire.Right) error {
 
 // allowAnonymous returns why callers who have not signed in may not do what they ask for, or nil.
 func (g *Gate) allowAnonymous(ctx context.Context, right wire.Right) error {
+	if right == wire.Edit {
+		right = wire.Change
+	}
 	switch {
 	case right == wire.Ask || right == wire.Change && g.cfg.Changes == ByAll:
 		return nil

@@ -29,7 +29,7 @@ func (s *Service) DeleteAddress(ctx context.Context, who access.Principal, names
 	}
 	deleted := 0
 	for _, doc := range found {
-		if !who.MayChange(doc.Owner) {
+		if !who.MayChange(doc.Namespace, doc.Owner) {
 			continue
 		}
 		if err := s.deleteDocument(ctx, doc); err != nil {

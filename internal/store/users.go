@@ -65,6 +65,7 @@ var aboutUsers = []personal{
 		id, ok := strings.CutPrefix(subject, access.KeyPrefix)
 		return []any{sql.NullString{String: id, Valid: ok}}
 	}},
+	{table: "members", kind: "membership", where: "kind = 0 AND member = ?"},
 	{table: "audit", kind: "audit", where: "subject = ?", json: []string{"entry"}, keeps: true},
 	{table: "documents", kind: "document", corpus: true, where: "owner = ?", keeps: true},
 	{table: "document_access", kind: "named_in_rights", corpus: true, where: rightsOf + " AND kind = 0 AND value = ?", keeps: true,
@@ -205,7 +206,7 @@ func (u *Users) Delete(ctx context.Context, subject string, at time.Time) (delet
 				deleted[p.kind] = n
 			}
 		}
-		return nil
+		return countMembersChange(ctx, tx)
 	})
 	return deleted, err
 }

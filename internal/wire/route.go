@@ -80,6 +80,8 @@ const (
 	Anybody    Right = iota + 1 // no identification is required: probes, the page, how to sign in
 	Ask                         // ask questions, and read what the caller may see
 	Change                      // add documents and delete them
+	Edit                        // the same in a namespace, which the handler checks with Principal.MayEdit or MayChange
+	Manage                      // manage the members of a namespace, which the handler checks with Principal.MayManage
 	Administer                  // manage keys
 )
 

@@ -38,11 +38,13 @@ func testVisible(t *testing.T, c corpus) {
 	c.must(err)
 	c.sameRights(puts, snap.Current)
 	matched := 0
+	members := []*access.Members{nil, nil, nil, access.NewMembers([]string{"ns"}, []access.Member{{Namespace: "ns", Name: users[1], Role: access.Reader},
+		{Namespace: "ns", Group: true, Name: groups[0], Role: access.Editor}}), access.NewMembers([]string{"other"}, nil)}
 	namespaces := [][]string{nil, nil, {"ns"}, {"other", "ns"}, {"other"}, {}}
 	for range 200 {
 		f := retrieval.Filter{
 			Namespace:       "ns",
-			Principal:       access.Principal{Subject: pick(r, users), Groups: some(r, groups), Namespaces: pick(r, namespaces)},
+			Principal:       access.Principal{Subject: pick(r, users), Groups: some(r, groups), Namespaces: pick(r, namespaces), Members: pick(r, members)},
 			IncludeCategory: pick(r, categories),
 			ExcludeCategory: pick(r, categories),
 			RequireUser:     r.IntN(4) == 0,

@@ -136,7 +136,7 @@ func (h *Handler) sites(w http.ResponseWriter, r *wire.Request, kind string,
 	if err != nil {
 		return err
 	}
-	at, err := h.scope(r.Who, opts.namespace)
+	at, err := h.editing(r.Who, opts.namespace)
 	if err != nil {
 		return err
 	}
@@ -249,7 +249,7 @@ func (h *Handler) pdf(w http.ResponseWriter, r *wire.Request) error {
 	if err != nil {
 		return err
 	}
-	at, err := h.scope(r.Who, opts.namespace)
+	at, err := h.editing(r.Who, opts.namespace)
 	if err != nil {
 		return err
 	}
@@ -361,7 +361,7 @@ func (h *Handler) delete(w http.ResponseWriter, r *wire.Request) error {
 	if c, ok := wire.ParseContentURL(wire.BaseURL(r.Request, h.cfg.PublicURL, false), address); ok { // in the form of /search
 		address, namespace = c.Name, cmp.Or(c.Namespace, namespace)
 	}
-	at, err := h.scope(r.Who, namespace)
+	at, err := h.editing(r.Who, namespace)
 	if err != nil {
 		return err
 	}

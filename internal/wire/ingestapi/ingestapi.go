@@ -72,7 +72,7 @@ func New(cfg Config) *Handler {
 // Protocol returns the routes.
 func (h *Handler) Protocol() wire.Protocol {
 	read := wire.Route{Right: wire.Ask, Fail: wire.PlainError}
-	change := wire.Route{Right: wire.Change, Fail: wire.PlainError, Limit: h.cfg.MaxBody}
+	change := wire.Route{Right: wire.Edit, Fail: wire.PlainError, Limit: h.cfg.MaxBody}
 	events, upload, withBody, ignoring := read, change, change, change
 	events.Events, upload.Body, withBody.Body, ignoring.Body = true, wire.Unread, wire.JSON, wire.Ignored
 	rag := withBody // for routes of the Chat-with-RAG API
@@ -124,6 +124,17 @@ func (h *Handler) scope(who access.Principal, namespace string) (upload.Scope, e
 	}
 	return upload.Scope{Namespace: namespace, Owner: who.Subject}, nil
 }
+
+// editing is scope for requests that change something.
+func (h *Handler) editing(who access.Principal, namespace string) (upload.Scope, error) {
+	at, err := h.scope(who, namespace)
+	if err == nil && !who.MayEdit(at.Namespace) {
+		err = errNoEditor
+	}
+	return at, err
+}
+
+var errNoEditor = &chat.Error{Kind: chat.Forbidden, Msg: "You may read this namespace, but not change its documents."}
 
 // queryNamespace returns the namespace in a URL.
 func queryNamespace(r *wire.Request) string {

@@ -79,6 +79,13 @@ func (h *Handler) cancel(w http.ResponseWriter, r *wire.Request) error {
 
 // retry handles POST /api/jobs/{id}/retry. It returns the job, which is queued again.
 func (h *Handler) retry(w http.ResponseWriter, r *wire.Request) error {
+	waits, err := h.find(r)
+	if err != nil {
+		return err
+	}
+	if !r.Who.MayEdit(waits.Namespace) { // any more
+		return errNoEditor
+	}
 	j, err := h.cfg.Service.Jobs().Retry(r.Context(), r.Who.Subject, r.PathValue("id"))
 	if errors.Is(err, job.ErrState) {
 		return &chat.Error{Kind: chat.Conflict, Msg: "Only a job that has failed, in part or whole, or was cancelled, can be tried again."}

@@ -21,7 +21,7 @@ const maxFields = 100
 // upload handles POST /upload, a form with files. It responds with {"message", "job_id"}. The files are
 // written to the disk as they arrive; nothing of an incomplete upload is kept.
 func (h *Handler) upload(w http.ResponseWriter, r *wire.Request) error {
-	at, err := h.scope(r.Who, queryNamespace(r))
+	at, err := h.editing(r.Who, queryNamespace(r))
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (h *Handler) deleteUploaded(w http.ResponseWriter, r *wire.Request) error {
 		return wire.Invalidf(`"filename" must be the name of an uploaded file.`)
 	}
 	r.Changed = name
-	at, err := h.scope(r.Who, queryNamespace(r))
+	at, err := h.editing(r.Who, queryNamespace(r))
 	if err == nil {
 		err = h.cfg.Service.DeleteUpload(r.Context(), at, name)
 	}

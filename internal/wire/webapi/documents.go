@@ -259,7 +259,7 @@ func (h *Handler) delete(w http.ResponseWriter, r *wire.Request) error {
 
 // mayChange returns an error for a caller who sees a document but may not change it.
 func mayChange(who access.Principal, d retrieval.Document) error {
-	if who.MayChange(d.Owner) {
+	if who.MayChange(d.Namespace, d.Owner) {
 		return nil
 	}
 	return errNotYours

@@ -111,8 +111,8 @@ func New(cfg Config) *Handler {
 func (h *Handler) Protocol() wire.Protocol {
 	read := wire.Route{Right: wire.Ask, Fail: wire.PlainError}
 	change, reindex, events := read, read, read
-	change.Right, events.Events = wire.Change, true
-	reindex.Right, reindex.Body = wire.Change, wire.Ignored
+	change.Right, events.Events = wire.Edit, true
+	reindex.Right, reindex.Body = wire.Edit, wire.Ignored
 	const document, turn = " /api/documents/{id}", " /api/turns/{id}"
 	return wire.Protocol{OpenAPI: openAPI, Routes: []wire.Route{
 		read.At("GET /api/documents", h.documents),

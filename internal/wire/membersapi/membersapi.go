@@ -1,0 +1,206 @@
+// Package membersapi manages the members of namespaces, as `parley members` does on the machine.
+//
+//	GET    /api/namespaces/{name}/members                lists them
+//	PUT    /api/namespaces/{name}/members                adds one, or changes its role
+//	DELETE /api/namespaces/{name}/members?user=|group=   removes one
+//	DELETE /api/namespaces/{name}/members?all=true       opens the namespace to everybody, for administrators
+package membersapi
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"parley/internal/access"
+	"parley/internal/auth/roster"
+	"parley/internal/chat"
+	"parley/internal/retrieval"
+	"parley/internal/wire"
+)
+
+// Store keeps members.
+type Store interface {
+	// All returns the namespaces that have members only, and all members.
+	All(ctx context.Context) (closed []string, all []access.Member, err error)
+	// Put adds a member, or changes the role of one. From then on only members use the namespace.
+	Put(ctx context.Context, m access.Member, at time.Time) error
+	// Remove removes a member, or returns roster.ErrNotFound. The namespace stays for members, even if there is none left.
+	Remove(ctx context.Context, m access.Member) error
+	// Open removes all members of a namespace, so that everybody may use it again, or returns roster.ErrNotFound.
+	Open(ctx context.Context, namespace string) error
+}
+
+// Handler handles the routes.
+type Handler struct {
+	store Store
+	book  *roster.Book
+}
+
+// New returns a handler. After a change it tells the book, if there is one.
+func New(store Store, book *roster.Book) *Handler { return &Handler{store, book} }
+
+//go:embed openapi.json
+var openAPI []byte
+
+// Protocol returns the routes.
+func (h *Handler) Protocol() wire.Protocol {
+	rt := wire.Route{Right: wire.Manage, Fail: wire.PlainError}
+	put := rt
+	put.Body = wire.JSON
+	const path = " /api/namespaces/{name}/members"
+	return wire.Protocol{OpenAPI: openAPI, Routes: []wire.Route{
+		rt.At("GET"+path, h.list),
+		put.At("PUT"+path, h.put),
+		rt.At("DELETE"+path, h.remove),
+	}}
+}
+
+// shown is a member in requests and responses: a user or a group.
+type shown struct {
+	User  *string     `json:"user,omitempty"`
+	Group *string     `json:"group,omitempty"`
+	Role  access.Role `json:"role"`
+}
+
+func show(m access.Member) shown {
+	if m.Group {
+		return shown{Group: &m.Name, Role: m.Role}
+	}
+	return shown{User: &m.Name, Role: m.Role}
+}
+
+// namespace returns the namespace of a request whose members the caller may manage. One that the caller may not use is like
+// one that does not exist.
+func namespace(r *wire.Request) (string, error) {
+	name := r.PathValue("name")
+	if err := CheckNamespace(name); err != nil || !r.Who.MayUse(name) {
+		return "", &chat.Error{Kind: chat.NotFound, Msg: "There is no such namespace."}
+	}
+	if !r.Who.MayManage(name) {
+		return "", &chat.Error{Kind: chat.Forbidden, Msg: "Only an owner of the namespace or an administrator may see and change its members."}
+	}
+	return name, nil
+}
+
+// CheckNamespace returns an error for a name that no namespace with members can have. Vector stores belong to their makers.
+func CheckNamespace(name string) error {
+	if strings.HasPrefix(name, storePrefix) {
+		return errors.New("a vector store has no members: it belongs to whoever made it")
+	}
+	return retrieval.CheckNamespace(name)
+}
+
+// storePrefix begins the namespaces of vector stores, library.StorePrefix.
+const storePrefix = "vs_"
+
+// list handles GET.
+func (h *Handler) list(w http.ResponseWriter, r *wire.Request) error {
+	name, err := namespace(r)
+	if err != nil {
+		return err
+	}
+	closed, all, err := h.store.All(r.Context())
+	if err != nil {
+		return err
+	}
+	answer := struct {
+		Open    bool    `json:"open"`
+		Members []shown `json:"members"`
+	}{Open: true, Members: []shown{}}
+	for _, c := range closed {
+		answer.Open = answer.Open && c != name
+	}
+	for _, m := range all {
+		if m.Namespace == name {
+			answer.Members = append(answer.Members, show(m))
+		}
+	}
+	return wire.Reply(w, http.StatusOK, answer)
+}
+
+// put handles PUT.
+func (h *Handler) put(w http.ResponseWriter, r *wire.Request) error {
+	name, err := namespace(r)
+	if err != nil {
+		return err
+	}
+	if _, err := r.Object(); err != nil {
+		return err
+	}
+	var body shown
+	dec := json.NewDecoder(bytes.NewReader(r.Body))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&body); err != nil || (body.User == nil) == (body.Group == nil) {
+		return wire.Invalidf("expected role (reader, editor or owner), and either user or group")
+	}
+	m := access.Member{Namespace: name, Role: body.Role}
+	if m.Group = body.Group != nil; m.Group {
+		m.Name = *body.Group
+	} else {
+		m.Name = *body.User
+	}
+	if err := roster.Check(m); err != nil {
+		return wire.Invalidf("%s", err)
+	}
+	r.Changed = fmt.Sprintf("%s: %s", Name(m), m.Role)
+	if err := h.store.Put(r.Context(), m, time.Now()); err != nil {
+		return err
+	}
+	h.forget()
+	return wire.Reply(w, http.StatusOK, show(m))
+}
+
+// Name names a member for people.
+func Name(m access.Member) string {
+	if m.Group {
+		return "group " + m.Name
+	}
+	return "user " + m.Name
+}
+
+// forget makes this process see a change at once.
+func (h *Handler) forget() {
+	if h.book != nil {
+		h.book.Forget()
+	}
+}
+
+// remove handles DELETE.
+func (h *Handler) remove(w http.ResponseWriter, r *wire.Request) error {
+	name, err := namespace(r)
+	if err != nil {
+		return err
+	}
+	q := r.URL.Query()
+	user, group, all := q.Get("user"), q.Get("group"), q.Get("all") == "true"
+	m := access.Member{Namespace: name, Name: user + group, Group: group != ""}
+	switch {
+	case all && user+group == "":
+		if !r.Who.Administers() {
+			return &chat.Error{Kind: chat.Forbidden, Msg: "Only an administrator of all namespaces may open a namespace to everybody."}
+		}
+		r.Changed = "opened to everybody"
+		err = h.store.Open(r.Context(), name)
+	case all || (user == "") == (group == ""):
+		return wire.Invalidf("name a member with either user or group; all=true alone opens the namespace to everybody")
+	default:
+		r.Changed = "removed " + Name(m)
+		err = h.store.Remove(r.Context(), m)
+	}
+	if errors.Is(err, roster.ErrNotFound) {
+		return &chat.Error{Kind: chat.NotFound, Msg: "There is no such member."}
+	}
+	if err != nil {
+		return err
+	}
+	h.forget()
+	return wire.Reply(w, http.StatusOK, struct {
+		Message string `json:"message"`
+	}{"Done."})
+}
