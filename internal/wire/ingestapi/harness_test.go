@@ -113,7 +113,7 @@ func newSiteWith(t *testing.T, quota documents.Quota, change func(*ingestapi.Con
 	s.protocol = ingestapi.New(cfg).Protocol()
 	s.http = wiretest.MountFor(s.protocol, slog.New(slog.DiscardHandler),
 		func(_ *http.Request, right wire.Right) (access.Principal, error) {
-			if right == wire.Change && s.closed {
+			if right == wire.Edit && s.closed {
 				return s.who, &chat.Error{Kind: chat.Forbidden}
 			}
 			return s.who, nil

@@ -74,7 +74,7 @@ func newSite(t *testing.T) *site {
 	}
 	s.http = wiretest.MountFor(webapi.New(config).Protocol(), slog.New(slog.DiscardHandler),
 		func(_ *http.Request, right wire.Right) (access.Principal, error) {
-			if right == wire.Change && s.closed {
+			if right == wire.Edit && s.closed {
 				return s.who, &chat.Error{Kind: chat.Forbidden}
 			}
 			return s.who, nil
