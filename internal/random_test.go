@@ -14,10 +14,11 @@ var predictable = []string{"math/rand", "math/rand/v2", "github.com/oklog/ulid",
 // mayForetell lists the files that may use such a package, and for what. None of them makes an
 // identifier, a token or the name of a temporary file: those come from package ident or crypto/rand.
 var mayForetell = map[string]string{
-	"internal/documents/follow.go": "spreads the times at which sites are read again",
-	"internal/llm/retry.go":        "spreads the times of retries",
-	"internal/store/postgres.go":   "spreads the times of retries",
-	"test/bench/sessions.go":       "draws made-up questions",
+	"internal/documents/follow.go":         "spreads the times at which sites are read again",
+	"internal/llm/retry.go":                "spreads the times of retries",
+	"internal/store/postgres.go":           "spreads the times of retries",
+	"internal/store/postgres_turnlocks.go": "spreads the times of retries",
+	"test/bench/sessions.go":               "draws made-up questions",
 }
 
 func TestIdentifiers_ComeFromNoPredictableSource(t *testing.T) {

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"parley/internal/extract/sandbox"
@@ -129,9 +131,33 @@ func checkDatabases(ctx context.Context, p *program) []finding {
 		if unsafe := checkServer(s); unsafe != nil {
 			return unsafe
 		}
-		whole = fmt.Sprintf("PostgreSQL %s answers in %v and keeps what it acknowledges; back it up with pg_dump", s.Version, s.RoundTrip.Round(10*time.Microsecond))
+		servers, err := db.Peers().Servers(ctx)
+		if err != nil {
+			return found(broken, "", "%v", err)
+		}
+		if mixed := checkServers(servers); mixed != nil {
+			return mixed
+		}
+		whole = fmt.Sprintf("PostgreSQL %s answers in %v and keeps what it acknowledges; back it up with pg_dump; %s on it",
+			s.Version, s.RoundTrip.Round(10*time.Microsecond), plural(len(servers), "server"))
 	}
 	return found(fine, "", "%s; the namespace %s has %s", whole, p.config.Namespace, plural(stats.Documents, "document"))
+}
+
+// checkServers returns what is wrong with the servers on a database, nil if nothing is.
+func checkServers(servers []store.ServerInfo) []finding {
+	versions := map[string][]string{} // hosts
+	for _, s := range servers {
+		versions[s.Version] = append(versions[s.Version], s.Host)
+	}
+	if len(versions) < 2 {
+		return nil
+	}
+	var all []string
+	for _, v := range slices.Sorted(maps.Keys(versions)) {
+		all = append(all, fmt.Sprintf("%s on %s", v, strings.Join(versions[v], ", ")))
+	}
+	return found(warned, "update the older ones; until then they may fail", "servers of different versions use the database: %s", strings.Join(all, "; "))
 }
 
 // slowDatabase is the time from which a round trip to the database is worth a warning: a turn takes some

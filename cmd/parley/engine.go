@@ -66,7 +66,7 @@ func (p *program) open(ctx context.Context, cfg Config, options ...retrieval.Opt
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	in.prices, in.keys = prices, turn.NewKeys(db.State(), nil)
+	in.prices, in.keys = prices, turn.NewKeys(db.State(), nil).Share(in.peers())
 	in.books = ledger.New(db.State(), ledger.Options{Log: p.log, Price: costs(prices), Count: tokens.Count})
 	models, err := p.newRouter(cfg, in.books)
 	if err != nil {
@@ -129,7 +129,7 @@ func (p *program) open(ctx context.Context, cfg Config, options ...retrieval.Opt
 // newRunner returns a runner of turns with the given options and those of the configuration.
 func (in *instance) newRunner(log *slog.Logger, o turn.Options) *turn.Runner {
 	o.Log, o.Namespace, o.Allow = log, in.cfg.Namespace, in.cfg.allowlist()
-	o.Budgets, o.Price = budgets(in.cfg, in.db.State()), costs(in.prices)
+	o.Budgets, o.Price, o.Peers = budgets(in.cfg, in.db.State(), in.db.Peers() != nil), costs(in.prices), in.peers()
 	return turn.NewRunner(in.crew, in.db.State(), o)
 }
 

@@ -56,13 +56,13 @@ func sharedLocks(db *store.DB) func(name string) (unlock func(), ok bool, err er
 	return func(name string) (func(), bool, error) { return db.TryLock(name, nil) }
 }
 
-// claimServing makes this process the only server of a PostgreSQL database: servers do not share yet
-// who follows a turn and who watches a folder. It calls lost if another server took the place while the
-// connection to the database was interrupted.
+// claimServing makes this process one of the servers of a PostgreSQL database, which any program that wants the
+// database alone must wait for. It calls lost if such a program came while the connection to the database was
+// interrupted.
 func (in *instance) claimServing(lost func()) (release func(), err error) {
-	release, ok, err := in.db.TryLock("serve.lock", lost)
+	release, ok, err := in.db.TryShare("serve.lock", lost)
 	if err == nil && !ok {
-		return nil, usagef("another server serves %v already: several servers on one database are not supported yet; stop that server first", in.db)
+		return nil, usagef("another program uses %v alone, such as parley migrate: wait for its end", in.db)
 	}
 	return release, err
 }

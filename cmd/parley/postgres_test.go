@@ -29,12 +29,8 @@ func TestPostgres_HoldsEverythingForCommandsAndServer(t *testing.T) {
 		t.Errorf("the answer of another machine: %s", got)
 	}
 	waitServing(t, startServe(t, env, "--data", t.TempDir()).addr)
-	got, code := refused(t, "serve", "--database", url, "--data", t.TempDir(), "--addr", "127.0.0.1:0")
-	if code == 0 || !strings.Contains(got, "another server serves the PostgreSQL database") {
-		t.Errorf("a second server: exit %d, %s", code, got)
-	}
 	folder := filepath.Join(t.TempDir(), "moved")
-	got, code = refused(t, "migrate", url, folder)
+	got, code := refused(t, "migrate", url, folder)
 	if code == 0 || !strings.Contains(got, "another process is serving") {
 		t.Errorf("migrate beside a server: exit %d, %s", code, got)
 	}

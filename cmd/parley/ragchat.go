@@ -17,7 +17,7 @@ import (
 func (s *serving) ragChat() *ragchat.Handler {
 	catalog := &catalog{program: s.program, cfg: s.cfg, prices: s.prices}
 	return ragchat.New(ragchat.Config{
-		Runner: s.runner, Log: s.runner.Log,
+		Runner: s.runner, Log: s.runner.Log, Board: s.board(),
 		Sessions: s.db.State(), Ledger: s.db.State(), Search: s.corpus.Search, Models: catalog.models,
 		Engine: s.engine.Defaults(), Defaults: s.ragChatDefaults(), Namespace: s.cfg.Namespace,
 		NewBill: func() ragchat.Bill { return s.runner.NewBill(s.engine.Finder()) }, Document: s.db.Corpus().Document,
@@ -39,9 +39,10 @@ func (s *serving) ragChatDefaults() ragchat.Defaults {
 	return d
 }
 
-// budgets returns the budgets of the configuration.
-func budgets(cfg Config, store ledger.Store) *ledger.Budgets {
+// budgets returns the budgets of the configuration. shared says that other servers may spend from them, too.
+func budgets(cfg Config, store ledger.Store, shared bool) *ledger.Budgets {
 	return ledger.NewBudgets(store, ledger.BudgetOptions{
+		Shared:    shared,
 		Window:    time.Duration(cfg.BudgetsWindow),
 		Assumed:   int64(cfg.BudgetsAssumedPrice),
 		User:      ledger.Limits{Requests: cfg.BudgetsUserRequests, Micros: int64(cfg.BudgetsUserCost)},

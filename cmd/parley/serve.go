@@ -101,9 +101,12 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 	s := &serving{program: p, instance: in, runner: runner, metrics: metrics, display: d, url: url, running: len(c.Paths) > 0, embedding: p.config.Embedding != "",
 		uploads: uploads, entry: entry}
 	in.lacks.progress, in.lacks.uploads = s.reading, uploads
+	s.started = time.Now()
 	b := s.startBeside(ctx, stop, from, c.Watch || p.config.IngestWatch)
 	paceCollector(os.LookupEnv, &s.atWork)
 	srv := s.server()
+	b.Go(func() { runner.Relay(ctx) })
+	b.Go(func() { s.stayKnown(ctx) })
 	b.Go(func() { s.keepRoom(ctx) })
 	b.Go(func() { entry.keys.Run(ctx) })
 	err = srv.Serve(ctx, listener)
@@ -121,8 +124,8 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 	return err
 }
 
-// errReplaced ends a server whose place another one has taken.
-var errReplaced = errors.New("the connection to the database was interrupted, and another server has taken the place of this one")
+// errReplaced ends a server whose database another program wants alone.
+var errReplaced = errors.New("the connection to the database was interrupted, and another program has claimed the whole database meanwhile")
 
 // beside is the work that goes on while the server answers. The errors may be read after Wait.
 type beside struct {
@@ -134,12 +137,42 @@ type beside struct {
 // startBeside starts that work. A usage error of the ingestion and damage to the stored data call stop.
 func (s *serving) startBeside(ctx context.Context, stop func(), from documents.Sources, watch bool) *beside {
 	b := &beside{}
+	b.Go(func() {
+		s.lead(ctx, func() { s.follows(ctx) }, func(ctx context.Context) {
+			s.work(ctx, from, watch, func(err error) {
+				if b.ingested = err; isUsage(err) {
+					stop()
+				}
+			})
+		})
+	})
+	b.Go(func() {
+		if b.damage = s.checkStored(ctx); b.damage != nil {
+			stop()
+		}
+	})
+	b.Go(func() { s.releaseAtRest(ctx) })
+	return b
+}
+
+// follows is called when another server reads documents.
+func (s *serving) follows(ctx context.Context) {
+	s.mu.Lock()
+	s.running, s.embedding = false, false
+	s.mu.Unlock()
+	s.log.Info("another server reads documents and tidies up; this one does when that one stops")
+	s.announce(ctx)
+}
+
+// work is what one server does for its data folder or database, until ctx ends. ingested is called after
+// the first ingestion.
+func (s *serving) work(ctx context.Context, from documents.Sources, watch bool, ingested func(error)) {
+	var b sync.WaitGroup
+	defer b.Wait()
 	done := make(chan struct{}) // closed after the first ingestion
 	b.Go(func() {
 		defer close(done)
-		if b.ingested = s.follow(ctx, from); isUsage(b.ingested) {
-			stop()
-		}
+		ingested(s.follow(ctx, from))
 	})
 	b.Go(func() {
 		if every := time.Duration(s.cfg.IngestSchedule); every > 0 && await(ctx, done) {
@@ -158,15 +191,9 @@ func (s *serving) startBeside(ctx context.Context, stop func(), from documents.S
 		}
 	})
 	b.Go(func() { s.keepEmbedded(ctx, done) })
-	b.Go(func() {
-		if b.damage = s.checkStored(ctx); b.damage != nil {
-			stop()
-		}
-	})
 	b.Go(func() { s.keepWhole(ctx) })
+	b.Go(func() { s.keepSettled(ctx) })
 	b.Go(func() { s.keepHouse(ctx) })
-	b.Go(func() { s.releaseAtRest(ctx) })
-	return b
 }
 
 // await reports whether a channel was closed before ctx ended.
@@ -222,6 +249,7 @@ type serving struct {
 	url     string
 	entry   *entrance
 	uploads bool // documents may come in over the network
+	started time.Time
 
 	mu         sync.Mutex
 	running    bool // the ingestion runs; false after its report
@@ -286,6 +314,7 @@ func (s *serving) protocols() []wire.Protocol {
 		}).Protocol(),
 		responses.New(responses.Config{
 			Runner:     s.runner,
+			Turns:      s.turnsElsewhere(),
 			Store:      s.db.Transcripts(),
 			Open:       files.Open,
 			Namespaces: s.namespaces,
@@ -349,6 +378,7 @@ func (s *serving) aiSDK() *aisdk.Handler {
 	return aisdk.New(aisdk.Config{
 		Runner:     s.runner,
 		Turns:      s.runner,
+		Board:      s.board(),
 		Namespaces: s.namespaces,
 		Defaults:   s.engine.Defaults(),
 		Namespace:  s.cfg.Namespace,
@@ -519,9 +549,8 @@ func (s *serving) keepWhole(ctx context.Context) {
 // houseInterval is how often old turns are deleted.
 const houseInterval = 6 * time.Hour
 
-// keepHouse settles ledger entries that a crash left open, and regularly deletes expired rows.
+// keepHouse regularly deletes expired rows.
 func (s *serving) keepHouse(ctx context.Context) {
-	s.house(ctx, "settle interrupted model calls", s.books.Recover)
 	tick := time.NewTicker(houseInterval)
 	defer tick.Stop()
 	for {

@@ -290,10 +290,19 @@ func (s *Service) follow(ctx context.Context, at upload.Scope, files int, outcom
 		if err != nil {
 			return s.full(err)
 		}
+		there, err := s.files.List(at)
+		if err != nil {
+			return err
+		}
 		if err := s.read(ctx, Work{Scope: at, Uploads: folder, Files: files, Outcome: outcome}, wait); err != nil {
 			return err
 		}
-		if s.deletions.Load() == before {
+		left, err := s.files.List(at) // another server may have deleted some
+		if err != nil {
+			return err
+		}
+		gone := slices.ContainsFunc(there, func(name string) bool { _, found := slices.BinarySearch(left, name); return !found })
+		if s.deletions.Load() == before && !gone {
 			return nil
 		}
 	}

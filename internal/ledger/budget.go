@@ -24,6 +24,7 @@ type BudgetOptions struct {
 	// count models without a known price. If it is 0, a server that limits money refuses such models.
 	// The recorded cost stays unknown.
 	Assumed int64
+	Shared  bool             // other servers spend from the same budgets
 	Window  time.Duration    // length of a period, counted from midnight UTC; 0 means 24 h
 	Now     func() time.Time // nil means time.Now
 }
@@ -31,14 +32,16 @@ type BudgetOptions struct {
 // Budgets refuse turns when the budget of their user or namespace is used up. A turn reserves an
 // estimate before it makes any call, and reservations count as spent, so a period is overspent by at
 // most the turn that was admitted last, if estimates are not too low. Spending from before the process
-// started is read from the ledger once. Spending of other processes in the meantime is not counted. Zero
-// limits refuse nothing.
+// started is read from the ledger once. Spending of other processes in the meantime is counted only with
+// BudgetOptions.Shared, when it is in the ledger: then a period is overspent by at most what the turns take
+// that run elsewhere at that moment. Zero limits refuse nothing.
 type Budgets struct {
 	store Store
 	opts  BudgetOptions
 
 	mu       sync.Mutex
 	window   time.Time // beginning of the period that used covers
+	stale    time.Time // when used must be read again, if others spend too
 	used     map[budgetKey]*Amount
 	reserved map[budgetKey]*Amount
 }
@@ -164,15 +167,24 @@ func of(m map[budgetKey]*Amount, key budgetKey) *Amount {
 	return s
 }
 
-// turnWindow begins a new period when the last one is over. It reads the ledger only for the first
-// period: this process has seen all later ones from their beginning.
+// rereadAfter is how long what others spend may stay unknown. If reading it takes long, it is read less
+// often: one part of the time in rereadShare.
+const (
+	rereadAfter = time.Second
+	rereadShare = 20
+)
+
+// turnWindow begins a new period when the last one is over. Unless others spend, too, it reads the ledger only
+// for the first period: this process has seen all later ones from their beginning.
 func (b *Budgets) turnWindow(ctx context.Context) error {
 	window := b.opts.Now().UTC().Truncate(b.opts.Window)
-	if b.used != nil && !window.After(b.window) {
+	began := time.Now()
+	again := b.used == nil || b.opts.Shared && began.After(b.stale)
+	if !again && !window.After(b.window) {
 		return nil
 	}
 	used := map[budgetKey]*Amount{}
-	if b.used == nil {
+	if again {
 		rows, err := b.store.Usage(ctx, UsageQuery{By: []Dimension{ByNamespace, ByUser}, From: window})
 		if err != nil {
 			return fmt.Errorf("read what was spent: %w", err)
@@ -183,12 +195,14 @@ func (b *Budgets) turnWindow(ctx context.Context) error {
 			}
 		}
 	}
-	if b.used == nil && b.limitsMoney() && b.opts.Assumed > 0 {
+	if again && b.limitsMoney() && b.opts.Assumed > 0 {
 		if err := b.addUnpriced(ctx, used, window); err != nil {
 			return err
 		}
 	}
 	b.window, b.used = window, used
+	took := time.Since(began)
+	b.stale = began.Add(took + max(rereadAfter, rereadShare*took))
 	return nil
 }
 

@@ -67,16 +67,19 @@ func New(store Store, opts Options) *Ledger {
 // recoverBatch is how many intents Recover reads at a time.
 const recoverBatch = 500
 
-// Recover settles entries that a crash left unsettled. It marks them as interrupted, with the estimated
-// input as their usage, and returns their number. A server calls it once when it starts. If another
-// process is still making such a call, that process overwrites the entry when the call ends.
-func (l *Ledger) Recover(ctx context.Context) (int, error) {
+// Recover settles entries that a crash left unsettled, if they were created before a time, where zero means
+// now. It marks them as interrupted, with the estimated input as their usage, and returns their number. If
+// another process is still making such a call, that process overwrites the entry when the call ends.
+func (l *Ledger) Recover(ctx context.Context, before time.Time) (int, error) {
 	for total := 0; ; {
 		entries, err := l.store.Unsettled(ctx, recoverBatch)
 		if err != nil {
 			return total, fmt.Errorf("read unsettled calls: %w", err)
 		}
 		for _, e := range entries {
+			if !before.IsZero() && !e.CreatedAt.Before(before) {
+				return total, nil // those that follow are younger
+			}
 			e.Usage = llm.Usage{Input: e.EstimatedInput, Estimated: true}
 			if err := l.write(ctx, l.settled(e, Interrupted)); err != nil {
 				return total, err

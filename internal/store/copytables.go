@@ -58,7 +58,7 @@ func (d *database) tables(ctx context.Context) (all []copyTable, err error) {
 	if !d.dialect.oneWriter {
 		query = `SELECT t.relname, c.attname, COALESCE(array_position(k.conkey, c.attnum), 0)
 			FROM pg_class t JOIN pg_attribute c ON c.attrelid = t.oid LEFT JOIN pg_constraint k ON k.conrelid = t.oid AND k.contype = 'p'
-			WHERE t.relnamespace = current_schema()::regnamespace AND t.relkind = 'r' AND c.attnum > 0 AND NOT c.attisdropped
+			WHERE t.relnamespace = current_schema()::regnamespace AND t.relkind = 'r' AND t.relpersistence = 'p' AND c.attnum > 0 AND NOT c.attisdropped
 			AND c.attgenerated = '' AND t.relname NOT IN ('migrations', 'about', 'blobs', 'blob_parts', 'upload_files', 'upload_parts') ORDER BY t.oid, c.attnum`
 	}
 	rows, err := d.read.QueryContext(ctx, query)

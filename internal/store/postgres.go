@@ -28,7 +28,7 @@ func IsURL(s string) bool {
 // have the database open at once. dir is a folder on this machine; see DB.Folder.
 //
 // Beside the parameters of libpq, url may have those of pgxpool, such as pool_max_conns. They apply
-// to the corpus and to the state each. A process needs twice as many connections and two more.
+// to the corpus and to the state each. A process needs twice as many connections and three more.
 //
 // The error is a *ServerError, *NewerError, *CopyingError or *FolderError where the user can act on it.
 func OpenPostgres(ctx context.Context, url, dir string, log *slog.Logger) (*DB, error) {
@@ -64,9 +64,10 @@ func openPostgres(ctx context.Context, url, dir string, log *slog.Logger) (*DB, 
 		return nil, errors.Join(err, corpus.close())
 	}
 	db := newDB(corpus, state, nil)
-	db.needed = 2*int(config.MaxConns) + 2
+	db.needed = 2*int(config.MaxConns) + 3
 	db.server = nameOf(config)
-	db.locks = &locks{db: pool(config, schemaOf("state"), 1), log: log, held: map[string]func(){}}
+	db.peers = &Peers{state, &turnLocks{db: pool(config, schemaOf("state"), 1), held: map[int64]int{}}}
+	db.locks = &locks{db: pool(config, schemaOf("state"), 1), log: log, held: map[string]lockWay{}}
 	if db.blobs, db.folder, err = openFolder(ctx, state, dir); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}

@@ -21,11 +21,17 @@ type locks struct {
 	log *slog.Logger
 
 	mu   sync.Mutex
-	conn *sql.Conn         // nil before the first lock, and while the server cannot be reached
-	held map[string]func() // what to call when a lock is lost, by the names of the locks; may be nil
+	conn *sql.Conn          // nil before the first lock, and while the server cannot be reached
+	held map[string]lockWay // by the names of the locks
 
 	stop context.CancelFunc // ends keep; nil before the first lock
 	kept sync.WaitGroup
+}
+
+// lockWay is how a lock is held.
+type lockWay struct {
+	shared bool   // with others that hold it so
+	lost   func() // called when it is lost; may be nil
 }
 
 const (
@@ -38,14 +44,23 @@ const (
 // process has taken the lock while the connection to the server was interrupted. A data folder has
 // locks of its own, so TryLock does nothing there.
 func (d *DB) TryLock(name string, lost func()) (unlock func(), ok bool, err error) {
+	return d.tryLock(name, lockWay{lost: lost})
+}
+
+// TryShare is like TryLock, but any number of processes may hold the lock so at the same time.
+func (d *DB) TryShare(name string, lost func()) (unlock func(), ok bool, err error) {
+	return d.tryLock(name, lockWay{shared: true, lost: lost})
+}
+
+func (d *DB) tryLock(name string, how lockWay) (unlock func(), ok bool, err error) {
 	if d.locks == nil {
 		return func() {}, true, nil
 	}
-	unlock, ok, err = d.locks.try(name, lost)
+	unlock, ok, err = d.locks.try(name, how)
 	return unlock, ok, d.state.db.fail("lock the database", err)
 }
 
-func (l *locks) try(name string, lost func()) (unlock func(), ok bool, err error) {
+func (l *locks) try(name string, how lockWay) (unlock func(), ok bool, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), lockPatience)
 	defer cancel()
 	l.mu.Lock()
@@ -58,10 +73,10 @@ func (l *locks) try(name string, lost func()) (unlock func(), ok bool, err error
 			return nil, false, err
 		}
 	}
-	if ok, err = l.take(ctx, name); !ok || err != nil {
+	if ok, err = l.take(ctx, name, how); !ok || err != nil {
 		return nil, false, err
 	}
-	l.held[name] = lost
+	l.held[name] = how
 	if l.stop == nil {
 		keeping, stop := context.WithCancel(context.Background())
 		l.stop = stop
@@ -85,8 +100,12 @@ func (l *locks) begin(ctx context.Context) error {
 	return nil
 }
 
-func (l *locks) take(ctx context.Context, name string) (ok bool, err error) {
-	err = l.conn.QueryRowContext(ctx, "SELECT pg_try_advisory_lock(?)", lockKey(name)).Scan(&ok)
+func (l *locks) take(ctx context.Context, name string, how lockWay) (ok bool, err error) {
+	query := "SELECT pg_try_advisory_lock(?)"
+	if how.shared {
+		query = "SELECT pg_try_advisory_lock_shared(?)"
+	}
+	err = l.conn.QueryRowContext(ctx, query, lockKey(name)).Scan(&ok)
 	return ok, err
 }
 
@@ -102,14 +121,19 @@ func (l *locks) release(name string) {
 	defer cancel()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, held := l.held[name]; !held {
+	how, held := l.held[name]
+	if !held {
 		return // lost, or close was faster
 	}
 	delete(l.held, name)
 	if l.conn == nil {
 		return
 	}
-	if _, err := l.conn.ExecContext(ctx, "SELECT pg_advisory_unlock(?)", lockKey(name)); err != nil {
+	query := "SELECT pg_advisory_unlock(?)"
+	if how.shared {
+		query = "SELECT pg_advisory_unlock_shared(?)"
+	}
+	if _, err := l.conn.ExecContext(ctx, query, lockKey(name)); err != nil {
 		l.end() // which releases it too; keep takes the others again
 	}
 }
@@ -159,16 +183,16 @@ func (l *locks) check(ctx context.Context) (lost []func()) {
 	if l.begin(ctx) != nil {
 		return nil // later
 	}
-	for name, call := range l.held {
-		ok, err := l.take(ctx, name)
+	for name, how := range l.held {
+		ok, err := l.take(ctx, name, how)
 		if err != nil {
 			l.end()
 			return lost
 		}
 		if !ok {
 			delete(l.held, name)
-			if call != nil {
-				lost = append(lost, call)
+			if how.lost != nil {
+				lost = append(lost, how.lost)
 			}
 		}
 	}

@@ -53,6 +53,7 @@ type DB struct {
 	server string // name and host of a PostgreSQL database
 	needed int    // connections that it opens to that at most
 	locks  *locks // nil for a data folder
+	peers  *Peers // nil for a data folder
 }
 
 // Open opens the data folder at dir, and creates or migrates it if necessary. A nil log discards.
@@ -206,7 +207,7 @@ func (d *DB) Shrink(ctx context.Context) error {
 func (d *DB) Close() error {
 	var err error
 	if d.locks != nil {
-		err = d.locks.close()
+		err = errors.Join(d.locks.close(), d.peers.locks.close())
 	}
 	if d.blobs != nil { // else opening failed
 		err = errors.Join(err, d.blobs.close())

@@ -40,6 +40,7 @@ const maxKeyBytes = 255
 type Keys struct {
 	store Store
 	now   func() time.Time
+	peers Peers // nil for none
 
 	mu   sync.Mutex
 	busy map[Key]chan struct{} // closed when the request with that key ends
@@ -51,6 +52,13 @@ func NewKeys(store Store, now func() time.Time) *Keys {
 		now = time.Now
 	}
 	return &Keys{store: store, now: now, busy: map[Key]chan struct{}{}}
+}
+
+// Share makes other servers that use the same store wait for requests here, and the other way round. Call it
+// before the first Claim. It returns k.
+func (k *Keys) Share(peers Peers) *Keys {
+	k.peers = peers
+	return k
 }
 
 // Errors of Claim about the key itself.
@@ -69,10 +77,16 @@ func (k *Keys) Claim(ctx context.Context, key Key, body []byte) (*Claim, error) 
 	if !validKey(key.Value) {
 		return nil, errKey
 	}
-	free, err := k.enter(ctx, key)
+	leave, err := k.enter(ctx, key)
 	if err != nil {
 		return nil, err
 	}
+	unlock, err := lockShared(ctx, k.peers, "key", key.Owner, key.Route, key.Value)
+	if err != nil {
+		leave()
+		return nil, &chat.Error{Kind: chat.Unavailable, Msg: "Another request with this Idempotency-Key is still running.", Err: err}
+	}
+	free := func() { unlock(); leave() }
 	c := &Claim{answered: Answered{Key: key, Body: sha256.Sum256(body)}, free: free}
 	c.users.Store(1)
 	known, err := k.store.Answered(ctx, key)

@@ -325,7 +325,7 @@ func TestRecover_EstimatesWhatACrashLeftUnsettled(t *testing.T) {
 	}()
 	<-inside
 	for _, want := range []int{1, 0} {
-		if n, err := books.Recover(t.Context()); n != want || err != nil {
+		if n, err := books.Recover(t.Context(), time.Time{}); n != want || err != nil {
 			t.Errorf("Recover: %d, %v, want %d", n, err, want)
 		}
 	}

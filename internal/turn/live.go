@@ -15,6 +15,9 @@ var (
 	errLeft    = &chat.Error{Kind: chat.Conflict, Msg: "The turn was cancelled, because its client left.", Err: context.Canceled}
 )
 
+// IsStopped reports whether a turn ended because somebody stopped it (Log.Stop).
+func IsStopped(err error) bool { return errors.Is(err, errStopped) }
+
 // why is like reason, but tells readers of the log when the client left.
 func why(ctx context.Context, err error) error {
 	if err = reason(ctx, err); errors.Is(ctx.Err(), context.Canceled) && chat.KindOf(err) == chat.Internal {
@@ -56,6 +59,12 @@ func (l *live) enter(log *Log, scope Scope, cancel context.CancelCauseFunc) (lea
 		defer l.mu.Unlock()
 		delete(l.logs, log.id)
 	}
+}
+
+func (l *live) empty() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.logs) == 0
 }
 
 // find returns the log of a running turn, or nil.

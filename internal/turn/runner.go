@@ -34,6 +34,7 @@ type Options struct {
 	MaxTurns int             // maximum number of turns in progress; one origin may have 3/4 of them. Further turns are refused. 0 means no limit
 	Keep     bool            // turns continue when their clients leave, depending on their Policy; Drain waits for them
 	Observe  func() Observer // called for each requested turn, including refused ones. Optional.
+	Peers    Peers           // other servers that use the same store; nil for none. Relay must run then
 	Saved    func(Record)    // called after each saved turn. It must not retain Record.Said. Optional.
 }
 
@@ -46,6 +47,7 @@ type Runner struct {
 	keeper *keeper
 	locks  locks
 	live   live
+	relay  *relay
 }
 
 // NewRunner returns a runner that runs turns on engine and saves them in store.
@@ -69,7 +71,7 @@ func NewRunner(engine chat.Runner, store Store, opts Options) *Runner {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	r := &Runner{engine: engine, store: store, opts: opts, keeper: newKeeper()}
+	r := &Runner{engine: engine, store: store, opts: opts, keeper: newKeeper(), relay: newRelay(opts.Peers)}
 	if opts.MaxTurns > 0 {
 		r.places = newPlaces(opts.MaxTurns)
 	}
@@ -235,12 +237,20 @@ func (r *Runner) enter(ctx context.Context, scope Scope, id string) (leave func(
 	if len(id) > maxConversationID || !utf8.ValidString(id) {
 		return nil, &chat.Error{Kind: chat.Invalid, Msg: "The conversation id is too long or not UTF-8."}
 	}
-	leave, err = r.locks.lock(ctx, conversationKey{scope, id})
+	const busy = "Another turn of this conversation is still running."
+	unlock, err := r.locks.lock(ctx, conversationKey{scope, id})
 	if err != nil {
-		return nil, &chat.Error{Kind: chat.Unavailable,
-			Msg: "Another turn of this conversation is still running.", Err: err}
+		return nil, &chat.Error{Kind: chat.Unavailable, Msg: busy, Err: err}
 	}
-	return leave, nil
+	free, err := lockShared(ctx, r.opts.Peers, "conversation", scope.Namespace, scope.Owner, id)
+	if err != nil {
+		unlock()
+		if known, ok := errors.AsType[*chat.Error](err); ok {
+			return nil, known
+		}
+		return nil, &chat.Error{Kind: chat.Unavailable, Msg: busy, Err: err}
+	}
+	return func() { free(); unlock() }, nil
 }
 
 // resume puts the stored history of the conversation before the messages of the request.

@@ -179,7 +179,8 @@ func unpackLog(id string, said Said) (*Log, error) {
 	return l, nil
 }
 
-// Log returns the log of a turn: from memory while the turn runs, and from the store afterwards. The
+// Log returns the log of a turn: from memory while the turn runs, or from the server that runs it, and from the
+// store afterwards. The
 // error is ErrNotFound for an unknown turn, a turn that is too old, and another owner's turn.
 func (r *Runner) Log(ctx context.Context, owner, id string) (*Log, error) {
 	if l := r.live.find(id); l != nil {
@@ -189,6 +190,15 @@ func (r *Runner) Log(ctx context.Context, owner, id string) (*Log, error) {
 		return l, nil
 	}
 	said, err := r.store.Said(ctx, id)
+	if errors.Is(err, ErrNotFound) {
+		if l, err := r.elsewhere(ctx, id); err == nil && l.scope.Owner == owner {
+			return l, nil
+		} else if err == nil {
+			return nil, ErrNotFound
+		} else if !errors.Is(err, ErrNotFound) {
+			return nil, err
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read what turn %s said: %w", id, err)
 	}

@@ -16,10 +16,16 @@ import (
 	"parley/internal/ident"
 	"parley/internal/llm"
 	"parley/internal/store"
+	"parley/internal/store/pgtest"
 	"parley/internal/turn"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(tests{m}) }
+
+// tests stops PostgreSQL when they have run.
+type tests struct{ *testing.M }
+
+func (t tests) Run() int { return pgtest.Main(t.M) }
 
 // engine is a scripted engine.
 type engine func(ctx context.Context, req chat.Request, emit func(chat.Event) bool) error

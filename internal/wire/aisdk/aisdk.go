@@ -9,6 +9,7 @@ package aisdk
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"net/http"
 
 	"parley/internal/access"
@@ -26,6 +27,14 @@ type Turns interface {
 	Log(ctx context.Context, owner, id string) (*turn.Log, error)
 }
 
+// Board makes values known to all servers that use the same store.
+type Board interface {
+	// Notice makes a value known, for an hour.
+	Notice(ctx context.Context, name, value string) error
+	// Noticed returns the value last made known under a name, or "".
+	Noticed(ctx context.Context, name string) (value string, err error)
+}
+
 // Config is what a Handler needs. Runner and Turns are required.
 type Config struct {
 	Runner chat.Runner
@@ -34,6 +43,8 @@ type Config struct {
 	// Namespaces returns the namespaces that a caller may ask, beside Namespace, which is always one. Nil
 	// means that there are no others.
 	Namespaces func(context.Context, access.Principal) ([]string, error)
+
+	Board Board // tells other servers which turn answers a chat; nil if there are none
 
 	Defaults    chat.Options // of every turn
 	Namespace   string       // of the model "parley"; "" means "default"
@@ -61,7 +72,37 @@ type Handler struct {
 type chatKey struct{ owner, id string }
 
 // answering is the last turn of a chat, and the id of the message that it writes.
-type answering struct{ turn, message string }
+type answering struct{ Turn, Message string }
+
+// notice is the name of a chat on the board.
+func (k chatKey) notice() string { return "aisdk\x00" + k.owner + "\x00" + k.id }
+
+// answers records the turn that answers a chat, for clients that come back.
+func (h *Handler) answers(ctx context.Context, k chatKey, a answering) error {
+	h.chats.Put(k, a)
+	if h.cfg.Board == nil {
+		return nil
+	}
+	raw, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	return h.cfg.Board.Notice(ctx, k.notice(), string(raw))
+}
+
+// answered returns the last turn of a chat, on whichever server it runs.
+func (h *Handler) answered(ctx context.Context, k chatKey) (a answering, ok bool, err error) {
+	if h.cfg.Board != nil {
+		raw, err := h.cfg.Board.Noticed(ctx, k.notice())
+		if err != nil || raw == "" {
+			return a, false, err
+		}
+		err = json.Unmarshal([]byte(raw), &a)
+		return a, err == nil, err
+	}
+	a, ok = h.chats.Get(k)
+	return a, ok, nil
+}
 
 // New returns a Handler with the defaults of cfg filled in.
 func New(cfg Config) *Handler {
@@ -132,7 +173,9 @@ func (h *Handler) chat(w http.ResponseWriter, r *wire.Request) error {
 	}
 	w.Header().Set("X-Turn-Id", x.req.TurnID)
 	if x.chat != "" {
-		h.chats.Put(chatKey{r.Who.Subject, x.chat}, answering{x.req.TurnID, x.message})
+		if err := h.answers(r.Context(), chatKey{r.Who.Subject, x.chat}, answering{x.req.TurnID, x.message}); err != nil {
+			return err
+		}
 	}
 	s := h.session(w, x.message, x.base, x.req.Namespace)
 	return s.run(r.Context(), func(yield func(chat.Event, error) bool) {

@@ -16,16 +16,16 @@ const keepAliveInterval = 12 * time.Second
 // running returns the log of a chat's turn that is under way, with what the chat is answering; nil when there
 // is none, as for the chats of other callers.
 func (h *Handler) running(r *wire.Request) (*turn.Log, answering, error) {
-	a, ok := h.chats.Get(chatKey{r.Who.Subject, r.PathValue("id")})
+	a, ok, err := h.answered(r.Context(), chatKey{r.Who.Subject, r.PathValue("id")})
 	if !ok {
-		return nil, a, nil
+		return nil, a, err
 	}
-	l, err := h.cfg.Turns.Log(r.Context(), r.Who.Subject, a.turn)
+	l, err := h.cfg.Turns.Log(r.Context(), r.Who.Subject, a.Turn)
 	if errors.Is(err, turn.ErrNotFound) {
 		return nil, a, nil
 	}
 	if err != nil {
-		return nil, a, fmt.Errorf("look for turn %s: %w", a.turn, err)
+		return nil, a, fmt.Errorf("look for turn %s: %w", a.Turn, err)
 	}
 	allowed, err := h.catalog.Has(r.Context(), r.Who, l.Scope().Namespace)
 	if err != nil || !allowed || l.Ended() {
@@ -45,8 +45,8 @@ func (h *Handler) resume(w http.ResponseWriter, r *wire.Request) error {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	w.Header().Set("X-Turn-Id", a.turn)
-	s := h.session(w, a.message, wire.BaseURL(r.Request, h.cfg.PublicURL, false), l.Scope().Namespace)
+	w.Header().Set("X-Turn-Id", a.Turn)
+	s := h.session(w, a.Message, wire.BaseURL(r.Request, h.cfg.PublicURL, false), l.Scope().Namespace)
 	return s.run(r.Context(), func(yield func(chat.Event, error) bool) {
 		for n, err := range l.Follow(r.Context(), 0, keepAliveInterval) {
 			if !yield(n.Event, err) {

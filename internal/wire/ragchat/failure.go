@@ -128,7 +128,7 @@ func (h *Handler) failTurn(w http.ResponseWriter, r *wire.Request, err error) {
 				x.queryID = queryIDOf(settings)
 			}
 		}
-		h.follow(x)
+		h.follow(r.Context(), x)
 		x.steps.end(false, wire.FailureOf(err).Text)
 	}
 	Fail(w, r, err)

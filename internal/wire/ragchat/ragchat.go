@@ -55,6 +55,14 @@ type Ledger interface {
 	ClearTotals(ctx context.Context, k ledger.AccountKey) (bool, error)
 }
 
+// Board makes values known to all servers that use the same store.
+type Board interface {
+	// Notice makes a value known, for an hour.
+	Notice(ctx context.Context, name, value string) error
+	// Noticed returns the value last made known under a name, or "".
+	Noticed(ctx context.Context, name string) (value string, err error)
+}
+
 // Config configures a Handler. Runner, Sessions, Ledger, Search, NewBill and Log are required.
 type Config struct {
 	Runner   chat.Runner
@@ -72,6 +80,8 @@ type Config struct {
 
 	// Log returns the log of an owner's turn, for the steps of a turn that has ended.
 	Log func(ctx context.Context, owner, turnID string) (*turn.Log, error)
+
+	Board Board // tells other servers which turn has a query id; nil if there are none
 
 	// WebSearch reports whether models may call the tool web_search in a namespace on request. Nil means
 	// that they may not.
@@ -117,7 +127,7 @@ func New(cfg Config) *Handler {
 	if cfg.SessionID == nil {
 		cfg.SessionID = uuid.NewString
 	}
-	return &Handler{cfg: cfg, hub: newHub(cfg.Now, cfg.Log), evaluations: make(chan struct{}, maxEvaluations)}
+	return &Handler{cfg: cfg, hub: newHub(cfg.Now, cfg.Log, cfg.Board), evaluations: make(chan struct{}, maxEvaluations)}
 }
 
 // exchange is a request for an answer, with everything that its response depends on.
@@ -139,7 +149,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *wire.Request) error {
 	if err == nil {
 		x.req.TurnID = turn.IDOf(r.Context(), h.cfg.NewID)
 	}
-	h.follow(x)
+	h.follow(r.Context(), x)
 	// However the handler ends, even by a panic, watchers of the steps see the end. It has an effect
 	// only once.
 	defer x.steps.end(false, "")
@@ -161,10 +171,14 @@ func (h *Handler) answer(w http.ResponseWriter, r *wire.Request) error {
 }
 
 // follow starts the run of the request's processing steps.
-func (h *Handler) follow(x *exchange) {
+func (h *Handler) follow(ctx context.Context, x *exchange) {
 	x.log = turn.NewLog(x.req.TurnID)
 	x.rewrites, x.namespace = !x.req.Options.Rewrite.Off, x.req.Namespace
-	x.steps = h.hub.begin(topic{owner: x.req.Principal.Subject, queryID: x.queryID}, x.view, x.req.TurnID, x.log)
+	t := topic{owner: x.req.Principal.Subject, queryID: x.queryID}
+	x.steps = h.hub.begin(t, x.view, x.req.TurnID, x.log)
+	if err := h.hub.tellOthers(ctx, t, x.view, x.req.TurnID); err != nil {
+		h.cfg.Logger.WarnContext(ctx, "tell other servers of a turn; its steps are shown only here", "turn_id", x.req.TurnID, "error", err)
+	}
 }
 
 // reply responds with one JSON object.

@@ -32,6 +32,8 @@ type hub struct {
 	now func() time.Time
 	// log finds the log of a turn that has ended.
 	log func(ctx context.Context, owner, turnID string) (*turn.Log, error)
+	// board leads to turns of other servers; nil if there are none.
+	board Board
 
 	mu       sync.Mutex
 	runs     map[topic]*stepRun // the latest of each topic
@@ -44,8 +46,8 @@ type hub struct {
 // waiter is a watcher without a run. It receives the first run that begins. It has capacity 1.
 type waiter chan *stepRun
 
-func newHub(now func() time.Time, log func(ctx context.Context, owner, turnID string) (*turn.Log, error)) *hub {
-	return &hub{now: now, log: log, runs: map[topic]*stepRun{}, waiting: map[topic]map[waiter]struct{}{}, drained: make(chan struct{})}
+func newHub(now func() time.Time, log func(ctx context.Context, owner, turnID string) (*turn.Log, error), board Board) *hub {
+	return &hub{now: now, log: log, board: board, runs: map[topic]*stepRun{}, waiting: map[topic]map[waiter]struct{}{}, drained: make(chan struct{})}
 }
 
 // stepRun is one turn, or one refused request, of a topic. A nil run belongs to a request without a
@@ -220,8 +222,20 @@ func (h *hub) find(ctx context.Context, t topic, idle func() error) (*stepRun, e
 		return running, nil
 	}
 	defer h.expectNoMore(t, w)
+	began := h.now()
+	var look <-chan time.Time
+	if h.board != nil {
+		ticker := time.NewTicker(lookInterval)
+		defer ticker.Stop()
+		look = ticker.C
+	}
 	for {
 		select {
+		case <-look:
+			// If the board cannot be read, it is read again.
+			if r, _ := h.elsewhere(ctx, t, h.now().Sub(began) >= replayedAfter); r != nil {
+				return r, nil
+			}
 		case r := <-w:
 			return r, nil
 		case <-replay.C:

@@ -72,7 +72,7 @@ func newHubs() *hubs {
 			return nil, turn.ErrNotFound
 		}
 		return h.logs[id], nil
-	})
+	}, nil)
 	return h
 }
 

@@ -9,6 +9,7 @@ import (
 	"parley/internal/chat"
 	"parley/internal/library"
 	"parley/internal/llm"
+	"parley/internal/turn"
 	"parley/internal/wire"
 	"parley/internal/wire/openai"
 )
@@ -102,7 +103,7 @@ func (b *builder) complete(ctx context.Context) error {
 func (b *builder) fail(ctx context.Context, err error) {
 	res := &b.x.res
 	res.Status = failed
-	if stopped := errors.Is(err, errCancelled); stopped || errors.Is(err, context.Canceled) || errors.Is(err, wire.ErrClientGone) {
+	if stopped := errors.Is(err, errCancelled) || turn.IsStopped(err); stopped || errors.Is(err, context.Canceled) || errors.Is(err, wire.ErrClientGone) {
 		res.Status = cancelled
 		if stopped {
 			_ = b.begin(b.requested) // if this fails, the client is gone

@@ -17,6 +17,7 @@ import (
 	"parley/internal/chat"
 	"parley/internal/ident"
 	"parley/internal/transcript"
+	"parley/internal/turn"
 	"parley/internal/wire"
 	"parley/internal/wire/filesapi"
 	"parley/internal/wire/openai"
@@ -33,6 +34,11 @@ type Config struct {
 	// Open opens a caller's vector store for the tool file_search. The error is library.ErrNotFound if
 	// there is none. Without it the tool searches only namespaces. Optional.
 	Open func(ctx context.Context, owner, id string, f filesapi.Filter) (filesapi.Searched, error)
+
+	// Turns finds turns of other servers, so that their responses can be cancelled here. Optional.
+	Turns interface {
+		Log(ctx context.Context, owner, id string) (*turn.Log, error)
+	}
 
 	Defaults    chat.Options // the defaults of a request
 	Namespace   string       // of the model "parley", and of stored responses; "" means "default"

@@ -2,10 +2,14 @@ package responses
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"strings"
 	"sync"
+	"time"
 
 	"parley/internal/chat"
+	"parley/internal/turn"
 	"parley/internal/wire"
 )
 
@@ -83,27 +87,69 @@ func (f *flights) enter(key flight, l *landing) (leave func()) {
 	}
 }
 
-// end cancels a flight and waits for its end. It does nothing if there is none.
-func (f *flights) end(ctx context.Context, key flight) error {
+// end cancels a flight and waits for its end. It reports false if there is none.
+func (f *flights) end(ctx context.Context, key flight) (bool, error) {
 	f.mu.Lock()
 	l := f.all[key]
 	f.mu.Unlock()
 	if l == nil {
-		return nil
+		return false, nil
 	}
 	l.cancel(errCancelled)
 	select {
 	case <-l.done:
-		return nil
+		return true, nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return true, ctx.Err()
+	}
+}
+
+// How long a response of another server may take to be stored after its turn has ended.
+const (
+	landPatience = 5 * time.Second
+	landInterval = 50 * time.Millisecond
+)
+
+// endElsewhere cancels a response that another server makes, and waits until it is stored. It does
+// nothing if there is none.
+func (h *Handler) endElsewhere(ctx context.Context, r *wire.Request, key flight) error {
+	if h.cfg.Turns == nil {
+		return nil
+	}
+	if _, err := h.find(r); err == nil {
+		return nil // it has ended
+	}
+	l, err := h.cfg.Turns.Log(ctx, key.owner, strings.TrimPrefix(key.id, responsePrefix))
+	if errors.Is(err, turn.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	l.Stop()
+	ctx, cancel := context.WithTimeout(ctx, landPatience)
+	defer cancel()
+	for {
+		if _, err := h.find(r); err == nil {
+			return nil
+		}
+		select {
+		case <-time.After(landInterval):
+		case <-ctx.Done():
+			return nil // the caller says that it is not stored
+		}
 	}
 }
 
 // cancel handles POST /v1/responses/{id}/cancel. It returns the final response; a response that had
 // already ended is unchanged.
 func (h *Handler) cancel(w http.ResponseWriter, r *wire.Request) error {
-	if err := h.flights.end(r.Context(), flight{r.Who.Subject, r.PathValue("id")}); err != nil {
+	key := flight{r.Who.Subject, r.PathValue("id")}
+	here, err := h.flights.end(r.Context(), key)
+	if err == nil && !here {
+		err = h.endElsewhere(r.Context(), r, key)
+	}
+	if err != nil {
 		return err
 	}
 	return h.stored(w, r)

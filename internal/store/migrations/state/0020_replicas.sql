@@ -1,0 +1,2 @@
+-- PostgreSQL has tables here that several servers on one database need.
+SELECT 1;
