@@ -107,11 +107,14 @@ func unwrap(s string) string {
 	return string(b)
 }
 
+// bullets are what list items begin with.
+const bullets = "•◦▪‣·–—-*"
+
 // startsItem reports whether s begins with the marker of a list item.
 func startsItem(s string) bool {
 	s = strings.TrimLeft(s, " \t")
 	r, size := utf8.DecodeRuneInString(s)
-	if strings.ContainsRune("•◦▪‣·–—-*", r) {
+	if strings.ContainsRune(bullets, r) {
 		return size < len(s) && (s[size] == ' ' || s[size] == '\t')
 	}
 	digits := 0
@@ -142,7 +145,7 @@ func runsOn(first bool, segment, rest string) bool {
 		return true
 	case isDay(word):
 		return months[fold(firstWord(rest))]
-	case numberedWords[strings.ToLower(word)]:
+	case numberedWords[strings.ToLower(word)] && (unicode.IsDigit(next) || !isInitials(word)):
 		return unicode.IsDigit(next) || unicode.IsUpper(next) && utf8.RuneCountInString(firstWord(rest)) == 1
 	case isInitials(word), closingWords[strings.ToLower(word)]:
 		return !starters[firstWord(rest)]
@@ -153,7 +156,7 @@ func runsOn(first bool, segment, rest string) bool {
 // isMarker reports whether a segment is only the number or letter of a list item, or has neither
 // letters nor digits.
 func isMarker(s string) bool {
-	core := strings.Trim(s, "()[]. \t")
+	core := strings.Trim(s, "()[]. \t"+bullets)
 	if core == "" || strings.IndexFunc(core, isWordRune) < 0 {
 		return true
 	}
@@ -233,6 +236,7 @@ var (
 	// numberedWords stand before a number or a letter.
 	numberedWords = wordSet(`no. nos. nr. p. pp. fig. figs. sec. secs. ch. vol. vols. eq. eqs. art. arts.
 		abs. para. paras. ex. exs. ed. par. tab. app. ver. v. n. ref. refs. max. min. est.
+		tel. ext. fax.
 		jan. feb. mar. apr. jun. jul. aug. sep. sept. oct. nov. dec.`)
 	// closingWords end a sentence as often as not.
 	closingWords = wordSet(`etc. inc. ltd. corp. co. usw. a.m. p.m.`)
