@@ -20,10 +20,11 @@ type limits struct {
 	gain      float64 // a further block must add this, relative to the first
 	pageGain  float64 // the same for a block on a page that is not cited yet
 	again     float64 // what a word of the question adds that the answer holds already
+	unlike    float64 // how much worse than the first block a reader may find a further one
 }
 
 // An answer is short enough to be read at a glance.
-var brief = limits{sentences: 4, bytes: 900, pages: 3, gain: .4, pageGain: .5, again: .1}
+var brief = limits{sentences: 4, bytes: 900, pages: 3, gain: .4, pageGain: .5, again: .1, unlike: .1}
 
 // Answerer is the provider builtin, which reads Request.Evidence only. Its model extractive answers
 // with sentences of the evidence, each followed by the citation of the page on which it begins, or

@@ -338,6 +338,11 @@ func TestBlocks_KeepTogetherWhatBelongsTogether(t *testing.T) {
 		{"The store sells many tools. These include saws and hammers.", []string{"The store sells many tools.", "The store sells many tools. These include saws and hammers."}},
 		{"employees get twenty days of leave.\n\nunused days lapse in march.", []string{"employees get twenty days of leave.", "unused days lapse in march."}},
 		{"How is it paid?\n\nIt is paid monthly. Each payment is shown.", []string{"It is paid monthly.", "It is paid monthly. Each payment is shown.", "Each payment is shown."}},
+		{"Contents\n\n1. What is a tide?\n2. How deep is it?\n3. I lost my boat.\n4. Who pays?", nil},
+		{"4. Canteen prices\n\nThe main dish costs four pounds.", []string{"The main dish costs four pounds."}},
+		{"Tools\n\ntidegauge draws curves of the tide.\n\nBoats are few here today. Each has a mast.\n\nand the rest of something else here", []string{"tidegauge draws curves of the tide.", "Boats are few here today.", "Each has a mast."}},
+		{"From: Ann Lee\nTo: Bob Ray\nSubject: the price of three boats", []string{"From: Ann Lee", "To: Bob Ray", "Subject: the price of three boats"}},
+		{"Steps\n\n• 1. Wash your hands\n• 2. Put on the gown", []string{"1. Wash your hands", "1. Wash your hands\n• 2. Put on the gown", "2. Put on the gown"}},
 		{strings.Repeat("long ", 200), nil},
 		{"", nil},
 	} {
@@ -353,14 +358,12 @@ func TestBlocks_KeepTogetherWhatBelongsTogether(t *testing.T) {
 	}
 }
 
-func TestNeed_AsksForAWholeDocumentOnlyByItsFile(t *testing.T) {
-	for question, want := range map[string]bool{
-		"What is pier.md about?": true, "What is “Pier.md” about?": true,
-		"What does pier.md say about penguins?": false, "What is quay.md about?": false, "How old is the pier?": false,
-	} {
-		ev := about(question)
-		if got := needOf(ev.Terms).asksWhole(ev, "harbour/pier.md"); got != want {
-			t.Errorf("%s: %v, want %v", question, got, want)
+func TestPieces_TakeForAQuestionAllThatAsksItInItsLine(t *testing.T) {
+	p := llm.Passage{Text: "Q: I lost the ticket. What now?\nA: Ask the office for a copy of it."}
+	all := pieces(&p)
+	for i, want := range []kind{question, question, statement} {
+		if all[i].kind != want {
+			t.Errorf("%q is of the kind %d, want %d", p.Text[all[i].Start:all[i].End], all[i].kind, want)
 		}
 	}
 }

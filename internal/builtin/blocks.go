@@ -49,9 +49,14 @@ func pieces(p *llm.Passage) []piece {
 			q.kind = statement
 		}
 		q.after = i > 0 && !strings.Contains(s[all[i-1].End:sp.Start], "\n\n")
-		q.leans = i > 0 && leans(s[sp.Start:sp.End])
+		q.leans = i > 0 && (q.after || out[i-1].kind != heading) && leans(s[sp.Start:sp.End])
+		if q.kind == fragment && i > 0 && !q.after && isWhole(s[sp.Start:sp.End]) && (out[i-1].kind == heading || out[i-1].kind != fragment && !unfinished(s[:sp.Start])) {
+			q.kind = statement
+		}
 	}
-	markQuestions(out)
+	markQuestions(s, out)
+	markContents(out)
+	markHeadings(s, out)
 	return out
 }
 
@@ -59,14 +64,17 @@ func pieces(p *llm.Passage) []piece {
 const maxAsking = 4
 
 // markQuestions marks what leads to a question in its own paragraph as part of it: "I deleted much. Why is the
-// file no smaller?" asks as a whole.
-func markQuestions(all []piece) {
+// file no smaller?" asks as a whole. Where the answer stands in the same paragraph, so does what leads to the
+// question in its own line.
+func markQuestions(s string, all []piece) {
 	for i := range all {
-		if all[i].kind != question || i+1 < len(all) && all[i+1].after {
+		inLine := i+1 < len(all) && all[i+1].after
+		if all[i].kind != question || inLine && !broken(s, all, i+1) {
 			continue
 		}
 		first := i
-		for first > 0 && all[first].after && quotable(all[first-1]) && !all[first-1].item {
+		for first > 0 && all[first].after && (quotable(all[first-1]) || all[first-1].kind == label) && !all[first-1].item &&
+			(!inLine || !broken(s, all, first)) {
 			first--
 		}
 		if i-first >= maxAsking || i+1 == len(all) {
@@ -74,6 +82,51 @@ func markQuestions(all []piece) {
 		}
 		for j := first; j < i; j++ {
 			all[j].kind = question
+		}
+	}
+}
+
+// broken reports whether a line break stands before a piece.
+func broken(s string, all []piece, i int) bool {
+	return i > 0 && strings.Contains(s[all[i-1].End:all[i].Start], "\n")
+}
+
+// minContents is from how many items on a list of which half are questions is a table of contents.
+const minContents = 3
+
+// markContents marks lists of questions, which answer none of them.
+func markContents(all []piece) {
+	for i := 0; i < len(all); i++ {
+		end, asking := i, 0
+		for end < len(all) && all[end].item {
+			if all[end].kind == question {
+				asking++
+			}
+			end++
+		}
+		if end-i >= minContents && 2*asking >= end-i {
+			for j := i; j < end; j++ {
+				all[j].kind = fragment
+			}
+		}
+		i = max(i, end-1)
+	}
+}
+
+// markHeadings marks as headings what stands alone above a paragraph without a full stop, though it looks like the only
+// item of a list, "4. Canteen prices", or like a label, "Where to".
+func markHeadings(s string, all []piece) {
+	for i := range all {
+		q := &all[i]
+		text := s[q.Start:q.End]
+		last, _ := utf8.DecodeLastRuneInString(text)
+		looks := q.kind == statement && q.item && (i == 0 || !all[i-1].item) || q.kind == label && !q.item
+		whole := !q.after && (unicode.IsLetter(last) || unicode.IsDigit(last)) && !strings.ContainsAny(text, "\n;|")
+		if !looks || !whole || len(strings.Fields(text)) > maxHeading {
+			continue
+		}
+		if i+1 < len(all) && !all[i+1].after && !all[i+1].item {
+			q.kind, q.item = heading, false
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"maps"
 	"math"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -111,6 +110,15 @@ func choose(ev *llm.Evidence, most limits) []quote {
 
 // chosen returns the units of which the answer is made, in reading order.
 func (a Answerer) chosen(ctx context.Context, ev *llm.Evidence, most limits) []unit {
+	if ev == nil {
+		return nil
+	}
+	n := needFor(ev)
+	if passages := n.whole(ev); len(passages) > 0 {
+		if begin := opening(ev, candidates(ev, n), passages, most); len(begin) > 0 {
+			return begin
+		}
+	}
 	n, units := a.units(ctx, ev)
 	if len(units) == 0 {
 		return nil
@@ -130,13 +138,26 @@ func (a Answerer) chosen(ctx context.Context, ev *llm.Evidence, most limits) []u
 	return best
 }
 
+// needFor returns what the question needs. The words of a request for a summary are no part of it.
+func needFor(ev *llm.Evidence) need {
+	terms := ev.Terms
+	if asksSummary(ev.Query) {
+		asks := func(t llm.Term) bool { return summaryTerms()[t.Text] && t.Weight > contextLimit }
+		if slices.ContainsFunc(terms, func(t llm.Term) bool { return t.Weight > contextLimit && !asks(t) }) {
+			terms = slices.DeleteFunc(slices.Clone(terms), asks)
+		}
+	}
+	n := needOf(terms)
+	n.wanted = wantedBy(ev.Query)
+	return n
+}
+
 // units returns what the question needs, and the units that may answer it.
 func (a Answerer) units(ctx context.Context, ev *llm.Evidence) (need, []unit) {
 	if ev == nil || len(ev.Passages) == 0 {
 		return need{}, nil
 	}
-	n := needOf(ev.Terms)
-	n.wanted = wantedBy(ev.Query)
+	n := needFor(ev)
 	if n.total == 0 {
 		return n, nil
 	}
@@ -180,16 +201,6 @@ const closeScore = 0.2
 
 // maxGap is from how far on it tells no more that the second block is far behind: there may be none.
 const maxGap = 0.6
-
-// asksWhole reports whether a question names a document by its file and asks for nothing else, as "What is report.pdf
-// about?" does: any part of that document is an answer.
-func (n need) asksWhole(ev *llm.Evidence, document string) bool {
-	file := strings.ToLower(path.Base(document))
-	if path.Ext(file) == "" || !strings.Contains(strings.ToLower(ev.Query), file) {
-		return false
-	}
-	return !slices.ContainsFunc(n.terms, func(t weighted) bool { return !general()[t.text] && !strings.Contains(file, t.text) })
-}
 
 // grounds returns those of a unit among all.
 func (n need) grounds(ev *llm.Evidence, units []unit, best int) grounds {
@@ -261,9 +272,6 @@ func (n need) answered(ev *llm.Evidence, units []unit, r *Reader) bool {
 		if units[i].score > units[best].score {
 			best = i
 		}
-	}
-	if n.asksWhole(ev, documentAt(&ev.Passages[units[best].passage])) {
-		return true
 	}
 	worded := n.worded(ev, units) || slices.ContainsFunc(n.clauses(ev), func(c need) bool { return c.worded(ev, units) })
 	g := n.grounds(ev, units, best)
@@ -380,6 +388,9 @@ func greedy(ev *llm.Evidence, units []unit, n need, most limits) []int {
 			}
 			g := u.score
 			if len(chosen) > 0 {
+				if u.features[like] < units[chosen[0]].features[like]-most.unlike {
+					continue
+				}
 				g = n.gain(u, covered, most)
 				second := len(chosen) == 1 && u.score >= units[chosen[0]].score-closeScore
 				if !second && (g <= 0 || g < most.gain*first || !pages[ev.Passages[u.passage].CitationAt(u.start)] && g < most.pageGain*first) {

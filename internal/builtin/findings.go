@@ -11,7 +11,7 @@ const FindingsName = "findings"
 
 // A list of findings is for another agent to compose an answer from: it may be longer, and holds
 // sentences that add less.
-var thorough = limits{sentences: 8, bytes: 2400, pages: 6, gain: .3, pageGain: .3, again: .7}
+var thorough = limits{sentences: 8, bytes: 2400, pages: 6, gain: .3, pageGain: .3, again: .7, unlike: 1}
 
 // findings returns the items of a Markdown list: each sentence of the evidence that bears on the
 // question, with its citation; none when the evidence does not hold an answer.

@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"context"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -133,6 +134,10 @@ func questionsFrom(passages []retrieval.Passage) []string {
 			if strings.EqualFold(h, p.Document.Title) {
 				continue
 			}
+			if say, ok := aboutHeading[text.LanguageOf(p.Chunk.Text)]; ok {
+				add(inLanguage(h, say))
+				continue
+			}
 			above := p.Document.Title
 			if i > 0 && !vague[strings.ToLower(bare(p.Chunk.Headings[i-1]))] {
 				above = p.Chunk.Headings[i-1]
@@ -198,7 +203,53 @@ func fromHeading(h, above string, names map[string]bool) string {
 	case asking[first]:
 		return "Can you explain " + h + "?"
 	}
+	if isPlural(h) {
+		return "What are the " + strings.TrimPrefix(strings.TrimPrefix(h, "the "), "The ") + "?"
+	}
 	return "What should I know about " + h + "?"
+}
+
+// aboutHeading asks for what stands below a heading, in languages of which the grammar of headings is not known here.
+var aboutHeading = map[string]string{
+	"de": "Was gilt für „%s“?",
+	"fr": "Que faut-il savoir sur « %s » ?",
+	"es": "¿Qué hay que saber sobre «%s»?",
+	"it": "Che cosa bisogna sapere su «%s»?",
+	"pt": "O que é preciso saber sobre «%s»?",
+	"zh": "关于“%s”有什么规定？",
+}
+
+// inLanguage returns the question that a heading answers, as its language puts it; "" when it makes none.
+func inLanguage(h, say string) string {
+	h = bare(h)
+	switch {
+	case strings.HasSuffix(h, "?") || strings.HasSuffix(h, "？"):
+		return h
+	case len(strings.Fields(h)) > 9 || utf8.RuneCountInString(h) > 80 || len(text.Terms(h)) == 0 || !isMostlyLetters(h):
+		return ""
+	}
+	return fmt.Sprintf(say, h)
+}
+
+// prepositions end what a heading is about: "exit codes for scripts".
+var prepositions = set("of in on at by for from with to under before after during without when if and or as between")
+
+// adjectives end like verbs, and stand before what there are several of.
+var adjectives = set("opening closing working training parking meeting building operating accounting")
+
+// isPlural reports whether a heading in small letters names several things.
+func isPlural(h string) bool {
+	words := strings.Fields(h)
+	end := slices.IndexFunc(words, func(w string) bool { return prepositions[strings.ToLower(w)] })
+	if end < 0 {
+		end = len(words)
+	}
+	if end == 0 || slices.Contains(words, "and") || strings.HasSuffix(words[0], "ing") && !adjectives[words[0]] || slices.ContainsFunc(words, startsUpper) {
+		return false
+	}
+	noun := words[end-1]
+	return len(noun) > 3 && strings.HasSuffix(noun, "s") && !strings.HasSuffix(noun, "ss") && !strings.HasSuffix(noun, "us") && !strings.HasSuffix(noun, "is") &&
+		!strings.HasSuffix(noun, "ics")
 }
 
 // Words with which headings begin that ask, or that tell to do something.

@@ -191,7 +191,7 @@ func TestFromHeading_MakesQuestions(t *testing.T) {
 		{"Is it free?", "FAQ", "Is it free?"},
 		{"Exceptions", "Dental plan", "What does Dental plan say about exceptions?"},
 		{"3.2 Parental leave", "Handbook", "What should I know about parental leave?"},
-		{"2026-11-21: exit codes for scripts", "Decisions", "What should I know about exit codes for scripts?"},
+		{"2026-11-21: exit codes for scripts", "Decisions", "What are the exit codes for scripts?"},
 		{"PARENTAL LEAVE", "Handbook", "What should I know about parental leave?"},
 		{"The Northwind Plan", "Handbook", "What should I know about The Northwind Plan?"},
 		{"Pay day", "Handbook", "What should I know about pay day?"},
@@ -201,6 +201,10 @@ func TestFromHeading_MakesQuestions(t *testing.T) {
 		{"Termination", "3.5. Additional Terms", "What does Additional Terms say about termination?"},
 		{"What to expect", "Security", "What does Security say about what to expect?"},
 		{"An old flaw stops thousands of servers.", "Handbook", ""},
+		{"Opening hours", "Handbook", "What are the opening hours?"},
+		{"Business ethics", "Handbook", "What should I know about business ethics?"},
+		{"Fees and fines", "Handbook", "What should I know about fees and fines?"},
+		{"Working abroad", "Handbook", "What should I know about working abroad?"},
 		{"Kenya trip", "News", "What should I know about Kenya trip?"},
 		{"What it does", "Handbook", ""},
 		{"Of the", "Handbook", ""},
@@ -210,6 +214,20 @@ func TestFromHeading_MakesQuestions(t *testing.T) {
 	} {
 		if got := fromHeading(c.heading, c.above, map[string]bool{"Kenya": true}); got != c.want {
 			t.Errorf("fromHeading(%q, %q) = %q, want %q", c.heading, c.above, got, c.want)
+		}
+	}
+}
+
+func TestQuestionsFrom_SpeakTheLanguageOfTheDocument(t *testing.T) {
+	for _, c := range []struct{ heading, text, want string }{
+		{"3.2 Urlaub", "Die Beschäftigten erhalten im Jahr dreißig Tage Urlaub, wenn sie das ganze Jahr gearbeitet haben.", "Was gilt für „Urlaub“?"},
+		{"Combien coûte une carte ?", "La carte coûte dix euros par an et elle est gratuite pour les enfants.", "Combien coûte une carte ?"},
+		{"休假", "员工工作满一年以后，每年可以休假十天。", "关于“休假”有什么规定？"},
+		{"Opening hours", "The library is open from nine to six on all days but Sunday.", "What are the opening hours?"},
+	} {
+		got := questionsFrom([]retrieval.Passage{{Chunk: retrieval.Chunk{Headings: []string{c.heading}, Text: c.text}, Document: retrieval.Document{Title: "T"}}})
+		if len(got) == 0 || got[0] != c.want {
+			t.Errorf("%q: %q, want %q", c.heading, got, c.want)
 		}
 	}
 }

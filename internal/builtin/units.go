@@ -22,6 +22,7 @@ type unit struct {
 	key        string          // its text with single spaces
 	text       string          // the same below what it stands under, as a reader sees it
 	list       bool            // it is a whole list
+	answers    bool            // it stands below a question
 	terms      map[string]bool // of its own words
 	asked      map[string]bool // of what asks for it or leads to it; nil for none
 	features   features
@@ -56,7 +57,7 @@ func candidates(ev *llm.Evidence, n need) []unit {
 				continue // "Yes." to another question
 			}
 			seen[key] = true
-			u := unit{passage: i, start: start, end: end, key: key, list: b.list || b.lead == b.first, asked: view.asked(b), terms: map[string]bool{}}
+			u := unit{passage: i, start: start, end: end, key: key, list: b.list || b.lead == b.first, answers: b.asked >= 0, asked: view.asked(b), terms: map[string]bool{}}
 			for j := b.first; j <= b.last; j++ {
 				maps.Copy(u.terms, terms[j])
 				u.pieces = append(u.pieces, all[j].Span)
@@ -186,6 +187,28 @@ func spans(s string) []text.Span {
 		before, start = line, end+1
 	}
 	flush(len(s))
+	return byFields(s, out)
+}
+
+// aField finds the line of a form: "Subject: quotation".
+var aField = regexp.MustCompile(`^\pL[\pL -]{0,24}: \S`)
+
+// byFields splits what are several lines of a form, such as the header of a mail.
+func byFields(s string, all []text.Span) (out []text.Span) {
+	for _, sp := range all {
+		start, field := sp.Start, aField.MatchString(s[sp.Start:sp.End])
+		for field {
+			line := strings.IndexByte(s[start:sp.End], '\n')
+			if line < 0 || !aField.MatchString(s[start+line+1:sp.End]) {
+				break
+			}
+			if part, ok := text.Trim(s, start, start+line); ok {
+				out = append(out, part)
+			}
+			start += line + 1
+		}
+		out = append(out, text.Span{Start: start, End: sp.End})
+	}
 	return out
 }
 
@@ -276,6 +299,18 @@ func kindOf(s string, headings []string, small bool) kind {
 		return label
 	}
 	return statement
+}
+
+// isWhole reports whether a sentence that begins with a small letter may be one all the same, as one does that begins with
+// the name of a program: it ends as a sentence does.
+func isWhole(s string) bool {
+	return strings.HasSuffix(s, ".") && len(text.Analyze(s)) >= minTokens && !strings.Contains(s, "\n") && !strings.Contains(s, "...")
+}
+
+// unfinished reports whether a text ends within a sentence.
+func unfinished(s string) bool {
+	last, _ := utf8.DecodeLastRuneInString(strings.TrimRightFunc(s, unicode.IsSpace))
+	return unicode.IsLower(last) || last == ','
 }
 
 // numbered finds headings by the number of their section, which cannot be a decimal: "2.1.3 Fees", "2.1. Fees".

@@ -97,7 +97,7 @@ func wantedBy(question string) wanted {
 }
 
 // asksDefinition finds questions for what something is.
-var asksDefinition = regexp.MustCompile(`(?i)^\W*(?:what|who)(?:'s|’s| is| are| was| were) |^\W*what (?:does|do) .* (?:mean|stand for)\b|^\W*define ` +
+var asksDefinition = regexp.MustCompile(`(?i)^\W*(?:what|who)(?:'s|’s| is| are| was| were) |^\W*what (?:does|do) .* (?:mean|stand for|do)\W*$|^\W*define ` +
 	`|^\W*was (?:ist|sind|bedeutet|heißt|versteht)\b|^\W*wer ist\b|^\W*qu'est-ce qu|^\W*que signifie|^\W*¿?qué (?:es|son|significa)\b|^\W*(?:che )?cos['’]è|^\W*o que (?:é|são|significa)|是什么|什么是|とは`)
 
 // certain reports whether a text says yes or no to something.
