@@ -73,7 +73,7 @@ func TestSuggest_LeavesOutWhatCannotBeAnswered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"What should I know about opening hours?", "What is a badge?"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"What are the opening hours?", "What is a badge?"}, got); diff != "" {
 		t.Errorf("suggestions differ (-want +got):\n%s", diff)
 	}
 }
@@ -83,7 +83,7 @@ func TestSuggest_LeavesOutWhatTheAnswerHasSaid(t *testing.T) {
 	p.Chunk.Headings = []string{"Opening hours"}
 	in := suggestInput("What is a locker, and when is it open?", p, stored("a.md", 0, "The hours of opening are from eight to ten."))
 	for answer, want := range map[string][]string{
-		"A box for your clothes. [a.md]":                     {"What should I know about opening hours?"},
+		"A box for your clothes. [a.md]":                     {"What are the opening hours?"},
 		"The hours of opening are from eight to ten. [a.md]": nil,
 	} {
 		in.Answer = answer
@@ -114,7 +114,7 @@ func TestSuggest_LeavesOutWhatTheConversationWouldHide(t *testing.T) {
 	in := suggestInput("What is a locker?", p, stored("a.md", 0, "The hours of opening are from eight to ten."))
 	in.Previous, in.Answer = []string{"Where is the gym?"}, "A box for your clothes [a.md]."
 	search := in.Search
-	for hidden, want := range map[bool][]string{false: {"What should I know about opening hours?"}, true: nil} {
+	for hidden, want := range map[bool][]string{false: {"What are the opening hours?"}, true: nil} {
 		var words []string
 		in.Search = func(ctx context.Context, text string, beside []retrieval.WeightedTerm) (retrieval.Result, error) {
 			if len(beside) == 0 {
