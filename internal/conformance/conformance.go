@@ -56,7 +56,8 @@ type Protocol struct {
 
 // Protocols returns the protocols in the order in which they are tried.
 func Protocols() []Protocol {
-	return []Protocol{azure0529(), azure0128(), microsoftSDK(), ragchat(), chatUI(), openAI(), responses(), files(), modelContext(), dify()}
+	return []Protocol{azure0529(), azure0128(), microsoftSDK(), ragchat(), chatUI(), openAI(), responses(), files(), modelContext(),
+		aiSDK(), agUI(), responsesSample(), onYourData(), dify()}
 }
 
 // Options is what to check.
