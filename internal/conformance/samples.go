@@ -22,7 +22,7 @@ func responsesSample() Protocol {
 		return has("context", object)(v)
 	}
 	return Protocol{
-		Name: "responses-sample", Title: "Azure samples since April 2026", marks: []string{"output_text"},
+		Name: "azure-2026-04", Title: "Azure samples since April 2026", marks: []string{"output_text"},
 		Exchanges: []Exchange{
 			{Name: "reply", Method: http.MethodPost, Path: path, Body: ask, Rules: join(json1(reply, http.StatusOK), []Rule{
 				rule("answer", reply, `"output_text" is the answer, which is not empty.`, filled("output_text")),
