@@ -252,7 +252,7 @@ func newServer(t testing.TB, o options) *Server {
 		Protocols: append([]wire.Protocol{azure, chatUIOf(runner), aiSDKOf(runner, o.turns), agUIOf(runner), openAIOf(runner), responsesOf(runner), ragChatOf(runner, log), intakeOf(t),
 			webOf(o)}, o.more...),
 		Admit: func(_ *http.Request, right wire.Right) (access.Principal, error) {
-			if o.closed && right == wire.Change {
+			if o.closed && (right == wire.Change || right == wire.Edit) {
 				return o.who, &chat.Error{Kind: chat.Forbidden, Msg: "The setting uploads.enabled allows it."}
 			}
 			return o.who, nil
