@@ -1,8 +1,8 @@
 package ingestapi_test
 
 import (
-	"cmp"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
