@@ -56,9 +56,12 @@ function writePage(result) {
   const [script, { cssBundle }] = Object.entries(result.metafile.outputs).find(([, o]) => o.entryPoint === "src/main.tsx");
   const names = { ".js": basename(script), ".css": basename(cssBundle) };
   names.icon = copyHashed("src/icon.svg");
+  const preload = result.metafile.outputs[script].imports.filter((i) => i.kind === "import-statement")
+    .map((i) => `<link rel="modulepreload" href="/assets/${basename(i.path)}">\n`).join("");
   const page = readFileSync(join(here, "src/index.html"), "utf8")
     .replace("%script%", `/assets/${names[".js"]}`)
     .replace("%style%", `/assets/${names[".css"]}`)
+    .replace("%preload%\n", preload)
     .replace("%icon%", `/assets/${names.icon}`);
   writeFileSync(join(out, "index.html"), page);
 }

@@ -157,6 +157,7 @@ function retrySeconds(header: string | null): number {
 export interface Caller {
   subject: string;
   name: string;
+  role: "reader" | "editor" | "administrator" | null;
   session: boolean; // one can sign out
   can_sign_in: boolean;
 }

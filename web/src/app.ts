@@ -1,5 +1,5 @@
 // The state of the page and what people do to it. Components only show cells and call these functions.
-import { api, toApiError, type ApiError } from "./api.ts";
+import { api, toApiError, type ApiError, type Caller } from "./api.ts";
 import { Cell, saved } from "./cell.ts";
 import * as chatlist from "./chatlist.ts";
 import { chats, loadChats, tellOtherTabs } from "./chatlist.ts";
@@ -17,7 +17,7 @@ import { newAnswer, isOver, type Answer, type Feedback } from "./turnstate.ts";
 import type { ChatEntry, NamespaceRecord, ServerConfig } from "./types.ts";
 import { strings } from "./strings.ts";
 
-export type View = { name: "chat"; id: string } | { name: "documents"; id: string; page?: number; namespace?: string } | { name: "settings" };
+export type View = { name: "chat"; id: string } | { name: "documents"; id: string; page?: number; namespace?: string } | { name: "settings" } | { name: "admin" };
 
 export { chats, pin } from "./chatlist.ts";
 export { announcement, tell, toast } from "./notices.ts";
@@ -26,9 +26,10 @@ export { draft } from "./drafts.ts";
 export { reachable } from "./reach.ts";
 
 export const view = new Cell<View>(viewOf(location.hash));
-export const overlay = new Cell<"" | "palette" | "request">("");
+export const overlay = new Cell<"" | "palette" | "request" | "shortcuts">("");
 export const drawer = new Cell(false); // the list of conversations on narrow screens
 export const online = new Cell(navigator.onLine);
+export const me = new Cell<Caller | null>(null); // who has signed in; null before the server has said it
 export const config = new Cell<ServerConfig | null>(null);
 export const configError = new Cell<ApiError | null>(null);
 export const namespaces = new Cell<NamespaceRecord[]>([]);
@@ -54,7 +55,7 @@ const lives = new Map<string, LiveTurn>();
 export function viewOf(hash: string): View {
   const [, name = "", id = "", page = "", namespace = ""] = hash.replace(/^#/, "").split("/");
   if (name === "documents") return { name, id: decode(id), page: page ? Number(page) || 0 : undefined, namespace: decode(namespace) };
-  if (name === "settings") return { name };
+  if (name === "settings" || name === "admin") return { name };
   return { name: "chat", id: decode(id) };
 }
 
@@ -67,7 +68,7 @@ function decode(text: string): string {
 }
 
 export function hrefOf(v: View): string {
-  if (v.name === "settings") return "#/settings";
+  if (v.name === "settings" || v.name === "admin") return `#/${v.name}`;
   const parts = [v.id, ...(v.name === "documents" && v.page !== undefined ? [String(v.page), v.namespace ?? ""] : [])];
   while (parts.at(-1) === "") parts.pop();
   return [`#/${v.name}`, ...parts.map(encodeURIComponent)].join("/");

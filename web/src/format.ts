@@ -59,3 +59,9 @@ export function moment(iso: string): string {
   const at = new Date(iso);
   return Number.isNaN(at.getTime()) ? "" : at.toLocaleString(locale, { dateStyle: "medium", timeStyle: "short" });
 }
+
+/** day writes a date that has no time. */
+export function day(iso: string): string {
+  const at = new Date(iso);
+  return Number.isNaN(at.getTime()) ? iso : at.toLocaleDateString(locale, { dateStyle: "medium", timeZone: "UTC" });
+}

@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import * as app from "./app.ts";
 import { useCell } from "./cell.ts";
 import { Icon, IconButton } from "./parts/controls.tsx";
+import { lazy } from "./parts/lazy.tsx";
 import { strings } from "./strings.ts";
 import { ChatView } from "./views/chat.tsx";
 import { DocumentsView } from "./views/documents.tsx";
@@ -15,6 +16,9 @@ import { SettingsView } from "./views/settings.tsx";
 import { Sidebar } from "./views/sidebar.tsx";
 import { CitationTip } from "./views/tip.tsx";
 import "./styles/page.css";
+
+const AdminView = lazy(() => import("./views/admin.tsx").then((m) => m.AdminView));
+const Shortcuts = lazy(() => import("./views/shortcuts.tsx").then((m) => m.Shortcuts));
 
 function Page() {
   const view = useCell(app.view);
@@ -46,12 +50,14 @@ function Page() {
           {view.name === "chat" && <ChatView />}
           {view.name === "documents" && <DocumentsView id={view.id} page={view.page} namespace={view.namespace} />}
           {view.name === "settings" && <SettingsView />}
+          {view.name === "admin" && <AdminView />}
         </main>
       </div>
       <SidePanel />
       <CitationTip />
       {overlay === "palette" && <Palette />}
       {overlay === "request" && <RequestDialog />}
+      {overlay === "shortcuts" && <Shortcuts />}
       <Toast />
       <Announcer />
     </div>
@@ -63,12 +69,14 @@ function keepPage(event: DragEvent): void {
   if (event.dataTransfer?.types.includes("Files")) event.preventDefault();
 }
 
+const titleOf = (view: "documents" | "settings" | "admin"): string => (view === "admin" ? strings.admin.title : strings.sidebar[view]);
+
 /** On narrow screens: the way to the list of conversations, and what is shown. */
 function TopBar() {
   const view = useCell(app.view);
   const conversation = useCell(app.conversation);
   const open = useCell(app.drawer);
-  const title = view.name === "chat" ? conversation.title || strings.chat.newChat : strings.sidebar[view.name];
+  const title = view.name === "chat" ? conversation.title || strings.chat.newChat : titleOf(view.name);
   return (
     <header class="top-bar">
       <IconButton icon="menu" label={strings.sidebar.open} expanded={open} onClick={() => (app.drawer.value = true)} />
@@ -86,6 +94,9 @@ function keys(event: KeyboardEvent): void {
   if ((event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "k") {
     event.preventDefault();
     app.overlay.value = app.overlay.value === "palette" ? "" : "palette";
+  } else if (event.key === "?" && !inField(event.target) && !event.ctrlKey && !event.metaKey && !app.overlay.value) {
+    event.preventDefault();
+    app.overlay.value = "shortcuts";
   } else if (event.key === "/" && !inField(event.target) && !event.ctrlKey && !event.metaKey && !event.altKey && !app.overlay.value) {
     event.preventDefault();
     if (app.view.value.name === "chat") app.focusComposer();
@@ -143,7 +154,7 @@ function applyTheme(): void {
 
 function showTitle(): void {
   const view = app.view.value;
-  const title = view.name === "chat" ? app.conversation.value.title : strings.sidebar[view.name];
+  const title = view.name === "chat" ? app.conversation.value.title : titleOf(view.name);
   document.title = title ? `${title} – Parley` : "Parley";
 }
 

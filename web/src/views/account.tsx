@@ -1,15 +1,16 @@
 // Who has signed in, and the way in and out.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import * as app from "../app.ts";
-import { api, type Caller } from "../api.ts";
+import { api } from "../api.ts";
+import { useCell } from "../cell.ts";
 import { Icon } from "../parts/controls.tsx";
 import { signInPath } from "../reach.ts";
 import { strings } from "../strings.ts";
 
 export function Account() {
-  const [me, setMe] = useState<Caller | null>(null);
+  const me = useCell(app.me);
   useEffect(() => {
-    api.me().then(setMe, () => setMe(null)); // nothing is shown of a caller who is not known
+    api.me().then((m) => (app.me.value = m), () => (app.me.value = null)); // nothing is shown of a caller who is not known
   }, []);
   if (me?.can_sign_in) {
     return <li><a href={signInPath()}><Icon name="account" />{strings.account.signIn}</a></li>;

@@ -17,10 +17,12 @@ interface Command {
 }
 
 const commands = (): Command[] => [
+  ...(app.me.value?.role === "administrator" ? [{ id: "admin", icon: "chart" as const, label: strings.admin.title, run: () => app.go({ name: "admin" }) }] : []),
   { id: "new", icon: "plus", label: strings.chat.newChat, run: app.begin },
   { id: "documents", icon: "files", label: strings.sidebar.documents, run: () => app.go({ name: "documents", id: "" }) },
   { id: "settings", icon: "gear", label: strings.sidebar.settings, run: () => app.go({ name: "settings" }) },
   { id: "request", icon: "code", label: strings.request.title, run: () => (app.overlay.value = "request") },
+  { id: "shortcuts", icon: "bulb", label: strings.shortcuts.title, run: () => (app.overlay.value = "shortcuts") },
   { id: "light", icon: "sun", label: s.light, run: () => (app.theme.value = "light") },
   { id: "dark", icon: "moon", label: s.dark, run: () => (app.theme.value = "dark") },
   { id: "auto", icon: "auto", label: s.auto, run: () => (app.theme.value = "") },

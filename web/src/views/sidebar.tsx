@@ -22,6 +22,7 @@ export function Sidebar() {
     return () => requestAnimationFrame(() => document.querySelector<HTMLElement>(".top-bar button")?.focus());
   }, [open]);
   const view = useCell(app.view);
+  const me = useCell(app.me);
   return (
     <>
       {open && <div class="scrim" onClick={() => (app.drawer.value = false)} />}
@@ -35,6 +36,7 @@ export function Sidebar() {
         <ul class="places">
           <Place icon="files" href="#/documents" label={s.documents} current={view.name === "documents"} />
           <Place icon="gear" href="#/settings" label={s.settings} current={view.name === "settings"} />
+          {me?.role === "administrator" && <Place icon="chart" href="#/admin" label={strings.admin.title} current={view.name === "admin"} />}
           <Account />
           <li class="theme-place"><ThemeSwitch /></li>
         </ul>

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestPage_AdministersForAdministratorsOnly(t *testing.T) {
+	requirePage(t)
+	docs, data := t.TempDir(), filepath.Join(t.TempDir(), "data")
+	if err := os.WriteFile(filepath.Join(docs, "skagen.md"), []byte("# Skagen\n\nThe lighthouse of Skagen is 46 metres tall.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	keys := map[string]any{"shots": os.Getenv("PARLEY_UI_SHOTS")}
+	for _, role := range []string{"administrator", "reader"} {
+		var out, complaints bytes.Buffer
+		if code := run(t.Context(), []string{"keys", "create", "--data", data, "--role", role}, &out, &complaints, environment(nil)); code != 0 {
+			t.Fatal(complaints.String())
+		}
+		keys[strings.Replace(role, "administrator", "admin", 1)] = strings.TrimSpace(out.String())
+	}
+	p := startServe(t, nil, "--data", data, docs)
+	if err := awaitIngested(p.addr); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Findings, Usage            []string
+		Refused, Key, Made, Denied string
+		Audit, Shortcuts, Places   int
+		Seen                       seenOnPage
+	}
+	onPage(t, "admin", p.addr, keys, &got)
+	got.Seen.check(t)
+	for _, finding := range got.Findings {
+		t.Error(finding)
+	}
+	if !slices.Equal(got.Usage, []string{"builtin:extractive", "1"}) {
+		t.Errorf("usage by model: %q", got.Usage)
+	}
+	if !strings.Contains(got.Refused, "is past") || !strings.HasPrefix(got.Key, "parley_") {
+		t.Errorf("a key that expires in 2001: %q; another: %q", got.Refused, got.Key)
+	}
+	if strings.Contains(got.Made, got.Key) || !strings.Contains(got.Made, "<img src=x") || !strings.Contains(got.Made, "Main collection · hr") {
+		t.Errorf("the new key is listed as %q", got.Made)
+	}
+	if got.Audit < 2 || got.Shortcuts < 5 {
+		t.Errorf("%d audit entries, %d shortcuts", got.Audit, got.Shortcuts)
+	}
+	if got.Places != 0 || !strings.Contains(got.Denied, "Only administrators") {
+		t.Errorf("a reader sees %d ways there, and %q", got.Places, got.Denied)
+	}
+}

@@ -1,0 +1,77 @@
+// What administrators see and do, and that others don't.
+import { mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { ask } from "./ask.mjs";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+export default async function ({ open, admin, reader, shots }) {
+  const out = { findings: [] };
+  const as = (key, more = {}) => ({ extraHTTPHeaders: { Authorization: `Bearer ${key}` }, bypassCSP: true, viewport: { width: 1280, height: 800 }, ...more });
+  const { page, seen } = await open({ context: as(admin) });
+  await ask(page, "How tall is the lighthouse of Skagen?");
+  const look = async (name) => {
+    await page.evaluate((source) => window.axe || (0, eval)(source), axe);
+    for (const [width, height] of [[390, 844], [1280, 800], [1920, 1080]]) {
+      await page.setViewportSize({ width, height });
+      for (const colorScheme of ["light", "dark"]) {
+        await page.emulateMedia({ colorScheme });
+        if (shots) {
+          mkdirSync(shots, { recursive: true });
+          await page.screenshot({ path: `${shots}/admin-${name}-${width}-${colorScheme}.png` });
+        }
+      }
+      if (await page.evaluate(() => document.documentElement.scrollWidth > innerWidth + 1)) out.findings.push(`${name} ${width}: wider than the screen`);
+    }
+    const { violations } = await page.evaluate(() => window.axe.run(document));
+    out.findings.push(...violations.map((v) => `${name}: ${v.id}: ${v.nodes[0].html.slice(0, 120)}`));
+    await page.setViewportSize({ width: 1280, height: 800 });
+  };
+  await page.locator(".places a", { hasText: "Administration" }).click();
+  await page.waitForSelector(".admin-table tfoot");
+  await look("usage");
+  await page.locator(".admin-tools select").first().selectOption("model");
+  await page.waitForFunction(() => /builtin:extractive/.test(document.querySelector(".admin-table tbody")?.innerText ?? ""));
+  out.usage = (await page.locator(".admin-table tbody tr").first().innerText()).split(/\s+/).slice(0, 2);
+
+  await page.locator("#admin-keys").click();
+  await page.waitForSelector(".admin-table tbody tr");
+  await page.getByRole("button", { name: "New key" }).click();
+  await page.locator("dialog input").first().fill("<img src=x onerror=__ran()>");
+  await page.locator("dialog input").nth(1).fill("default, hr");
+  await page.locator("dialog input[type=date]").fill("2001-01-01");
+  await page.getByRole("button", { name: "Create", exact: true }).click();
+  await page.waitForFunction(() => document.querySelector("dialog [role=alert]")?.innerText);
+  out.refused = await page.locator("dialog [role=alert]").innerText();
+  await page.locator("dialog input[type=date]").fill("2099-01-01");
+  await page.getByRole("button", { name: "Create", exact: true }).click();
+  await page.waitForSelector("dialog code");
+  out.key = await page.locator("dialog code").innerText();
+  await look("new-key");
+  await page.locator("dialog .dialog-actions button").click();
+  const line = page.locator(".admin-table tbody tr", { hasText: "<img" });
+  await line.waitFor();
+  out.made = await line.innerText();
+  await look("keys");
+  await line.getByRole("button").click();
+  await page.locator("dialog").getByRole("button", { name: "Revoke" }).click();
+  await page.waitForFunction(() => [...document.querySelectorAll(".admin-table tbody tr")].some((r) => /<img/.test(r.innerText) && /revoked/.test(r.innerText)));
+
+  await page.locator("#admin-audit").click();
+  await page.waitForSelector(".admin-table tbody tr");
+  await page.locator(".admin-tools select").first().selectOption("change");
+  await page.waitForFunction(() => /POST \/api\/keys/.test(document.querySelector(".admin-table tbody")?.innerText ?? ""));
+  out.audit = (await page.locator(".admin-table tbody tr").allInnerTexts()).length;
+  await look("audit");
+  await page.keyboard.press("?");
+  await page.waitForSelector("dialog .shortcuts");
+  out.shortcuts = await page.locator(".shortcuts div").count();
+  await look("shortcuts");
+
+  const other = await open({ context: as(reader), path: "/#/admin" });
+  await other.page.locator("#admin-keys").click();
+  await other.page.waitForSelector(".empty");
+  out.denied = await other.page.locator(".empty h2, .empty h3, .empty strong, .empty").first().innerText();
+  out.places = await other.page.locator(".places a", { hasText: "Administration" }).count();
+  return { ...out, seen };
+}
