@@ -18,6 +18,7 @@ import (
 	"parley/internal/llm/ollama"
 	"parley/internal/retrieval"
 	"parley/internal/store"
+	"parley/internal/telemetry"
 )
 
 // Config is every setting of Parley. The tags of a field define its flag, environment variables,
@@ -35,6 +36,8 @@ type Config struct {
 	PublicURL   string   `name:"public-url" env:"PARLEY_PUBLIC_URL" yaml:"public_url" help:"URL under which clients reach this server, for links to sources. By default it is taken from each request."`
 	CORSOrigins []string `name:"cors-origins" env:"PARLEY_CORS_ORIGINS" yaml:"cors_origins" help:"Origins of web pages that may call the server, separated by commas. By default those on this machine."`
 	LogLevel    string   `name:"log-level" env:"PARLEY_LOG_LEVEL" yaml:"log_level" default:"info" help:"Lowest level that is logged: debug, info, warn or error."`
+	Telemetry   string   `name:"telemetry-endpoint" env:"PARLEY_TELEMETRY_ENDPOINT,OTEL_EXPORTER_OTLP_ENDPOINT" yaml:"telemetry.endpoint" help:"URL of an OpenTelemetry collector (OTLP over HTTP), such as http://localhost:4318, to which a server sends traces and metrics. By default none."`
+	Traced      bool     `name:"telemetry-content" env:"PARLEY_TELEMETRY_CONTENT,OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT" yaml:"telemetry.content" default:"false" help:"Let traces hold what models were sent and what they answered, which quotes documents and people."`
 	Drain       duration `name:"drain" env:"PARLEY_DRAIN" yaml:"drain" default:"30s" help:"How long running answers may go on after the server was asked to stop."`
 
 	AuthAnonymous string   `section:"Let people and programs sign in" name:"auth-anonymous" env:"PARLEY_AUTH_ANONYMOUS" yaml:"auth.anonymous" default:"auto" help:"Whether callers may ask without signing in: true, false or auto. auto means only if the server listens on a loopback address, and neither an identity provider nor auth.proxies is configured."`
@@ -176,6 +179,7 @@ func (c *Config) validate() *settingError {
 		{"public-url", checkOptionalURL(c.PublicURL)},
 		{"log-level", unless(slices.Contains([]string{"debug", "info", "warn", "error"}, c.LogLevel),
 			"%q is not one of debug, info, warn and error", c.LogLevel)},
+		{"telemetry-endpoint", checkTelemetry(c.Telemetry)},
 		{"cors-origins", checkOrigins(c.CORSOrigins)},
 		{"retention", unless(c.Retention >= 0, "must not be negative; 0 keeps everything forever")},
 		{"conversations-retention", unless(c.ConversationsRetention >= 0, "must not be negative; 0 keeps everything forever")},
@@ -251,6 +255,13 @@ func checkAddr(s string) error {
 		return fmt.Errorf("%q is not host:port, such as 127.0.0.1:8000 or :8000", s)
 	}
 	return nil
+}
+
+func checkTelemetry(endpoint string) error {
+	if endpoint == "" {
+		return nil
+	}
+	return telemetry.Validate(endpoint)
 }
 
 // checkNamespacePatterns checks names of namespaces, which may end with an asterisk.

@@ -38,6 +38,7 @@ import (
 
 	"parley/internal/documents/ingest"
 	"parley/internal/extract/sandbox"
+	"parley/internal/telemetry"
 )
 
 // Exit codes.
@@ -166,6 +167,9 @@ func (p *program) dispatch(ctx context.Context, args []string, lookupEnv func(st
 		return err.at(p.origin[err.flag])
 	}
 	p.log = newLogger(p.stderr, p.config.LogLevel)
+	if p.config.Telemetry != "" {
+		p.log = slog.New(telemetry.Logged(p.log.Handler()))
+	}
 	return kctx.Run()
 }
 

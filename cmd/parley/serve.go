@@ -95,6 +95,11 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	metrics := server.NewMetrics()
+	untrace, err := p.trace(ctx, metrics)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	defer untrace()
 	runner := in.newRunner(p.log, turn.Options{
 		Keep: true, MaxTurns: p.config.LimitsMaxConcurrent, Observe: metrics.Observe, Saved: metrics.Saved,
 	})

@@ -14,6 +14,7 @@ import (
 	"parley/internal/chat/prompt"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
+	"parley/internal/trace"
 )
 
 // Retriever finds passages. retrieval.Corpus implements it.
@@ -305,10 +306,12 @@ func (t *turn) runStage(ctx context.Context, out *output, s stage) error {
 	}
 	var done StageFinished
 	start := time.Now()
+	ctx, span := trace.Stage(ctx, string(s.name))
 	err := t.guard(ctx, out, s, &done)
 	if err == nil {
 		err = ctx.Err()
 	}
+	span.End(err)
 	if err != nil {
 		return fmt.Errorf("stage %s: %w", s.name, err)
 	}

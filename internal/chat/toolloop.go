@@ -12,6 +12,7 @@ import (
 	"parley/internal/chat/prompt"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
+	"parley/internal/trace"
 )
 
 // Toolbox holds the tools that the server runs. A tool runs with the rights of the caller.
@@ -187,7 +188,9 @@ func (a *answer) runTool(ctx context.Context, c llm.ToolCall) (string, error) {
 		return "", err
 	}
 	start := time.Now()
-	text, passages, err := a.cfg.Tools.Call(ctx, a.filter(), c)
+	within, span := trace.Tool(ctx, c.Name, c.ID)
+	text, passages, err := a.cfg.Tools.Call(within, a.filter(), c)
+	span.End(err)
 	if ctx.Err() != nil {
 		return "", ctx.Err()
 	}

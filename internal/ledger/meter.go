@@ -23,7 +23,7 @@ func (l *Ledger) Of(provider string) llm.Meter { return meter{l, provider} }
 
 // Meter returns a model that records each call of m in the ledger, see Of.
 func (l *Ledger) Meter(provider string, m llm.Model) llm.Model {
-	return llm.Guards{Meter: l.Of(provider)}.Model(m)
+	return llm.Guards{Endpoint: provider, Meter: l.Of(provider)}.Model(m)
 }
 
 type meter struct {

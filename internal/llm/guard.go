@@ -3,6 +3,8 @@ package llm
 import (
 	"context"
 	"iter"
+
+	"parley/internal/trace"
 )
 
 // Guards protect the calls of one endpoint, which is a provider and a model. Every attempt passes the
@@ -62,6 +64,8 @@ func (m *guarded) attempt(ctx context.Context, req *Request, yield func(Chunk, e
 	if o.err = m.enter(); o.err != nil {
 		return o
 	}
+	ctx, span := traceCompletion(ctx, m.Endpoint, req)
+	defer func() { span.end(o.err) }()
 	metering, err := m.completion(ctx, req)
 	if err != nil {
 		o.err = &Error{Err: err}
@@ -78,6 +82,7 @@ func (m *guarded) attempt(ctx context.Context, req *Request, yield func(Chunk, e
 			return out.outcome
 		}
 		c.Usage = metering.Add(c)
+		span.add(&c)
 		if !answered && says(&c) {
 			answered = true
 			defer m.answered()()
@@ -104,7 +109,7 @@ func (g *Guards) completion(ctx context.Context, req *Request) (Metering, error)
 func (g Guards) Embedder(e Embedder) Embedder {
 	return EmbedderFunc(func(ctx context.Context, req EmbedRequest) (out Embeddings, err error) {
 		enter := func(m Meter) (Metering, error) { return m.Embedding(ctx, &req) }
-		err = g.piece(ctx, enter, func() (*Usage, error) {
+		err = g.piece(ctx, "embeddings", req.Model, enter, func(ctx context.Context) (*Usage, error) {
 			out, err = e.Embed(ctx, req)
 			return &out.Usage, err
 		})
@@ -116,7 +121,7 @@ func (g Guards) Embedder(e Embedder) Embedder {
 func (g Guards) Reranker(r Reranker) Reranker {
 	return RerankerFunc(func(ctx context.Context, req RerankRequest) (out Ranking, err error) {
 		enter := func(m Meter) (Metering, error) { return m.Ranking(ctx, &req) }
-		err = g.piece(ctx, enter, func() (*Usage, error) {
+		err = g.piece(ctx, "rerank", req.Model, enter, func(ctx context.Context) (*Usage, error) {
 			out, err = r.Rerank(ctx, req)
 			return &out.Usage, err
 		})
@@ -125,12 +130,14 @@ func (g Guards) Reranker(r Reranker) Reranker {
 }
 
 // piece makes a call with a reply in one piece. It corrects in place the usage that ask returns.
-func (g *Guards) piece(ctx context.Context, enter func(Meter) (Metering, error), ask func() (*Usage, error)) error {
+func (g *Guards) piece(ctx context.Context, operation, model string, enter func(Meter) (Metering, error), ask func(context.Context) (*Usage, error)) error {
 	return g.retry(ctx, func() (bool, error) {
 		if err := g.enter(); err != nil {
 			return false, err
 		}
-		err := g.entered(ctx, enter, ask)
+		ctx, span := trace.Model(ctx, operation, g.Endpoint, model)
+		err := g.entered(ctx, span, enter, ask)
+		span.End(err)
 		if err != nil {
 			g.failed(err, false)
 		} else {
@@ -141,7 +148,7 @@ func (g *Guards) piece(ctx context.Context, enter func(Meter) (Metering, error),
 }
 
 // entered makes one attempt at such a call and records it in the ledger.
-func (g *Guards) entered(ctx context.Context, enter func(Meter) (Metering, error), ask func() (*Usage, error)) error {
+func (g *Guards) entered(ctx context.Context, span *trace.Span, enter func(Meter) (Metering, error), ask func(context.Context) (*Usage, error)) error {
 	metering := Metering(unmetered{})
 	if g.Meter != nil {
 		m, err := enter(g.Meter)
@@ -151,12 +158,13 @@ func (g *Guards) entered(ctx context.Context, enter func(Meter) (Metering, error
 		metering = m
 	}
 	defer metering.Settle(ctx) // also after a panic
-	usage, err := ask()
+	usage, err := ask(ctx)
 	if err != nil {
 		metering.Fail(ctx, err)
 		return err
 	}
 	*usage = metering.Answer(*usage)
+	span.Got(trace.Reply{Input: usage.Input})
 	metering.Complete()
 	return nil
 }

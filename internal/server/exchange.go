@@ -10,6 +10,7 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/ident"
+	"parley/internal/trace"
 	"parley/internal/wire"
 )
 
@@ -22,6 +23,7 @@ type exchange struct {
 	admitted bool          // the caller has the right that the route needs
 	req      *wire.Request // its Fail is PlainError until the route is known
 	start    time.Time
+	span     *trace.Span
 }
 
 // serveHTTP does what must happen for every request, however it ends.
@@ -31,7 +33,7 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	x.req.Request = r
 	// These run in reverse order: the outcome of a panic is part of the log line.
 	defer s.end(x, r)
-	defer s.recoverPanic(x, r)
+	defer s.recoverPanic(x)
 	s.handle(x, r)
 }
 
@@ -53,6 +55,7 @@ func (s *Server) end(x *exchange, r *http.Request) {
 	x.end()
 	took, status := time.Since(x.start), x.outcome(r)
 	s.metrics.observeRequest(x.route, status, took)
+	x.span.EndRequest(status)
 	// The log has the path pattern: paths and queries can contain names of documents.
 	attrs := []slog.Attr{
 		slog.String("request_id", x.id),
@@ -72,7 +75,7 @@ func (s *Server) end(x *exchange, r *http.Request) {
 	if turn == "" && status >= http.StatusBadRequest && !x.quiet {
 		level = slog.LevelInfo
 	}
-	s.log.LogAttrs(r.Context(), level, "request served", attrs...)
+	s.log.LogAttrs(x.req.Context(), level, "request served", attrs...)
 }
 
 // statusClientLeft replaces, in log and metrics, the status of an error after the client has left, as in
@@ -90,13 +93,13 @@ func (x *exchange) outcome(r *http.Request) int {
 
 // recoverPanic turns a panic into the route's 500. If the response has begun, it closes the connection,
 // so that nobody takes half an answer for a complete one. Only the log gets the stack.
-func (s *Server) recoverPanic(x *exchange, r *http.Request) {
+func (s *Server) recoverPanic(x *exchange) {
 	v := recover()
 	if v == nil {
 		return
 	}
 	if err, ok := v.(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
-		s.log.LogAttrs(r.Context(), slog.LevelError, "request panicked",
+		s.log.LogAttrs(x.req.Context(), slog.LevelError, "request panicked",
 			slog.String("request_id", x.id),
 			slog.String("route", x.route),
 			slog.Any("panic", v),

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"parley/internal/trace"
 )
 
 // strayBodyTimeout is the time limit for a body that no handler has begun to read. Handlers use
@@ -27,6 +29,9 @@ func (s *Server) handle(x *exchange, r *http.Request) {
 	e, handler := s.find(r)
 	if e != nil {
 		x.route, x.quiet, x.req.Fail = e.path, e.quiet, e.fail
+		if !e.quiet {
+			r, x.span = trace.Request(r, e.path)
+		}
 	}
 	trusted := s.trust.cors(x.Header(), r)
 	switch {

@@ -30,6 +30,7 @@ type Metrics struct {
 	firstToken  prometheus.Histogram
 	deltas      prometheus.Counter
 	tokens      *prometheus.CounterVec
+	cost        prometheus.Counter
 	citations   *prometheus.CounterVec
 	stages      *prometheus.HistogramVec
 	evicted     *prometheus.CounterVec
@@ -66,6 +67,9 @@ func NewMetrics() *Metrics {
 	m.tokens = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "parley_tokens_total", Help: "Tokens by direction, as reported or estimated.",
 	}, []string{"direction"})
+	m.cost = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "parley_cost_dollars_total", Help: "Cost of the models that turns called, in US dollars, where prices are known.",
+	})
 	m.citations = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "parley_citations_total", Help: "Citations in the answers of models: accepted; unsupported by the cited page; or invented, and so removed.",
 	}, []string{"kind"})
@@ -77,7 +81,7 @@ func NewMetrics() *Metrics {
 		Name: "parley_evicted_total", Help: "What was deleted because people without sign-in store more than limits.chats and limits.address_chats allow.",
 	}, []string{"kind"})
 	m.registry.MustRegister(
-		m.evicted, m.requests, m.durations, m.activeStreams, m.activeTurns, m.turns, m.firstToken, m.deltas, m.tokens, m.citations, m.stages,
+		m.evicted, m.requests, m.durations, m.activeStreams, m.activeTurns, m.turns, m.firstToken, m.deltas, m.tokens, m.cost, m.citations, m.stages,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	m.page = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
@@ -101,6 +105,9 @@ func (m *Metrics) observeRequest(route string, status int, took time.Duration) {
 
 // Evicted counts deletions that made room.
 func (m *Metrics) Evicted(kind string, n int) { m.evicted.WithLabelValues(kind).Add(float64(n)) }
+
+// Gatherer returns the metrics for other ways to export them.
+func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 
 // Observe returns an observer that counts one turn.
 func (m *Metrics) Observe() turn.Observer { return &observer{Metrics: m, start: time.Now()} }
@@ -141,10 +148,13 @@ func (o *observer) End(status chat.Status) {
 	o.turns.WithLabelValues(string(status)).Inc()
 }
 
-// Saved counts the tokens of a turn. For a turn that was cut off, they are known only when it is saved.
+// Saved counts the tokens and the cost of a turn. For a turn that was cut off, they are known only when it is saved.
 func (m *Metrics) Saved(r turn.Record) {
 	m.tokens.WithLabelValues("input").Add(float64(max(r.Usage.Input, 0)))
 	m.tokens.WithLabelValues("output").Add(float64(max(r.Usage.Output, 0)))
+	for i := range r.Ended {
+		m.cost.Add(float64(max(r.Ended[i].Cost.Micros, 0)) / 1e6)
+	}
 }
 
 // observeCitations counts each citation of a message once, by its label.

@@ -2,13 +2,18 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"parley/internal/chat"
+	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/turn"
 )
@@ -158,5 +163,57 @@ func TestMetrics_AreNotTheSameForEveryOrigin(t *testing.T) {
 	w := do(newServer(t, options{}), http.MethodGet, "/metrics", "", "Origin", "http://localhost:5173")
 	if vary := strings.Join(w.Header().Values("Vary"), ", "); !strings.Contains(vary, "Origin") {
 		t.Errorf("Vary: %s", vary)
+	}
+}
+
+// The dashboards in deploy/grafana show only metrics that exist.
+func TestDashboards_ShowMetricsThatExist(t *testing.T) {
+	m := NewMetrics()
+	m.describe("v", &state{})
+	m.observeRequest("/chat", http.StatusOK, time.Second)
+	m.Evicted("chats", 1)
+	m.Saved(turn.Record{Ended: []ledger.Entry{{Cost: ledger.Cost{Micros: 2_500_000, Known: true}}}})
+	o := m.Observe()
+	o.Event(chat.StageFinished{Stage: chat.StageRetrieve})
+	o.Event(chat.MessageFinished{})
+	o.End(chat.StatusCompleted)
+	families, err := m.Gatherer().Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	exist := map[string]bool{}
+	for _, f := range families {
+		exist[f.GetName()] = true
+		if f.GetName() == "parley_cost_dollars_total" && f.GetMetric()[0].GetCounter().GetValue() != 2.5 {
+			t.Errorf("a turn of $2.50 counts as %v", f.GetMetric()[0])
+		}
+	}
+	names := regexp.MustCompile(`\b(?:parley|process)_[a-z_]+`)
+	for _, file := range []string{"traffic", "quality"} {
+		raw, err := os.ReadFile("../../deploy/grafana/" + file + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var board struct {
+			Panels []struct {
+				Targets []struct{ Expr string }
+			}
+		}
+		if err := json.Unmarshal(raw, &board); err != nil || len(board.Panels) == 0 {
+			t.Fatalf("%s: %v, %d panels", file, err, len(board.Panels))
+		}
+		for _, p := range board.Panels {
+			for _, target := range p.Targets {
+				found := names.FindAllString(target.Expr, -1)
+				for _, name := range found {
+					if name = strings.TrimSuffix(name, "_bucket"); !exist[name] {
+						t.Errorf("%s shows %s, which does not exist", file, name)
+					}
+				}
+				if len(found) == 0 {
+					t.Errorf("%s: %q names no metric", file, target.Expr)
+				}
+			}
+		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"parley/internal/ident"
 	"parley/internal/ledger"
 	"parley/internal/llm"
+	"parley/internal/trace"
 )
 
 // Options configures a Runner. The zero value is valid.
@@ -123,7 +124,9 @@ var errBusy = &chat.Error{
 
 // admit runs a turn if there is a place for it, or repeats the turn that answered its key.
 func (r *Runner) admit(ctx context.Context, req *chat.Request, claim *Claim, log *Log, yield func(chat.Event, error) bool) {
+	ctx, span := trace.Turn(ctx, req.TurnID, req.ConversationID, req.Namespace)
 	w := &watched{ctx: ctx, yield: yield, status: chat.StatusCancelled}
+	defer func() { span.EndAs(string(w.status)) }()
 	if r.opts.Observe != nil {
 		w.observer = r.opts.Observe()
 		defer func() { w.observer.End(w.status) }()

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"parley/internal/llm"
+	"parley/internal/trace"
 )
 
 // Config tunes a Client. Zero fields mean the default.
@@ -207,6 +208,7 @@ func (c *Client) post(ctx context.Context, call *Call) (*http.Response, error) {
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", call.Framing.accept())
 	r.Header.Set("User-Agent", "parley")
+	trace.ToHeader(ctx, r.Header)
 	return c.cfg.HTTP.Do(r)
 }
 
