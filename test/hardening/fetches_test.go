@@ -87,6 +87,9 @@ func TestRowS16_NoProtocolGivesOutWhatFetches(t *testing.T) {
 			if !strings.HasPrefix(p.name, "chatui") { // there each event repeats all earlier text
 				texts = append(texts, out.text)
 			}
+			for _, thoughts := range []string{"response.reasoning_summary_text.delta", "response.reasoning.delta", "reasoning-delta", "REASONING_MESSAGE_CONTENT"} {
+				texts = append(texts, sumOf(t, out.body, delta(thoughts)))
+			}
 			for _, text := range texts {
 				if found := chattest.Fetches(text); len(found) > 0 {
 					t.Fatalf("%s: %q\n%q fetches %q", p.name, answer, text, found)
@@ -98,18 +101,40 @@ func TestRowS16_NoProtocolGivesOutWhatFetches(t *testing.T) {
 
 // leavesOf returns each string of a response that could fetch.
 func leavesOf(t *testing.T, body string) (texts []string) {
-	for line := range strings.Lines(body) {
-		line = strings.TrimPrefix(strings.TrimSpace(line), "data: ")
-		if !strings.HasPrefix(line, "{") && !strings.HasPrefix(line, "[{") {
-			continue
-		}
-		var v any
-		if err := json.Unmarshal([]byte(line), &v); err != nil {
-			t.Fatalf("%v: %s", err, line)
-		}
+	for v := range values(t, body) {
 		texts = append(texts, stringsOf(v)...)
 	}
 	return texts
+}
+
+// sumOf joins the pieces that the events of a stream add.
+func sumOf(t *testing.T, body string, piece func(map[string]any) string) string {
+	var b strings.Builder
+	for v := range values(t, body) {
+		if object, ok := v.(map[string]any); ok {
+			b.WriteString(piece(object))
+		}
+	}
+	return b.String()
+}
+
+// values are the JSON values of a response, each on a line of its own.
+func values(t *testing.T, body string) iter.Seq[any] {
+	return func(yield func(any) bool) {
+		for line := range strings.Lines(body) {
+			line = strings.TrimPrefix(strings.TrimSpace(line), "data: ")
+			if !strings.HasPrefix(line, "{") && !strings.HasPrefix(line, "[{") {
+				continue
+			}
+			var v any
+			if err := json.Unmarshal([]byte(line), &v); err != nil {
+				t.Fatalf("%v: %s", err, line)
+			}
+			if !yield(v) {
+				return
+			}
+		}
+	}
 }
 
 func stringsOf(v any) (texts []string) {

@@ -61,11 +61,11 @@ var protocols = []protocol{
 		text: at("choices", "delta", "content"), failed: typed},
 	{name: "Responses", path: "/v1/responses", body: `{"model":"parley","input":"What is covered?"}`, text: at("output", "content", "text"), failed: typed},
 	{name: "Responses stream", path: "/v1/responses", body: `{"model":"parley","input":"What is covered?","stream":true}`, stream: sse, done: "[DONE]",
-		after: `"type":"response.failed"`, text: at("delta"), failed: typed},
+		after: `"type":"response.failed"`, text: delta("response.output_text.delta"), failed: typed},
 	{name: "AI SDK", path: "/api/chat", body: `{"trigger":"submit-message","messages":[{"role":"user","parts":[{"type":"text","text":"What is covered?"}]}]}`,
-		stream: sse, done: "[DONE]", text: at("delta"), failed: erring},
+		stream: sse, done: "[DONE]", text: delta("text-delta"), failed: erring},
 	{name: "AG-UI", path: "/ag-ui", body: `{"messages":[{"role":"user","content":"What is covered?"}]}`,
-		stream: sse, done: "RUN_FINISHED", text: at("delta"), failed: erring},
+		stream: sse, done: "RUN_FINISHED", text: delta("TEXT_MESSAGE_CONTENT"), failed: erring},
 	{name: "On Your Data", path: "/history/generate", body: "{" + question + `,"stream":false}`, text: atAssistant, failed: sentence},
 	{name: "On Your Data stream", path: "/conversation", body: "{" + question + "}", stream: lines, text: atAssistant, failed: sentence},
 	{name: "data sources", path: "/openai/deployments/x/chat/completions", body: "{" + question + sources + "}", text: at("choices", "message", "content"), failed: typed},
@@ -105,6 +105,17 @@ func at(path ...string) func(map[string]any) string {
 			}
 		}
 		text, _ := v.(string)
+		return text
+	}
+}
+
+// delta returns the piece that an event of this type adds.
+func delta(kind string) func(map[string]any) string {
+	return func(object map[string]any) string {
+		if object["type"] != kind {
+			return ""
+		}
+		text, _ := object["delta"].(string)
 		return text
 	}
 }
