@@ -23,11 +23,11 @@ type line struct {
 // confidence.
 const (
 	leastConfidence = 50  // of a line, on average by characters
-	leastWord       = 20  // of a word
 	headingHeight   = 125 // per cent of the height of most lines
 	titleHeight     = 160
 	maxHeading      = 120 // characters
 	cellGap         = 3   // heights of a line between the cells of a row
+	widerStep       = 140 // per cent of the usual distance of lines, between paragraphs
 )
 
 // Compose makes a page of the words on a picture whose size is given. Paragraphs are those of Tesseract; headings are
@@ -37,7 +37,7 @@ func Compose(words []Word, size image.Point, number int) (extract.Page, error) {
 	paragraphs, boxes := arrange(words, size)
 	body := bodyHeight(paragraphs)
 	out := compose.Builder{Budget: compose.NewBudget(extract.Limits{}.WithDefaults())}
-	for _, p := range paragraphs {
+	for _, p := range divide(paragraphs, body) {
 		for _, b := range blocks(p, body) {
 			if err := out.AddMapped(b.kind, b.level, b.text); err != nil {
 				return extract.Page{}, err
@@ -83,9 +83,6 @@ func sameLine(a, b Word) bool { return sameParagraph(a, b) && a.Line == b.Line }
 func newLine(words []Word) (l line, ok bool) {
 	sum, chars, letters := 0.0, 0, false
 	for _, w := range words {
-		if w.Confidence < leastWord {
-			continue
-		}
 		w.Text = compose.Clean(w.Text)
 		n := utf8.RuneCountInString(w.Text)
 		if n == 0 || strings.ContainsFunc(w.Text, unicode.IsSpace) {
@@ -142,6 +139,58 @@ func bodyHeight(paragraphs [][]line) int {
 	return 0
 }
 
+// divide divides paragraphs where their lines change from the height of headings to that of the body or back, and
+// where the next line stands further below than lines of the page do.
+func divide(paragraphs [][]line, body int) (out [][]line) {
+	step := lineStep(paragraphs)
+	tall := func(l line) bool { return l.height*100 >= body*headingHeight }
+	for _, p := range paragraphs {
+		from := 0
+		for i := 1; i < len(p); i++ {
+			if tall(p[i]) != tall(p[i-1]) || step > 0 && !tall(p[i]) && (p[i].bottom()-p[i-1].bottom())*100 > step*widerStep {
+				out, from = append(out, p[from:i]), i
+			}
+		}
+		out = append(out, p[from:])
+	}
+	return out
+}
+
+// lineStep is the usual distance of a line from the one above it, 0 if that is not known.
+func lineStep(paragraphs [][]line) int {
+	var steps []int
+	for _, p := range paragraphs {
+		for i := 1; i < len(p); i++ {
+			if s := p[i].bottom() - p[i-1].bottom(); s > 0 {
+				steps = append(steps, s)
+			}
+		}
+	}
+	if len(steps) < 3 {
+		return 0
+	}
+	slices.Sort(steps)
+	return steps[len(steps)/2]
+}
+
+// bottom is about where the line's words end, most of which have no descender.
+func (l line) bottom() int {
+	ends := make([]int, len(l.words))
+	for i, w := range l.words {
+		ends[i] = w.Box.Max.Y
+	}
+	slices.Sort(ends)
+	return ends[len(ends)/2]
+}
+
+// left is where the text of an item begins, or that of any other line.
+func (l line) left() int {
+	if l.isItem() {
+		return l.words[1].Box.Min.X
+	}
+	return l.words[0].Box.Min.X
+}
+
 func (l line) chars() (n int) {
 	for _, w := range l.words {
 		n += utf8.RuneCountInString(w.Text)
@@ -172,7 +221,7 @@ func blocks(p []line, body int) []block {
 			if p[i].isItem() {
 				kind = extract.ListItem
 			}
-			for j < len(p) && p[j].cells() == 1 && !p[j].isItem() {
+			for j < len(p) && p[j].cells() == 1 && !p[j].isItem() && (kind != extract.ListItem || p[j].left() >= p[i].left()-p[i].height/2) {
 				j++
 			}
 		}

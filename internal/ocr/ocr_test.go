@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -185,6 +186,7 @@ func TestCompose_MakesHeadingsListsAndRows(t *testing.T) {
 	} {
 		words = append(words, r...)
 	}
+	words = append(words, row(4, 30, "Then", "ask.")...)
 	noise := row(5, 30, "~|", "iH")
 	noise[0].Confidence, noise[1].Confidence = 30, 40
 	page, err := Compose(append(words, noise...), image.Pt(2000, 2000), 7)
@@ -196,7 +198,7 @@ func TestCompose_MakesHeadingsListsAndRows(t *testing.T) {
 		kind := map[extract.Kind]string{extract.Paragraph: "P", extract.Heading: "H", extract.ListItem: "L", extract.TableRow: "T"}[b.Kind]
 		got = append(got, kind+" "+page.Text[b.Start:b.End])
 	}
-	want := "H Travel policy|P Book travel early; reimbursement takes ten days.|L • Hotels|L • Trains|T Total | 12.00"
+	want := "H Travel policy|P Book travel early; reimbursement takes ten days.|L • Hotels|L • Trains|T Total | 12.00|P Then ask."
 	if strings.Join(got, "|") != want || page.Number != 7 {
 		t.Errorf("page %d: %q", page.Number, got)
 	}
@@ -204,8 +206,39 @@ func TestCompose_MakesHeadingsListsAndRows(t *testing.T) {
 	if boxes := page.BoxesOf(at, at+len("reimbursement")); len(boxes) != 2 || boxes[0].Y >= boxes[1].Y {
 		t.Errorf("a divided word has the boxes %+v", boxes)
 	}
-	if boxes := page.BoxesOf(strings.Index(page.Text, "ten days"), len(page.Text)); len(boxes) != 5 {
+	if boxes := page.BoxesOf(strings.Index(page.Text, "ten days"), len(page.Text)); len(boxes) != 6 {
 		t.Errorf("the rest of the page has %d boxes: %+v", len(boxes), boxes)
+	}
+}
+
+// Tesseract takes a heading, its paragraph, a list and what comes after it for one paragraph where they have one edge.
+func TestCompose_DividesWhatTesseractTakesForOneParagraph(t *testing.T) {
+	var words []Word
+	set := func(y, height int, at []int, texts ...string) {
+		for i, text := range texts {
+			words = append(words, Word{Text: text, Box: image.Rect(at[i], y-height, at[i]+15*len(text), y), Confidence: 95, Block: 1, Paragraph: 1, Line: y})
+		}
+	}
+	set(100, 50, []int{100}, "Lessons")
+	set(160, 30, []int{100, 200}, "Some", "lessons")
+	set(210, 30, []int{100, 200}, "are", "covered:")
+	set(260, 30, []int{130, 190}, "e", "Skiing,")
+	set(310, 30, []int{190, 300}, "also", "alone")
+	set(360, 30, []int{130, 190}, "e", "Surfing")
+	set(410, 30, []int{100, 200}, "Others", "cost.")
+	set(510, 30, []int{100, 160}, "Ask", "us.")
+	words[12].Confidence = 5 // one bad word does not cost a line
+	page, err := Compose(words, image.Pt(1000, 1000), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, b := range page.Blocks {
+		got = append(got, page.Text[b.Start:b.End])
+	}
+	want := []string{"Lessons", "Some lessons are covered:", "• Skiing, also alone", "• Surfing", "Others cost.", "Ask us."}
+	if !slices.Equal(got, want) || page.Blocks[0].Kind != extract.Heading {
+		t.Errorf("%q", got)
 	}
 }
 

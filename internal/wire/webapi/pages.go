@@ -237,7 +237,7 @@ func (h *Handler) boxes(w http.ResponseWriter, r *wire.Request) error {
 	out := struct {
 		Boxes []pageview.Box `json:"boxes"`
 	}{Boxes: []pageview.Box{}}
-	if d.MediaType == pdfType && len(p.Map) > 0 && len(ranges) > 0 {
+	if format.ViewOf(d.MediaType) == format.Image && len(p.Map) > 0 && len(ranges) > 0 {
 		m, err := h.cfg.Pictures.Measure(r.Context(), d, p, ranges)
 		if err != nil {
 			return err
