@@ -51,11 +51,14 @@ const (
 // caller has such a subject.
 const ProxyPrefix = "proxy:"
 
+// LibreChatPrefix begins the subjects of LibreChat's users, whose tokens say who they are.
+const LibreChatPrefix = "librechat:"
+
 // Deleted is the owner of what a deleted user has left in the ledger. No caller has such a subject.
 const Deleted = "deleted:"
 
 // Reserved are the prefixes of subjects that Parley gives out itself. Identity providers and proxies must not bring such a name.
-var Reserved = []string{KeyPrefix, ProxyPrefix, LocalPrefix, Deleted}
+var Reserved = []string{KeyPrefix, ProxyPrefix, LocalPrefix, LibreChatPrefix, Deleted}
 
 // Anonymous is the principal of every caller without a sign-in. They see only unrestricted documents.
 var Anonymous = Principal{}

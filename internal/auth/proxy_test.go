@@ -72,7 +72,7 @@ func TestProxy_IsNotBelievedWithoutSecretAndAddress(t *testing.T) {
 	g := proxyGate(t, nil)
 	const bearer = "Bearer " + proxySecret
 	user := []string{"X-OpenWebUI-User-Id", "u1", "X-OpenWebUI-User-Role", "admin"}
-	for name, r := range map[string]*http.Request{
+	requests := map[string]*http.Request{
 		"no secret":                from("10.1.2.3:5", user...),
 		"a wrong secret":           from("10.1.2.3:5", append(user, "Authorization", bearer+"x")...),
 		"part of the secret":       from("10.1.2.3:5", append(user, "Authorization", bearer[:len(bearer)-1])...),
@@ -85,12 +85,15 @@ func TestProxy_IsNotBelievedWithoutSecretAndAddress(t *testing.T) {
 		"two users":                from("10.1.2.3:5", append(user, "Authorization", bearer, "X-OpenWebUI-User-Id", "u2")...),
 		"two roles":                from("10.1.2.3:5", append(user, "Authorization", bearer, "X-OpenWebUI-User-Role", "user")...),
 		"a key":                    from("10.1.2.3:5", "X-OpenWebUI-User-Id", "key:abc", "Authorization", bearer),
-		"a proxy":                  from("10.1.2.3:5", "X-OpenWebUI-User-Id", "proxy:openwebui", "Authorization", bearer),
 		"a key, encoded":           from("10.1.2.3:5", "X-OpenWebUI-User-Id", "key%3Aabc", "Authorization", bearer),
 		"two lines":                from("10.1.2.3:5", "X-OpenWebUI-User-Id", "u1%0Au2", "Authorization", bearer),
 		"no text":                  from("10.1.2.3:5", "X-OpenWebUI-User-Id", "\xff\xfe", "Authorization", bearer),
 		"a long name":              from("10.1.2.3:5", "X-OpenWebUI-User-Id", strings.Repeat("u", 5000), "Authorization", bearer),
-	} {
+	}
+	for _, reserved := range access.Reserved {
+		requests[reserved] = from("10.1.2.3:5", "X-OpenWebUI-User-Id", reserved+"42", "Authorization", bearer)
+	}
+	for name, r := range requests {
 		who, err := g.Admit(r, wire.Ask)
 		f := wire.FailureOf(err)
 		if err == nil || f.Status != http.StatusUnauthorized || who.Subject != "" || strings.Contains(f.Text, proxySecret) || strings.Contains(f.Text, "10.") {

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"net/http"
 
+	"parley/internal/access"
 	"parley/internal/chat"
 	"parley/internal/extract"
 	"parley/internal/library"
@@ -24,7 +25,7 @@ import (
 const Mount = "/p/librechat"
 
 // SubjectPrefix begins the subjects of LibreChat's users.
-const SubjectPrefix = "librechat:"
+const SubjectPrefix = access.LibreChatPrefix
 
 // Config configures a Handler. All functions are required.
 type Config struct {
