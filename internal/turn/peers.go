@@ -53,6 +53,7 @@ const (
 	aliveInterval   = 2 * time.Second        // between two signs of life
 	answerPatience  = 1500 * time.Millisecond
 	longestTurn     = 30 * time.Minute // no turn that is older still runs
+	maxMirrors      = 1000             // turns of other servers that are looked for or followed at one time
 )
 
 // errLost ends the log of a turn whose server died.
@@ -203,6 +204,10 @@ func (r *Runner) elsewhere(ctx context.Context, id string) (*Log, error) {
 	}
 	y.mu.Lock()
 	m := y.mirrors[id]
+	if m == nil && len(y.mirrors) >= maxMirrors {
+		y.mu.Unlock()
+		return nil, errBusy
+	}
 	if m == nil && y.base.Err() == nil {
 		m = &mirror{log: newLog(id, Scope{}), found: make(chan struct{})}
 		y.mirrors[id] = m
