@@ -265,7 +265,7 @@ func TestPage_DoesWhatPeopleExpectOfAnyPage(t *testing.T) {
 	if !got.UploadKept || !strings.Contains(got.UploadAfterReload, "broken.pdf") || strings.Contains(got.Jobs, "elsewhere.txt") {
 		t.Errorf("kept: %v, after a reload %q, listed %q", got.UploadKept, got.UploadAfterReload, got.Jobs)
 	}
-	if got.Sent != 0 || !strings.Contains(got.TooLarge, "10 B") {
+	if got.Sent != 0 || !strings.Contains(got.TooLarge, "10 bytes") {
 		t.Errorf("a file over the limit: sent %d times, %q", got.Sent, got.TooLarge)
 	}
 }

@@ -19,7 +19,7 @@ func (d *DB) Members() *Members { return &Members{d.state.db} }
 
 // Version returns a number that grows with each change.
 func (m *Members) Version(ctx context.Context) (version int64, err error) {
-	stmt, err := m.db.prepared("SELECT value FROM members_version WHERE id = 1")
+	stmt, err := m.db.prepared("SELECT COALESCE(MAX(value), 0) FROM members_version")
 	if err == nil {
 		err = stmt.QueryRowContext(ctx).Scan(&version)
 	}
@@ -92,6 +92,6 @@ func (m *Members) change(ctx context.Context, doing string, do func(*sql.Tx) err
 
 // countMembersChange tells servers that members have changed.
 func countMembersChange(ctx context.Context, tx *sql.Tx) error {
-	_, err := tx.ExecContext(ctx, "UPDATE members_version SET value = value + 1 WHERE id = 1")
+	_, err := tx.ExecContext(ctx, "INSERT INTO members_version (id, value) VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET value = members_version.value + 1")
 	return err
 }

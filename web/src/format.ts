@@ -32,7 +32,7 @@ export function money(usd: number | null): string {
   if (usd === 0) return dollars(0, { maximumFractionDigits: 0 });
   if (usd < 0.000001) return `<${dollars(0.000001, { maximumFractionDigits: 6 })}`;
   if (usd < 0.01) return dollars(usd, { maximumSignificantDigits: 2 });
-  return dollars(usd, { minimumFractionDigits: usd < 1 ? 3 : 2, maximumFractionDigits: usd < 1 ? 3 : 2 });
+  return dollars(usd, { minimumFractionDigits: 2, maximumFractionDigits: usd < 1 ? 3 : 2 });
 }
 
 export function size(bytes: number): string {

@@ -12,9 +12,8 @@ CREATE TABLE members (
     added_at  BIGINT NOT NULL,
     PRIMARY KEY (namespace, kind, member)
 );
--- Grows with each change of the two, so that servers notice one cheaply.
+-- Grows with each change of the two, so that servers notice one cheaply. There is no row before the first.
 CREATE TABLE members_version (
     id    INTEGER PRIMARY KEY,
     value BIGINT NOT NULL
 );
-INSERT INTO members_version (id, value) VALUES (1, 0);
