@@ -39,12 +39,13 @@ var _ llm.Model = Answerer{}
 // Stream implements llm.Model: a chunk for each sentence, then the finish reason and the usage.
 func (a Answerer) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
-		parts, name := a.sentences(ctx, req.Evidence), ModelName
+		ev := unpasted(req.Evidence)
+		parts, name := a.sentences(ctx, ev), ModelName
 		if req.Model == FindingsName {
-			parts, name = a.findings(ctx, req.Evidence), FindingsName
+			parts, name = a.findings(ctx, ev), FindingsName
 		}
 		if len(parts) == 0 {
-			parts = append(parts, a.refusal(ctx, req.Evidence, name == ModelName))
+			parts = append(parts, a.refusal(ctx, ev, name == ModelName))
 		}
 		var input, output llm.TokenEstimate
 		for _, p := range parts {
@@ -63,6 +64,16 @@ func (a Answerer) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chu
 		yield(llm.Chunk{Model: name, FinishReason: "stop",
 			Usage: &llm.Usage{Input: input.Tokens(), Output: output.Tokens(), Estimated: true}}, nil)
 	}
+}
+
+// unpasted returns the evidence without what was pasted below a question, so that a question of any length takes little time.
+func unpasted(ev *llm.Evidence) *llm.Evidence {
+	if ev == nil || len(ev.Question) <= maxHistory && len(ev.Query) <= maxHistory {
+		return ev
+	}
+	cut := *ev
+	cut.Question, cut.Query = beginning(ev.Question), beginning(ev.Query)
+	return &cut
 }
 
 // sentences returns the parts of an answer, none when the evidence does not hold one.
