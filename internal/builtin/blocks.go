@@ -91,7 +91,7 @@ func broken(s string, all []piece, i int) bool {
 	return i > 0 && strings.Contains(s[all[i-1].End:all[i].Start], "\n")
 }
 
-// minContents is from how many items on a list of which half are questions is a table of contents.
+// minContents is the least number of items of a table of contents. A list is one if half of its items are questions.
 const minContents = 3
 
 // markContents marks lists of questions, which answer none of them.

@@ -22,7 +22,7 @@ const Recognise = "recognise"
 // Recognition says how the text on pictures of pages is recognised.
 type Recognition struct {
 	Languages []string // Tesseract's names of them
-	Data      string   // folder with their data, but for English; "" for none
+	Data      string   // folder with the data of languages other than English; "" for none
 	MaxPages  int      // of one document; a document with more is left alone; 0 means no limit
 }
 
@@ -90,8 +90,8 @@ func (s *Service) keepRecognising(ctx context.Context) {
 // scope is what the files of a job have in common.
 type scope struct{ namespace, owner string }
 
-// addRecognition makes a job for the files of each owner in each namespace that wait, but for those of jobs that
-// there are.
+// addRecognition makes a job for the waiting files of each owner in each namespace. It leaves out files for which there is a
+// job already.
 func (s *Service) addRecognition(ctx context.Context) error {
 	unfinished, err := s.cfg.Jobs.Unfinished(ctx)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"parley/internal/extract"
 )
 
-// corner is a picture that is white but for one corner.
+// corner is a white picture with one dark corner.
 func corner(w, h int) *image.Gray {
 	img := image.NewGray(image.Rect(0, 0, w, h))
 	for i := range img.Pix {

@@ -9,8 +9,8 @@ import (
 	"parley/internal/ocr"
 )
 
-// Recognise returns the text on the picture of a page, from 1, in languages whose data, but for English, are in a
-// folder. All calls must name the same languages and folder. Errors are as Render's.
+// Recognise returns the text on the picture of a page. Pages count from 1. The folder data holds the data of languages other than
+// English. All calls must name the same languages and folder. Errors are as Render's.
 func (p *Pool) Recognise(ctx context.Context, r extract.Request, page int, languages []string, data string) (*extract.Page, error) {
 	j, err := p.job(r)
 	if err != nil {
