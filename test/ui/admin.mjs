@@ -1,9 +1,7 @@
 // What administrators see and do, and that others don't.
-import { mkdirSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { mkdirSync } from "node:fs";
 import { ask } from "./ask.mjs";
-
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+import { axe, told } from "./axe.mjs";
 
 export default async function ({ open, admin, reader, shots }) {
   const out = { findings: [] };
@@ -11,7 +9,6 @@ export default async function ({ open, admin, reader, shots }) {
   const { page, seen } = await open({ context: as(admin) });
   await ask(page, "How tall is the lighthouse of Skagen?");
   const look = async (name) => {
-    await page.evaluate((source) => window.axe || (0, eval)(source), axe);
     for (const [width, height] of [[390, 844], [1280, 800], [1920, 1080]]) {
       await page.setViewportSize({ width, height });
       for (const colorScheme of ["light", "dark"]) {
@@ -23,8 +20,8 @@ export default async function ({ open, admin, reader, shots }) {
       }
       if (await page.evaluate(() => document.documentElement.scrollWidth > innerWidth + 1)) out.findings.push(`${name} ${width}: wider than the screen`);
     }
-    const { violations } = await page.evaluate(() => window.axe.run(document));
-    out.findings.push(...violations.map((v) => `${name}: ${v.id}: ${v.nodes[0].html.slice(0, 120)}`));
+    const { violations } = await axe(page);
+    out.findings.push(...violations.map((v) => `${name}: ${told(v)}`));
     await page.setViewportSize({ width: 1280, height: 800 });
   };
   await page.locator(".places a", { hasText: "Administration" }).click();

@@ -1,9 +1,8 @@
 // axe on each view and state in both themes, and screenshots at three sizes for reviewers to look at.
-import { createRequire } from "node:module";
-import { readFileSync, mkdirSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { ask } from "./ask.mjs";
+import { axe, told } from "./axe.mjs";
 
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const sizes = { phone: { width: 390, height: 844 }, tablet: { width: 820, height: 1180 }, wide: { width: 1440, height: 900 } };
 const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 
@@ -20,11 +19,10 @@ export default async function ({ open, question, shots, size }) {
         mkdirSync(shots, { recursive: true });
         await page.screenshot({ path: `${shots}/${name}-${size}-${colorScheme}.png` });
       }
-      await page.evaluate((source) => window.axe || (0, eval)(source), axe);
-      const { violations, passes } = await page.evaluate((values) => window.axe.run(document, { runOnly: { type: "tag", values } }), tags);
+      const { violations, passes } = await axe(page, { runOnly: { type: "tag", values: tags } });
       rules += passes.length;
       for (const v of violations) {
-        if (v.impact === "serious" || v.impact === "critical") findings.push(`${name} ${size} ${colorScheme}: ${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + " " + (n.any[0]?.message ?? "")).join(" | ")}`);
+        if (v.impact === "serious" || v.impact === "critical") findings.push(`${name} ${size} ${colorScheme}: ${told(v)}`);
       }
       const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth + 1);
       if (wide) findings.push(`${name} ${size} ${colorScheme}: wider than the screen`);
