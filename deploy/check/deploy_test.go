@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/compose-spec/compose-go/v2/cli"
+	"github.com/compose-spec/compose-go/v2/types"
 	"github.com/moby/buildkit/frontend/dockerfile/instructions"
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
 	"helm.sh/helm/v3/pkg/chart/loader"
@@ -26,6 +27,7 @@ import (
 	"helm.sh/helm/v3/pkg/lint"
 	"helm.sh/helm/v3/pkg/lint/support"
 	apps "k8s.io/api/apps/v1"
+	autoscaling "k8s.io/api/autoscaling/v2"
 	core "k8s.io/api/core/v1"
 	networking "k8s.io/api/networking/v1"
 	policy "k8s.io/api/policy/v1"
@@ -57,8 +59,9 @@ func render(t *testing.T, values map[string]any) (map[string]any, error) {
 			t.Fatalf("%s: %v\n%s", name, err, text)
 		}
 		object, known := map[string]any{
-			"apps/v1 StatefulSet": &apps.StatefulSet{}, "v1 Service": &core.Service{}, "networking.k8s.io/v1 Ingress": &networking.Ingress{},
-			"policy/v1 PodDisruptionBudget": &policy.PodDisruptionBudget{},
+			"apps/v1 StatefulSet": &apps.StatefulSet{}, "apps/v1 Deployment": &apps.Deployment{}, "v1 Service": &core.Service{},
+			"networking.k8s.io/v1 Ingress": &networking.Ingress{}, "policy/v1 PodDisruptionBudget": &policy.PodDisruptionBudget{},
+			"autoscaling/v2 HorizontalPodAutoscaler": &autoscaling.HorizontalPodAutoscaler{},
 		}[kind.APIVersion+" "+kind.Kind]
 		switch {
 		case strings.TrimSpace(text) == "" || strings.HasSuffix(name, ".tpl"):
@@ -179,9 +182,14 @@ func TestChart_RendersWithAllValues(t *testing.T) {
 
 func TestChart_RefusesWhatCannotWork(t *testing.T) {
 	for want, values := range map[string]map[string]any{
-		"exactly one replica": {"anonymous": "true", "autoscaling": map[string]any{"enabled": true}},
-		"configure sign-in":   {},
-		"name the host":       {"anonymous": "true", "ingress": map[string]any{"enabled": true}},
+		"replicaCount: more than one server needs a PostgreSQL database":        {"anonymous": "true", "replicaCount": 2},
+		"autoscaling.enabled: more than one server needs a PostgreSQL database": {"anonymous": "true", "autoscaling": map[string]any{"enabled": true}},
+		"set cpu or streams": {"anonymous": "true", "database": map[string]any{"secret": "db"}, "autoscaling": map[string]any{"enabled": true, "cpu": 0}},
+		"not both":           {"anonymous": "true", "database": map[string]any{"secret": "db", "url": "postgres://db/parley"}},
+		"set database.url or database.secret instead": {"anonymous": "true", "settings": map[string]any{"PARLEY_DATABASE": "postgres://db/parley"}},
+		"there is no volume":                          {"anonymous": "true", "database": map[string]any{"secret": "db"}, "storage": map[string]any{"existingClaim": "claim"}},
+		"configure sign-in":                           {},
+		"name the host":                               {"anonymous": "true", "ingress": map[string]any{"enabled": true}},
 	} {
 		if _, err := render(t, values); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
@@ -189,8 +197,10 @@ func TestChart_RefusesWhatCannotWork(t *testing.T) {
 	}
 }
 
-func TestCompose_RunsOneShutInServer(t *testing.T) {
-	options, err := cli.NewProjectOptions([]string{"../compose.yaml"}, cli.WithName("parley"))
+// compose loads a compose file as Docker does.
+func compose(t *testing.T, file string, env ...string) *types.Project {
+	t.Helper()
+	options, err := cli.NewProjectOptions([]string{filepath.Join("..", file)}, cli.WithName("parley"), cli.WithEnv(env))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,12 +208,25 @@ func TestCompose_RunsOneShutInServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := project.Services["parley"]
-	if !s.ReadOnly || s.User != "65532:65532" || !slices.Equal(s.CapDrop, []string{"ALL"}) || s.Deploy != nil || s.Ports[0].HostIP != "127.0.0.1" {
+	return project
+}
+
+// shutIn fails the test if a server has more rights than it needs.
+func shutIn(t *testing.T, s types.ServiceConfig) {
+	t.Helper()
+	if !s.ReadOnly || s.User != "65532:65532" || !slices.Equal(s.CapDrop, []string{"ALL"}) || s.Deploy != nil {
 		t.Errorf("%+v", s)
 	}
 	if _, err := os.Stat(filepath.Join(s.Build.Context, s.Build.Dockerfile)); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestCompose_RunsOneShutInServer(t *testing.T) {
+	s := compose(t, "compose.yaml").Services["parley"]
+	shutIn(t, s)
+	if s.Ports[0].HostIP != "127.0.0.1" {
+		t.Errorf("%+v", s.Ports)
 	}
 }
 
