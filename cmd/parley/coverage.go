@@ -18,8 +18,9 @@ type coverage struct {
 	namespace string // namespace of questions that name none
 	log       *slog.Logger
 
-	progress func(namespace string) (done, total int, running bool) // nil if nothing is being read
-	uploads  bool                                                   // documents may come in over the network
+	progress func(namespace string) (done, total int, running bool)   // nil if nothing is being read
+	waiting  func(ctx context.Context, namespace string) (int, error) // files whose text is still to be recognised; nil if there are none
+	uploads  bool                                                     // documents may come in over the network
 }
 
 var _ chat.Coverage = (*coverage)(nil)
@@ -47,6 +48,11 @@ func (c *coverage) Empty(ctx context.Context, namespace string) string {
 	if err != nil {
 		c.log.ErrorContext(ctx, "list the namespaces", "error", err)
 		return ""
+	}
+	if c.waiting != nil && !slices.Contains(all, namespace) {
+		if n, err := c.waiting(ctx, namespace); err == nil && n > 0 {
+			return "The text on the pages of " + plural(n, "scanned document") + " is still being recognised. Please ask again later."
+		}
 	}
 	switch {
 	case slices.Contains(all, namespace):

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -56,6 +57,24 @@ func TestCoverage_SaysThatANamespaceIsEmptyAndHowToFillIt(t *testing.T) {
 		lacks.uploads = c.uploads
 		if got := lacks.Empty(t.Context(), c.namespace); !strings.Contains(got, c.want) || strings.Contains(got, "obey") {
 			t.Errorf("%q, uploads %t: %q", c.namespace, c.uploads, got)
+		}
+	}
+}
+
+func TestCoverage_SaysThatScansAreStillBeingRecognised(t *testing.T) {
+	db, err := store.Open(t.Context(), t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	lacks := &coverage{corpus: db.Corpus(), namespace: "default", waiting: func(_ context.Context, namespace string) (int, error) {
+		return map[string]int{"default": 1, "hr": 12}[namespace], nil
+	}}
+	for namespace, want := range map[string]string{
+		"default": "pages of 1 scanned document is still", "hr": "pages of 12 scanned documents is still", "legal": "check its name",
+	} {
+		if got := lacks.Empty(t.Context(), namespace); !strings.Contains(got, want) {
+			t.Errorf("%s: %q", namespace, got)
 		}
 	}
 }

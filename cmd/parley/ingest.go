@@ -95,8 +95,11 @@ func (p *program) recogniseNow(ctx context.Context, in *instance) error {
 	pages, began := 0, time.Now()
 	err := in.documents.RecogniseNow(ctx, func(name string, done, of int) {
 		pages++
-		if done == 0 {
+		switch {
+		case done == 0:
 			fmt.Fprintf(p.stderr, "Recognising the text of %s (pages: %d)\n", name, of)
+		case done%10 == 0:
+			fmt.Fprintf(p.stderr, "Recognising the text of %s: %d of %d pages are done\n", name, done, of)
 		}
 	})
 	if pages > 0 && err == nil {

@@ -43,9 +43,6 @@ func writeReport(w io.Writer, r ingest.Report) {
 		parts = append(parts, fmt.Sprintf("%s led to the same pages", plural(r.Duplicates, "URL")))
 	}
 	fmt.Fprintln(w, strings.Join(parts, "; ")+".")
-	if r.Waiting > 0 {
-		fmt.Fprintf(w, "%s with scanned pages or pictures: the text on them is recognised next.\n", plural(r.Waiting, "file"))
-	}
 	writeElsewhere(w, r.Elsewhere)
 	writeResults(w, partlyTitle, r.Partly)
 	writeResults(w, "Skipped", r.Skipped)

@@ -103,7 +103,7 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 	})
 	s := &serving{program: p, instance: in, runner: runner, metrics: metrics, display: d, url: url, running: len(c.Paths) > 0, embedding: p.config.Embedding != "",
 		uploads: uploads, entry: entry}
-	in.lacks.progress, in.lacks.uploads = s.reading, uploads
+	in.lacks.progress, in.lacks.waiting, in.lacks.uploads = s.reading, s.documents.AwaitRecognition, uploads
 	s.started = time.Now()
 	b := s.startBeside(ctx, stop, from, c.Watch || p.config.IngestWatch)
 	paceCollector(os.LookupEnv, &s.atWork)
@@ -463,7 +463,15 @@ func (s *serving) announce(ctx context.Context) {
 		s.log.Error("count the corpus", "error", err)
 		return
 	}
-	if stats.Documents == 0 {
+	waiting, err := s.documents.AwaitRecognition(ctx, s.cfg.Namespace)
+	if err != nil {
+		s.log.Error("count the documents whose text is to be recognised", "error", err)
+	}
+	switch {
+	case waiting > 0:
+		fmt.Fprintf(s.stdout, "The text on the pages of %s is being recognised; answers use it when that is done. parley jobs shows how far it is.\n",
+			plural(waiting, "scanned document"))
+	case stats.Documents == 0:
 		fmt.Fprintln(s.stdout, s.nothingServed(ctx))
 	}
 	fmt.Fprintf(s.stdout, "%s answers from %s (%s) on %s\n", s.cfg.Model,

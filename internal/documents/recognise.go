@@ -87,6 +87,31 @@ func (s *Service) keepRecognising(ctx context.Context) {
 	}
 }
 
+// AwaitRecognition returns how many files of a namespace wait until the text on their pages is recognised, including those
+// that are being worked on.
+func (s *Service) AwaitRecognition(ctx context.Context, namespace string) (files int, err error) {
+	s.queue.Lock()
+	for _, w := range s.unseen {
+		if w.Namespace == namespace {
+			files++
+		}
+	}
+	s.queue.Unlock()
+	unfinished, err := s.cfg.Jobs.Unfinished(ctx)
+	if err != nil {
+		return files, fmt.Errorf("read the jobs: %w", err)
+	}
+	for _, j := range unfinished {
+		if j.Kind != Recognise || j.Namespace != namespace {
+			continue
+		}
+		if j, err = s.runner.Job(ctx, j.Owner, j.ID); err == nil {
+			files += j.Counts.Total - j.Counts.Done
+		} // else it has ended meanwhile
+	}
+	return files, nil
+}
+
 // scope is what the files of a job have in common.
 type scope struct{ namespace, owner string }
 
@@ -163,10 +188,10 @@ func (s *Service) recogniseJob(ctx context.Context, t *job.Task) error {
 	if err := json.Unmarshal(t.Job().Request, &files); err != nil {
 		return fmt.Errorf("read the request of the job: %w", err)
 	}
-	pool := s.recognisers()
-	if pool == nil {
+	if s.reading.recognised == nil {
 		return &job.FailureError{Msg: "The recognition of text on pictures is switched off (ingest.ocr)."}
 	}
+	pool := s.recogniser()
 	defer pool.Close()
 	for i, w := range files {
 		if t.Job().Files[i].State != job.FileQueued {
@@ -187,18 +212,21 @@ func (s *Service) recogniseJob(ctx context.Context, t *job.Task) error {
 	return nil
 }
 
-// recognisers returns a pool of one process, with the limits for one page; nil if nothing is recognised.
-func (s *Service) recognisers() *sandbox.Pool {
-	if s.reading.recognised == nil {
-		return nil
-	}
+// recogniser reads the text on the picture of a page.
+type recogniser interface {
+	Recognise(ctx context.Context, r extract.Request, page int, languages []string, data string) (*extract.Page, error)
+	Close() error
+}
+
+// newRecogniser returns a pool of one process, with the limits for one page.
+func (s *Service) newRecogniser() recogniser {
 	limits := s.cfg.Extract
 	limits.Time, limits.MemoryBytes = pageTime, max(limits.MemoryBytes, pageMemory)
 	return sandbox.NewPool(sandbox.Options{Workers: 1, CacheDir: s.reading.cache(), Limits: limits})
 }
 
 // recogniseFile recognises the pages of a file and reads it again. The outcome goes to set. The error ends the job.
-func (s *Service) recogniseFile(ctx context.Context, pool *sandbox.Pool, w ingest.Waiting, tell func(done, of int), wait func() error, set func(job.File)) error {
+func (s *Service) recogniseFile(ctx context.Context, pool recogniser, w ingest.Waiting, tell func(done, of int), wait func() error, set func(job.File)) error {
 	if err := s.recognisePages(ctx, pool, w, tell); err != nil {
 		return err
 	}
@@ -223,7 +251,7 @@ func (s *Service) recogniseFile(ctx context.Context, pool *sandbox.Pool, w inges
 }
 
 // recognisePages recognises the pages of a file that were not recognised before.
-func (s *Service) recognisePages(ctx context.Context, pool *sandbox.Pool, w ingest.Waiting, tell func(done, of int)) error {
+func (s *Service) recognisePages(ctx context.Context, pool recogniser, w ingest.Waiting, tell func(done, of int)) error {
 	pages := s.reading.recognised
 	known := pages.Of(w.SHA256)
 	request := extract.Request{Name: w.Name, Path: pages.Original(w.SHA256)}
@@ -247,7 +275,7 @@ func (s *Service) recognisePages(ctx context.Context, pool *sandbox.Pool, w inge
 }
 
 // recognisePage recognises a page, or says why that is not possible.
-func (s *Service) recognisePage(ctx context.Context, pool *sandbox.Pool, r extract.Request, number int) (extract.Seen, error) {
+func (s *Service) recognisePage(ctx context.Context, pool recogniser, r extract.Request, number int) (extract.Seen, error) {
 	const tries = 5 // of a machine that is too busy
 	about := s.cfg.Recognition
 	for i := 1; ; i++ {
@@ -269,10 +297,10 @@ func (s *Service) recognisePage(ctx context.Context, pool *sandbox.Pool, r extra
 
 // RecogniseNow recognises the pages that wait, for commands that run no jobs. Tell is called before each page.
 func (s *Service) RecogniseNow(ctx context.Context, tell func(name string, done, of int)) error {
-	pool := s.recognisers()
-	if pool == nil {
+	if s.reading.recognised == nil {
 		return nil
 	}
+	pool := s.recogniser()
 	defer pool.Close()
 	for _, w := range s.takeUnseen() {
 		err := s.recogniseFile(ctx, pool, w, func(done, of int) { tell(shownPath(w), done, of) }, func() error {

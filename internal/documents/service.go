@@ -127,6 +127,8 @@ type Service struct {
 	reading *reader // of sources
 	reader  Reader  // for jobs
 
+	recogniser func() recogniser // for a job; the caller closes it
+
 	admission sync.Mutex   // held while a received upload becomes a job
 	forgotten forgotten    // pages deleted during a run that may store them again
 	deletions atomic.Int64 // number of deleted uploads, so that a job notices a deletion
@@ -149,6 +151,7 @@ func New(cfg Config) *Service {
 	if s.reader == nil {
 		s.reader = s.reading
 	}
+	s.recogniser = s.newRecogniser
 	s.runner = job.NewRunner(job.Options{Store: cfg.Jobs, Execute: s.execute, Lock: ingest.Locks{Dir: cfg.Data, Shared: cfg.Locks}.Jobs, Logger: cfg.Logger,
 		Beside: func(kind string) bool { return kind == Recognise }})
 	return s

@@ -68,12 +68,19 @@ func (r *run) await(res *result, o original, f *os.File, unread []int, passwords
 	switch {
 	case len(unread) == 0 || about != nil && about.Waiting == nil:
 		return ""
-	case about == nil || c.page != nil || passwords:
+	case about == nil:
 		res.file.Generation += about.mark()
-		return ""
+		return "the recognition of text on pictures is switched off (ingest.ocr)"
+	case c.page != nil:
+		res.file.Generation += about.mark()
+		return "text on pictures in files of web sites is not recognised"
+	case passwords:
+		res.file.Generation += about.mark()
+		return "text on pictures in files that need a password is not recognised"
 	case !about.takes(len(unread)):
 		res.file.Generation += about.mark()
-		return fmt.Sprintf("text on pictures is recognised for at most %d pages of a document (ingest.ocr_pages)", about.MaxPages)
+		return fmt.Sprintf("text on pictures is recognised for at most %d pages of a document, and %d would need it (ingest.ocr_pages, or ingest.ocr: always)",
+			about.MaxPages, len(unread))
 	}
 	if err := about.Pages.Keep(o.sha, f); err != nil {
 		r.cfg.Logger.Warn("keep an original for the recognition of its text", "error", err)
