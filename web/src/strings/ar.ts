@@ -434,7 +434,7 @@ const arabic = ({ plural, count }: Tools): Strings => {
       sending: "جارٍ الإرسال",
       indexing: "جارٍ القراءة",
       files,
-      kinds: (kind) => ({ upload: "رفع", urls: "صفحات ويب", index: "صفحات ويب", reindex: "إعادة القراءة", pdf: "PDF" })[kind] ?? kind,
+      kinds: (kind) => ({ upload: "رفع", urls: "صفحات ويب", index: "صفحات ويب", reindex: "إعادة القراءة", recognise: "التعرّف على النص", pdf: "PDF" })[kind] ?? kind,
       states: { queued: "في الانتظار", running: "قيد التنفيذ", done: "تم", partial: "تم جزئيًا", failed: "فشل", cancelled: "أُلغي" },
       cancelling: "جارٍ الإيقاف",
       cancel: "إلغاء",

@@ -430,7 +430,7 @@ const german = ({ plural, count }: Tools): Strings => ({
     sending: "Wird gesendet",
     indexing: "Wird gelesen",
     files: (n) => `${n} ${plural(n, { one: "Datei", other: "Dateien" })}`,
-    kinds: (kind) => ({ upload: "Upload", urls: "Webseiten", index: "Webseiten", reindex: "Erneutes Lesen", pdf: "PDF" })[kind] ?? kind,
+    kinds: (kind) => ({ upload: "Upload", urls: "Webseiten", index: "Webseiten", reindex: "Erneutes Lesen", recognise: "Texterkennung", pdf: "PDF" })[kind] ?? kind,
     states: { queued: "wartet", running: "läuft", done: "fertig", partial: "teilweise fertig", failed: "fehlgeschlagen", cancelled: "abgebrochen" },
     cancelling: "wird abgebrochen",
     cancel: "Abbrechen",

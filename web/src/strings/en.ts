@@ -429,7 +429,7 @@ export const english = ({ plural, count }: Tools) => ({
     sending: "Sending",
     indexing: "Reading",
     files: (n: number) => `${n} ${plural(n, { one: "file", other: "files" })}`,
-    kinds: (kind: string) => ({ upload: "Upload", urls: "Web pages", index: "Web pages", reindex: "Reading again", pdf: "PDF" })[kind] ?? kind,
+    kinds: (kind: string) => ({ upload: "Upload", urls: "Web pages", index: "Web pages", reindex: "Reading again", recognise: "Text recognition", pdf: "PDF" })[kind] ?? kind,
     states: { queued: "waiting", running: "working", done: "done", partial: "partly done", failed: "failed", cancelled: "cancelled" },
     cancelling: "stopping",
     cancel: "Cancel",

@@ -430,7 +430,7 @@ const spanish = ({ plural, count }: Tools): Strings => ({
     sending: "Enviando",
     indexing: "Leyendo",
     files: (n) => `${n} ${plural(n, { one: "archivo", other: "archivos" })}`,
-    kinds: (kind) => ({ upload: "Subida", urls: "Páginas web", index: "Páginas web", reindex: "Nueva lectura", pdf: "PDF" })[kind] ?? kind,
+    kinds: (kind) => ({ upload: "Subida", urls: "Páginas web", index: "Páginas web", reindex: "Nueva lectura", recognise: "Reconocimiento de texto", pdf: "PDF" })[kind] ?? kind,
     states: { queued: "en espera", running: "en curso", done: "listo", partial: "listo en parte", failed: "falló", cancelled: "cancelado" },
     cancelling: "deteniendo",
     cancel: "Cancelar",

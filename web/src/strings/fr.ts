@@ -430,7 +430,7 @@ const french = ({ plural, count }: Tools): Strings => ({
     sending: "Envoi",
     indexing: "Lecture",
     files: (n) => `${n} ${plural(n, { one: "fichier", other: "fichiers" })}`,
-    kinds: (kind) => ({ upload: "Envoi", urls: "Pages web", index: "Pages web", reindex: "Relecture", pdf: "PDF" })[kind] ?? kind,
+    kinds: (kind) => ({ upload: "Envoi", urls: "Pages web", index: "Pages web", reindex: "Relecture", recognise: "Reconnaissance de texte", pdf: "PDF" })[kind] ?? kind,
     states: { queued: "en attente", running: "en cours", done: "terminé", partial: "terminé en partie", failed: "échec", cancelled: "annulé" },
     cancelling: "arrêt en cours",
     cancel: "Annuler",

@@ -430,7 +430,7 @@ const chinese = ({ count }: Tools): Strings => ({
     sending: "正在发送",
     indexing: "正在读取",
     files: (n) => `${n} 个文件`,
-    kinds: (kind) => ({ upload: "上传", urls: "网页", index: "网页", reindex: "重新读取", pdf: "PDF" })[kind] ?? kind,
+    kinds: (kind) => ({ upload: "上传", urls: "网页", index: "网页", reindex: "重新读取", recognise: "文字识别", pdf: "PDF" })[kind] ?? kind,
     states: { queued: "等待中", running: "进行中", done: "完成", partial: "部分完成", failed: "失败", cancelled: "已取消" },
     cancelling: "正在停止",
     cancel: "取消",
