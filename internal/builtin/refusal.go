@@ -35,19 +35,6 @@ var refusals = map[string]phrases{
 	"zh": {"我不知道。我能检索的文档没有回答这个问题。", "最接近的内容：", "，第%s页"},
 }
 
-// refused reports whether an answer is a refusal in one of the languages.
-func refused(answer string) bool {
-	if strings.HasPrefix(answer, unknown) {
-		return true
-	}
-	for _, say := range refusals {
-		if strings.HasPrefix(answer, say.refusal) {
-			return true
-		}
-	}
-	return false
-}
-
 // maxNearest is how many sources a refusal names.
 const maxNearest = 3
 

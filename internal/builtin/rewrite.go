@@ -77,7 +77,7 @@ func contextTerms(history []chat.Message) []retrieval.WeightedTerm {
 		}
 		weight[m.Role] *= turnDecay
 		s := uncite(beginning(m.Text()))
-		if m.Role == llm.Assistant && refused(s) {
+		if m.Role == llm.Assistant && text.IsRefusal(s) {
 			continue // its words are not what the conversation is about
 		}
 		for _, tok := range text.Analyze(s) {

@@ -12,6 +12,7 @@ import (
 
 	"parley/internal/chat"
 	"parley/internal/retrieval"
+	"parley/internal/text"
 	"parley/test/needs"
 )
 
@@ -51,6 +52,32 @@ func TestSuggest_AsksWhatTheCorpusAnswersAndNobodyAsked(t *testing.T) {
 	t.Logf("%d suggestions", suggested)
 	if suggested < 60 && !needs.Race {
 		t.Errorf("only %d suggestions", suggested)
+	}
+}
+
+// Headings near what was found would make questions, which the user did not ask for.
+func TestSuggest_NothingAfterARefusal(t *testing.T) {
+	p := newProduct(collection(t, "manual.txtar"))
+	refused := 0
+	for _, q := range append(readLines(t, "offcorpus.txt")[:8], "Wer hat das Spiel am Samstag gewonnen?", "¿Quién ganó el partido del sábado?") {
+		turn := p.askAndSuggest(t, q)
+		if !text.IsRefusal(turn.Messages[0].Text) {
+			continue
+		}
+		if refused++; len(turn.FollowUps) > 0 {
+			t.Errorf("%q is answered %q, and then %q is suggested", q, turn.Messages[0].Text, turn.FollowUps)
+		}
+	}
+	if refused == 0 {
+		t.Error("nothing is refused")
+	}
+}
+
+func TestRefusals_AreKnownAsSuch(t *testing.T) {
+	for language, say := range refusals {
+		if !text.IsRefusal(say.refusal) {
+			t.Errorf("%s: %q", language, say.refusal)
+		}
 	}
 }
 

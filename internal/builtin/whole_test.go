@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"parley/internal/text"
 )
 
 func TestAsksSummary_KnowsRequestsFromQuestions(t *testing.T) {
@@ -54,7 +56,7 @@ func TestAnswer_SummarizesWhatIsNamed(t *testing.T) {
 		{[]string{"Summarize quay.md"}, ""},
 	} {
 		got := p.ask(t, c.messages...).Messages[0].Text
-		if c.want == "" && !refused(got) || !strings.Contains(got, c.want) {
+		if c.want == "" && !text.IsRefusal(got) || !strings.Contains(got, c.want) {
 			t.Errorf("%q: %s\nwant %q", c.messages, got, c.want)
 		}
 	}

@@ -281,7 +281,7 @@ func (t *turn) stages() []stage {
 	return append(t.findingStages(),
 		stage{StagePrompt, t.runPrompt, t.answers},
 		stage{StageGenerate, t.runGenerate, t.answers},
-		stage{StageSuggest, t.runSuggest, func() bool { return t.req.Options.FollowUps && !t.called && t.answers() }})
+		stage{StageSuggest, t.runSuggest, t.suggests})
 }
 
 func (t *turn) run(ctx context.Context, out *output, stages []stage) error {

@@ -212,6 +212,7 @@ func TestSuggest_AsksItsFuncOnlyWhenTheModelSuggestedNothing(t *testing.T) {
 		"the func's":  {llmtest.Says("a"), []string{"Own?", " q? ", "own", "B\n?", "C?", "D?"}, nil, []string{"Own?", "B ?", "C?"}},
 		"a failure":   {llmtest.Says("a"), nil, errors.New("secret"), nil},
 		"none":        {llmtest.Says("a"), nil, nil, nil},
+		"refused":     {llmtest.Says("I don't know. <<One?>>"), []string{"Own?"}, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := passages(chattest.Passage("a.md", 0, "text"))

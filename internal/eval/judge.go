@@ -53,7 +53,7 @@ func judge(corpus string, q *FactQuestion, answer string, labels []string) Judge
 		}
 	}
 	trapped := slices.ContainsFunc(q.Not, func(p pattern) bool { return p.in(said) })
-	switch refused := len(labels) == 0 || refusals.MatchString(said); {
+	switch refused := len(labels) == 0 || text.IsRefusal(said); {
 	case refused && q.answerable():
 		j.Verdict = WronglyRefused
 	case refused:
@@ -72,10 +72,6 @@ func judge(corpus string, q *FactQuestion, answer string, labels []string) Judge
 	}
 	return j
 }
-
-// refusals matches answers that say first that they do not know, though they may then cite what is near.
-var refusals = regexp.MustCompile(`(?i)^\W*(i (don't|do not) know|das weiß ich nicht|ich weiß (es |das )?nicht|` +
-	`je ne (le )?sais pas|no lo sé|non lo so|não sei|我不知道|不知道|わかりません|分かりません)`)
 
 // cites says how near to the gold pages the citations are.
 func cites(gold, labels []string) string {

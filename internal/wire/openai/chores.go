@@ -283,9 +283,12 @@ func (c *chore) topics() []string {
 	return words
 }
 
-// followUps ask for more about the topics, in English conversations; in others there are none.
+// followUps ask for more about the topics, in English conversations; in others, and after a refusal, there are none.
 func (c *chore) followUps() []string {
 	questions := []string{}
+	if last := len(c.conversation) - 1; last >= 0 && !c.conversation[last].user && text.IsRefusal(c.conversation[last].text) {
+		return questions
+	}
 	if language := text.LanguageOf(c.question()); language != "" && language != "en" {
 		return questions
 	}
