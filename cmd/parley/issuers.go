@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"parley/internal/auth/oidc"
 	"parley/internal/wire/azurechat"
+	"parley/internal/wire/mcp"
 )
 
 // issuer is an OpenID Connect provider of the configuration; see oidc.Provider.
@@ -100,17 +102,39 @@ func (s issuers) signIn(required bool) *azurechat.SignIn {
 			continue
 		}
 		authority, entra := authorityOf(i.Issuer)
-		scopes := []string(i.SPAScopes)
-		switch {
-		case scopes != nil:
-		case entra:
-			scopes = []string{i.Audience[0] + "/access_as_user"}
-		default:
+		scopes := i.tokenScopes()
+		if scopes == nil {
 			scopes = []string{"openid", "profile", "email"}
 		}
 		return &azurechat.SignIn{ClientID: i.SPAClientID, Authority: authority, Plain: !entra, Scopes: scopes, Required: required}
 	}
 	return nil
+}
+
+// tokenScopes are the scopes for which the provider issues tokens for the audience; nil if they are not known.
+func (i issuer) tokenScopes() []string {
+	if _, entra := authorityOf(i.Issuer); entra && i.SPAScopes == nil {
+		return []string{i.Audience[0] + "/access_as_user"}
+	}
+	return i.SPAScopes
+}
+
+// protects returns where MCP clients get tokens for this server: from all providers whose tokens it takes.
+func (s issuers) protects() (from mcp.SignIn) {
+	list := content[map[string]issuer](s)
+	for _, name := range sortedNames(list) {
+		i := list[name]
+		if len(i.Audience) == 0 {
+			continue
+		}
+		from.Issuers = append(from.Issuers, i.Issuer)
+		for _, scope := range i.tokenScopes() {
+			if !slices.Contains(from.Scopes, scope) {
+				from.Scopes = append(from.Scopes, scope)
+			}
+		}
+	}
+	return from
 }
 
 // authorityOf returns what MSAL.js calls an issuer, and whether it is Entra ID, whose issuers have other addresses than

@@ -35,8 +35,8 @@ func (mcpCmd) Run(ctx context.Context, p *program) error {
 func (in *instance) mcp(p *program, runner chat.Runner) *mcp.Handler {
 	return mcp.New(mcp.Config{
 		Runner: runner, Search: in.corpus, Documents: in.db.Corpus(),
-		Namespaces: in.namespaces,
-		Defaults:   in.engine.Defaults(), Namespace: in.cfg.Namespace, PublicURL: in.cfg.PublicURL,
+		Namespaces: in.namespaces, SignIn: in.cfg.AuthOIDC.protects(),
+		Defaults: in.engine.Defaults(), Namespace: in.cfg.Namespace, PublicURL: in.cfg.PublicURL,
 		Version: release, Logger: p.log,
 	})
 }

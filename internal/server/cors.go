@@ -6,8 +6,9 @@ import "net/http"
 const (
 	corsMethods = "GET, POST, PUT, DELETE"
 	corsHeaders = "content-type, authorization, x-api-key, api-key, x-ms-useragent, x-chat-protocol, idempotency-key, last-event-id, x-on-disconnect, " +
+		"mcp-protocol-version, " +
 		openAIHeaders
-	corsExposed = "X-Turn-Id, Retry-After, X-Request-Id, X-Uploads-Used, X-Uploads-Limit, ETag, Accept-Ranges, Content-Range, Content-Disposition"
+	corsExposed = "X-Turn-Id, Retry-After, X-Request-Id, X-Uploads-Used, X-Uploads-Limit, ETag, Accept-Ranges, Content-Range, Content-Disposition, WWW-Authenticate"
 	corsMaxAge  = "600" // seconds for which a browser need not ask again
 
 	// Headers that OpenAI's JavaScript client also sends from a browser.

@@ -48,6 +48,7 @@ type Config struct {
 	// one. Nil means that there are no others.
 	Namespaces func(context.Context, access.Principal) ([]string, error)
 
+	SignIn    SignIn // none unless it has issuers
 	Defaults  chat.Options
 	Namespace string       // of calls that name none; "" means "default"
 	PublicURL string       // for links to documents over HTTP; "" means as each request says
@@ -83,12 +84,13 @@ func New(cfg Config) *Handler {
 // maxBody is the size of a message in bytes: none holds more than a question.
 const maxBody = 256 << 10
 
-// Protocol returns the route of the streamable HTTP transport. It has no streams of the server's own, so
-// GET and DELETE are not allowed (MCP 2025-06-18, Transports, section 2.1).
+// Protocol returns the routes of the streamable HTTP transport, and of the metadata by which clients find out how to sign
+// in. The transport has no streams of the server's own, so GET and DELETE are not allowed (MCP 2025-06-18, Transports,
+// section 2.1).
 func (h *Handler) Protocol() wire.Protocol {
-	return wire.Protocol{OpenAPI: openAPI, Routes: wire.Slashed(wire.Route{
-		Pattern: "POST /mcp", Right: wire.Ask, Body: wire.JSON, Limit: maxBody, Fail: failAs(invalidRequest, nil), Handle: h.serve,
-	})}
+	return wire.Protocol{OpenAPI: openAPI, Routes: append(wire.Slashed(wire.Route{
+		Pattern: "POST /mcp", Right: wire.Ask, Body: wire.JSON, Limit: maxBody, Fail: h.refuse, Handle: h.serve,
+	}), h.metadataRoutes()...)}
 }
 
 func (h *Handler) serve(w http.ResponseWriter, r *wire.Request) error {
@@ -101,7 +103,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *wire.Request) error {
 		r.Fail = failAs(invalidRequest, id)
 		return err
 	}
-	c := caller{r.Who, wire.BaseURL(r.Request, h.cfg.PublicURL, false), r.Context()}
+	c := caller{r.Who, h.baseOf(r), r.Context()}
 	again := r.WithContext(context.WithValue(r.Context(), callerKey{}, c))
 	again.Body = io.NopCloser(bytes.NewReader(r.Body))
 	again.Header = r.Header.Clone()

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+	"github.com/google/go-cmp/cmp"
+	sdkauth "github.com/modelcontextprotocol/go-sdk/auth"
+	mcpsdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+
+	"parley/internal/access"
+	"parley/internal/auth/apikey"
+)
+
+// settingOIDC is a value of auth.oidc.
+func settingOIDC(t testing.TB, text string) func(*Config) {
+	return func(c *Config) {
+		if err := c.AuthOIDC.UnmarshalText([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// challengeOf asks /mcp and returns the challenge of the refusal.
+func challengeOf(s *wholeServer, host, path, credential string) string {
+	r := httptest.NewRequest(http.MethodPost, "http://"+host+path, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	if credential != "" {
+		r.Header.Set("Authorization", "Bearer "+credential)
+	}
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return fmt.Sprint(w.Code, " ", w.Header().Get("WWW-Authenticate"))
+}
+
+// RFC 9728 and MCP 2025-11-25, Authorization: what a client reads before it signs in.
+func TestMCP_SaysHowToSignIn(t *testing.T) {
+	const corp = `{corp: {issuer: "https://idp.example.com/", audience: [parley], spa_scopes: [parley.read, openid]},
+		web: {issuer: "https://web.example.com", client_id: page, prefix: "web:"},
+		entra: {issuer: "https://login.microsoftonline.com/T/v2.0", audience: "api://p", prefix: "entra:"}}`
+	const list = `"authorization_servers":["https://idp.example.com/","https://login.microsoftonline.com/T/v2.0"],` +
+		`"scopes_supported":["parley.read","openid","api://p/access_as_user"],"bearer_methods_supported":["header"],"resource_name":"Parley"}`
+	const scope = `, scope="parley.read openid api://p/access_as_user"`
+	get := func(s *wholeServer, host, path string) string {
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://"+host+path, nil))
+		return fmt.Sprint(w.Code, " ", w.Header().Get("Content-Type"), " ", strings.TrimSpace(w.Body.String()))
+	}
+	plain := newWholeServer(t, settingOIDC(t, corp))
+	public := newWholeServer(t, settingOIDC(t, corp), func(c *Config) { c.PublicURL = "https://example.com/parley/" })
+	keys := newWholeServer(t, func(c *Config) { c.AuthAnonymous = settingOff })
+	open := newWholeServer(t, settingOIDC(t, corp), func(c *Config) { c.AuthAnonymous = settingOn })
+	const well, key = "/.well-known/oauth-protected-resource", "prl_aaaaaaaaaaaaa_bbbb"
+	for name, c := range map[string]struct{ got, want string }{
+		"of /mcp":             {get(plain, "localhost:81", well+"/mcp"), `200 application/json {"resource":"http://localhost:81/mcp",` + list},
+		"of /mcp/":            {get(plain, "localhost:81", well+"/mcp/"), `200 application/json {"resource":"http://localhost:81/mcp/",` + list},
+		"of the server":       {get(plain, "localhost:81", well), `200 application/json {"resource":"http://localhost:81",` + list},
+		"behind a proxy":      {get(public, "localhost:81", well+"/mcp"), `200 application/json {"resource":"https://example.com/parley/mcp",` + list},
+		"of another path":     {get(plain, "localhost:81", well+"/chat")[:3], "404"},
+		"where are only keys": {get(keys, "localhost:81", well+"/mcp")[:3], "404"},
+
+		"no token": {challengeOf(plain, "localhost:81", "/mcp", ""),
+			`401 Bearer realm="parley", resource_metadata="http://localhost:81` + well + `/mcp"` + scope},
+		"no token, /mcp/": {challengeOf(plain, "localhost:81", "/mcp/", ""),
+			`401 Bearer realm="parley", resource_metadata="http://localhost:81` + well + `/mcp/"` + scope},
+		"no token, behind a proxy": {challengeOf(public, "localhost:81", "/mcp", ""),
+			`401 Bearer realm="parley", resource_metadata="https://example.com/parley` + well + `/mcp"` + scope},
+		"a wrong token": {challengeOf(plain, "localhost:81", "/mcp", "x.y.z"),
+			`401 Bearer realm="parley", error="invalid_token", resource_metadata="http://localhost:81` + well + `/mcp"` + scope},
+		"no token where anybody may ask":    {challengeOf(open, "localhost:81", "/mcp", "")[:3], "200"},
+		"a wrong key where anybody may ask": {challengeOf(open, "localhost:81", "/mcp", key), `401 Bearer realm="parley", error="invalid_token", resource_metadata="http://localhost:81` + well + `/mcp"` + scope},
+		"no key where are only keys":        {challengeOf(keys, "localhost:81", "/mcp", ""), `401 Bearer realm="parley"`},
+	} {
+		if diff := cmp.Diff(c.want, c.got); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", name, diff)
+		}
+	}
+	if key := newKey(t, plain.serving.instance, apikey.Key{Role: access.Reader}); challengeOf(plain, "localhost:81", "/mcp", key)[:3] != "200" {
+		t.Error("a key is refused")
+	}
+}
+
+// authorizationServer issues tokens by authorization code with PKCE for the resource that a client names (RFC 8707).
+type authorizationServer struct {
+	*httptest.Server
+	key   *rsa.PrivateKey
+	other string // a resource for which tokens are issued, whatever is asked for
+
+	mu    sync.Mutex
+	asked map[string]url.Values // by code
+}
+
+func newAuthorizationServer(t *testing.T) *authorizationServer {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &authorizationServer{key: key, asked: map[string]url.Values{}}
+	mux := http.NewServeMux()
+	says := func(path string, v func() any) {
+		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(v())
+		})
+	}
+	says("/.well-known/openid-configuration", func() any {
+		return map[string]any{"issuer": a.URL, "jwks_uri": a.URL + "/keys", "authorization_endpoint": a.URL + "/authorize", "token_endpoint": a.URL + "/token",
+			"response_types_supported": []string{"code"}, "code_challenge_methods_supported": []string{"S256"}, "token_endpoint_auth_methods_supported": []string{"none"}}
+	})
+	says("/keys", func() any {
+		return jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: &a.key.PublicKey, KeyID: "k", Algorithm: "RS256", Use: "sig"}}}
+	})
+	mux.HandleFunc("POST /token", a.token)
+	a.Server = httptest.NewServer(mux)
+	t.Cleanup(a.Close)
+	return a
+}
+
+// consent is what a person does in the browser.
+func (a *authorizationServer) consent(_ context.Context, args *sdkauth.AuthorizationArgs) (*sdkauth.AuthorizationResult, error) {
+	u, err := url.Parse(args.URL)
+	if err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	code := rand.Text()
+	a.asked[code] = u.Query()
+	return &sdkauth.AuthorizationResult{Code: code, State: u.Query().Get("state")}, nil
+}
+
+func (a *authorizationServer) token(w http.ResponseWriter, r *http.Request) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	asked, sum := a.asked[r.FormValue("code")], sha256.Sum256([]byte(r.FormValue("code_verifier")))
+	resource := r.FormValue("resource")
+	if asked == nil || asked.Get("code_challenge") != base64.RawURLEncoding.EncodeToString(sum[:]) || asked.Get("resource") != resource {
+		http.Error(w, `{"error":"invalid_grant"}`, http.StatusBadRequest)
+		return
+	}
+	if a.other != "" {
+		resource = a.other
+	}
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: a.key, KeyID: "k"}}, nil)
+	if err == nil {
+		var text string
+		text, err = jwt.Signed(signer).Claims(map[string]any{"iss": a.URL, "aud": resource, "sub": "ann", "scope": asked.Get("scope"),
+			"exp": time.Now().Add(time.Hour).Unix(), "iat": time.Now().Unix()}).Serialize()
+		if err == nil {
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(map[string]any{"access_token": text, "token_type": "Bearer", "expires_in": 3600})
+			return
+		}
+	}
+	http.Error(w, err.Error(), http.StatusInternalServerError)
+}
+
+// The official client finds the provider by itself, and its token counts only if it is for this server.
+func TestMCP_TheOfficialClientSignsIn(t *testing.T) {
+	for name, other := range map[string]string{"for this server": "", "for another server": "https://other.example/mcp"} {
+		idp := newAuthorizationServer(t)
+		idp.other = other
+		web := httptest.NewUnstartedServer(nil)
+		at := "http://" + web.Listener.Addr().String()
+		s := newWholeServer(t, func(c *Config) { c.PublicURL = at }, settingOIDC(t, fmt.Sprintf(`{idp: {issuer: %q, audience: %q, spa_scopes: [ask]}}`, idp.URL, at+"/mcp")))
+		web.Config.Handler = s
+		web.Start()
+		t.Cleanup(web.Close)
+		oauth, err := sdkauth.NewAuthorizationCodeHandler(&sdkauth.AuthorizationCodeHandlerConfig{
+			PreregisteredClient: &oauthex.ClientCredentials{ClientID: "desktop"}, RedirectURL: "http://127.0.0.1:9/callback", AuthorizationCodeFetcher: idp.consent,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		session, err := mcpsdk.NewClient(&mcpsdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
+			&mcpsdk.StreamableClientTransport{Endpoint: at + "/mcp", OAuthHandler: oauth, DisableStandaloneSSE: true}, nil)
+		if other != "" {
+			if err == nil {
+				t.Errorf("%s: the token is accepted", name)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := session.CallTool(t.Context(), &mcpsdk.CallToolParams{Name: "search", Arguments: map[string]any{"query": "deductible"}})
+		if err != nil || res.IsError || !strings.Contains(res.Content[0].(*mcpsdk.TextContent).Text, "500 dollars") {
+			t.Errorf("%s: %v %+v", name, err, res)
+		}
+		_ = session.Close()
+		for _, asked := range idp.asked {
+			if asked.Get("resource") != at+"/mcp" || asked.Get("scope") != "ask" {
+				t.Errorf("the client asked for %v", asked)
+			}
+		}
+	}
+}
