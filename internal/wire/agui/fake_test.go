@@ -2,10 +2,8 @@ package agui
 
 import (
 	"context"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -33,18 +31,9 @@ func handlerOf(runner chat.Runner, change func(*Config)) *Handler {
 	return New(cfg)
 }
 
-// serve stands in for internal/server.
-func serve(h *Handler) http.Handler {
-	return wiretest.Mount(h.Protocol(), slog.New(slog.DiscardHandler))
+// send makes a request and returns the response.
+func send(h *Handler, method, target, body string, headers ...string) *httptest.ResponseRecorder {
+	return wiretest.Send(serve(h), method, target, body, headers...)
 }
 
-// send makes a request and returns what came.
-func send(h *Handler, method, target, body string, headers ...string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(method, target, strings.NewReader(body))
-	for i := 0; i < len(headers); i += 2 {
-		r.Header.Set(headers[i], headers[i+1])
-	}
-	w := httptest.NewRecorder()
-	serve(h).ServeHTTP(w, r)
-	return w
-}
+func serve(h *Handler) http.Handler { return wiretest.Handler(h.Protocol()) }

@@ -1,11 +1,6 @@
 package agui
 
 import (
-	"context"
-	"log/slog"
-	"net/http"
-	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"parley/internal/chat"
@@ -19,37 +14,12 @@ const (
 )
 
 func TestClientsThatLeave(t *testing.T) {
-	wiretest.Protocol{
-		Handler: func(r chat.Runner, log *slog.Logger) http.Handler {
-			return wiretest.Mount(handlerOf(r, nil).Protocol(), log)
-		},
+	wiretest.Leaving{
+		Protocol:  func(r chat.Runner) wire.Protocol { return handlerOf(r, nil).Protocol() },
 		ReplyPath: endpoint, ReplyBody: asking,
 		StreamPath: endpoint, StreamBody: asking,
-	}.TestLeaving(t)
-}
-
-func TestStream_EndsTheRangeWhenAChunkCannotBeWritten(t *testing.T) {
-	r := wiretest.NewTalking(wiretest.TalkingOn)
-	server := httptest.NewServer(serve(handlerOf(r, nil)))
-	defer server.Close()
-	wiretest.LeaveAfter(t, server.URL+endpoint, asking, "xxx")
-	<-r.Ended
-}
-
-// A server that stops cancels its streams with a cause, and tells the clients.
-func TestStream_TellsTheClientThatTheServerStops(t *testing.T) {
-	ctx, stop := context.WithCancelCause(t.Context())
-	r := wiretest.NewTalking(func(ctx context.Context, yield func(chat.Event, error) bool) {
-		stop(&chat.Error{Kind: chat.Unavailable, Msg: "The server is stopping."})
-		wiretest.Waiting(ctx, yield)
-	})
-	w := httptest.NewRecorder()
-	request := httptest.NewRequestWithContext(ctx, http.MethodPost, endpoint, strings.NewReader(asking))
-	serve(handlerOf(r, nil)).ServeHTTP(w, request)
-	const want = `data: {"type":"RUN_ERROR","message":"The server is stopping.","code":"unavailable"}` + "\n\n"
-	if got := w.Body.String(); !strings.HasSuffix(got, "}\n\n"+want) {
-		t.Errorf("got %s", got)
-	}
+		Stopping: []string{"}\n\n" + `data: {"type":"RUN_ERROR","message":"The server is stopping.","code":"unavailable"}` + "\n\n"},
+	}.Test(t)
 }
 
 // sessionOf returns a session that has begun.
@@ -62,27 +32,6 @@ func sessionOf(tb testing.TB) *session {
 	return s
 }
 
-func TestStream_AllocatesNothingForAToken(t *testing.T) {
-	s := sessionOf(t)
-	var e chat.Event = chat.TextDelta{ID: "m", Text: " deductible"}
-	allocs := testing.AllocsPerRun(1000, func() {
-		if err := s.event(e); err != nil {
-			t.Fatal(err)
-		}
-	})
-	if allocs > 0 {
-		t.Errorf("%v allocations a token", allocs)
-	}
-}
+func TestStream_AllocatesNothingForAToken(t *testing.T) { wiretest.TestTokens(t, sessionOf(t).event) }
 
-// BenchmarkDelta measures what one token costs from its event to the flushed chunk.
-func BenchmarkDelta(b *testing.B) {
-	b.ReportAllocs()
-	s := sessionOf(b)
-	var e chat.Event = chat.TextDelta{ID: "m", Text: " deductible"}
-	for b.Loop() {
-		if err := s.event(e); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
+func BenchmarkDelta(b *testing.B) { wiretest.BenchmarkTokens(b, sessionOf(b).event) }

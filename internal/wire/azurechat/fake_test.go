@@ -1,10 +1,7 @@
 package azurechat
 
 import (
-	"io"
-	"log/slog"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -30,20 +27,4 @@ func handlerOf(runner chat.Runner, change func(*Config)) *Handler {
 	return New(cfg)
 }
 
-// serve stands in for internal/server.
-func serve(h *Handler) http.Handler {
-	return wiretest.Mount(h.Protocol(), slog.New(slog.DiscardHandler))
-}
-
-// requestOf is wiretest.Request, but for a form, whose lines end as those of forms do and whose
-// length nobody knows.
-func requestOf(tb testing.TB, text string) *http.Request {
-	tb.Helper()
-	r := wiretest.Request(tb, text)
-	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
-		_, body, _ := strings.Cut(text, "\n\n")
-		r.Body = io.NopCloser(strings.NewReader(strings.ReplaceAll(body, "\n", "\r\n")))
-		r.ContentLength = -1
-	}
-	return r
-}
+func serve(h *Handler) http.Handler { return wiretest.Handler(h.Protocol()) }

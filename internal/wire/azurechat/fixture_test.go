@@ -1,29 +1,35 @@
 package azurechat
 
 import (
+	"bytes"
 	"context"
-	"fmt"
-	"net/http/httptest"
+	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
 	"parley/internal/access"
 	"parley/internal/chat"
-	"parley/internal/chat/chattest"
 	"parley/internal/wire/wiretest"
 )
 
-// TestFixtures plays every testdata/*.txtar: prose, a request, the events of a scripted turn,
-// and the exact bytes of the response. A file "config" switches parts of Config on; a file
-// "asked" holds what the Runner was asked.
+// TestFixtures plays testdata/*.txtar. A file "config" enables parts of Config.
 func TestFixtures(t *testing.T) {
-	wiretest.Play(t, func(t *testing.T, f wiretest.Fixture) map[string]string {
-		runner := &wiretest.Scripted{Steps: wiretest.Script(t, f.Text("events"))}
-		h := handlerOf(runner, func(c *Config) { configure(t, c, f.Text("config")) })
-		w := httptest.NewRecorder()
-		serve(h).ServeHTTP(w, requestOf(t, f.Text("request")))
-		return map[string]string{"response": wiretest.Response(w, w.Body.String()), "asked": askedText(runner.Asked)}
+	wiretest.PlayTurns(t, func(t *testing.T, f wiretest.Fixture, r chat.Runner) http.Handler {
+		return asForms(serve(handlerOf(r, func(c *Config) { configure(t, c, f.Text("config")) })))
+	})
+}
+
+// asForms ends the lines of forms with CRLF and hides their length.
+func asForms(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
+			body, _ := io.ReadAll(r.Body)
+			r.Body = io.NopCloser(bytes.NewReader(bytes.ReplaceAll(body, []byte("\n"), []byte("\r\n"))))
+			r.ContentLength = -1
+		}
+		h.ServeHTTP(w, r)
 	})
 }
 
@@ -46,18 +52,6 @@ func configure(t *testing.T, c *Config, text string) {
 			t.Fatalf("no part of the configuration is called %q", name)
 		}
 	}
-}
-
-func askedText(asked []chat.Request) string {
-	var b strings.Builder
-	for _, req := range asked {
-		fmt.Fprintf(&b, "turn %s namespace %s conversation %q\n", req.TurnID, req.Namespace, req.ConversationID)
-		for _, m := range req.Messages {
-			fmt.Fprintf(&b, "%s %q\n", m.Role, m.Parts)
-		}
-		fmt.Fprintln(&b, chattest.Options(req.Options))
-	}
-	return b.String()
 }
 
 // Every line of every streamed fixture is one JSON object with "\n" behind it.

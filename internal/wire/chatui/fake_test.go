@@ -3,7 +3,6 @@ package chatui
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -47,10 +46,7 @@ func handlerOf(runner chat.Runner, change func(*Config)) *Handler {
 	return New(cfg)
 }
 
-// serve stands in for internal/server.
-func serve(h *Handler) http.Handler {
-	return wiretest.Mount(h.Protocol(), slog.New(slog.DiscardHandler))
-}
+func serve(h *Handler) http.Handler { return wiretest.Handler(h.Protocol()) }
 
 // arrivals is a client that records the times at which data arrives.
 type arrivals struct {

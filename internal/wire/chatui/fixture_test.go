@@ -1,13 +1,11 @@
 package chatui
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"parley/internal/chat"
 	"parley/internal/wire/wiretest"
 )
 
@@ -41,7 +39,7 @@ func play(t *testing.T, f wiretest.Fixture) map[string]string {
 	if len(got) == 0 {
 		t.Fatal("the fixture has no request")
 	}
-	got["asked"] = askedText(runner.Asked)
+	got["asked"] = wiretest.Asked(runner.Asked)
 	return got
 }
 
@@ -90,19 +88,6 @@ func configure(t *testing.T, c *Config, text string) {
 			t.Fatalf("no part of the configuration is called %q", name)
 		}
 	}
-}
-
-func askedText(asked []chat.Request) string {
-	var b strings.Builder
-	for _, req := range asked {
-		fmt.Fprintf(&b, "turn %s team %v namespace %s conversation %q subject %q\n",
-			req.TurnID, req.Team, req.Namespace, req.ConversationID, req.Principal.Subject)
-		for _, m := range req.Messages {
-			fmt.Fprintf(&b, "%s %q\n", m.Role, m.Parts)
-		}
-		fmt.Fprintf(&b, "top %d, follow-ups %v\n", req.Options.Top, req.Options.FollowUps)
-	}
-	return b.String()
 }
 
 func TestFixtures_AreDescribed(t *testing.T) {

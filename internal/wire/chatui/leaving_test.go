@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -13,19 +12,18 @@ import (
 	"time"
 
 	"parley/internal/chat"
+	"parley/internal/wire"
 	"parley/internal/wire/wiretest"
 )
 
 const asked = `{"messages":[{"role":"user","content":"my secret"}]}`
 
 func TestClientsThatLeave(t *testing.T) {
-	wiretest.Protocol{
-		Handler: func(r chat.Runner, log *slog.Logger) http.Handler {
-			return wiretest.Mount(handlerOf(r, nil).Protocol(), log)
-		},
+	wiretest.Leaving{
+		Protocol:  func(r chat.Runner) wire.Protocol { return handlerOf(r, nil).Protocol() },
 		ReplyPath: "/api/chat", ReplyBody: asked,
 		StreamPath: "/api/chat/sse", StreamBody: asked,
-	}.TestLeaving(t)
+	}.Test(t)
 }
 
 func TestStream_CancelsATurnThatTalksOnWhenTheClientLeaves(t *testing.T) {

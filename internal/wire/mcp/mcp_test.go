@@ -89,10 +89,7 @@ func (u as) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// serve stands in for internal/server.
-func serve(h *Handler) http.Handler {
-	return wiretest.Mount(h.Protocol(), slog.New(slog.DiscardHandler))
-}
+func serve(h *Handler) http.Handler { return wiretest.Handler(h.Protocol()) }
 
 func newHandler(engine *chattest.Engine, c *corpus) *Handler {
 	return New(Config{

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"testing"
 	"time"
@@ -40,10 +39,7 @@ func namespaces(names ...string) func(context.Context, access.Principal) ([]stri
 	return func(context.Context, access.Principal) ([]string, error) { return names, nil }
 }
 
-// serve stands in for internal/server.
-func serve(h *Handler) http.Handler {
-	return wiretest.Mount(h.Protocol(), slog.New(slog.DiscardHandler))
-}
+func serve(h *Handler) http.Handler { return wiretest.Handler(h.Protocol()) }
 
 // embedded returns vectors of as many dimensions as are asked for, with the length of the text in front.
 func embedded(_ context.Context, req llm.EmbedRequest) (out llm.Embeddings, err error) {

@@ -1,26 +1,18 @@
 package openai
 
 import (
-	"fmt"
-	"net/http/httptest"
+	"net/http"
 	"strings"
 	"testing"
 
 	"parley/internal/chat"
-	"parley/internal/chat/chattest"
 	"parley/internal/wire/wiretest"
 )
 
-// TestFixtures plays every testdata/*.txtar: prose, a request, the events of a scripted turn,
-// and the exact bytes of the response. A file "config" switches parts of Config on; a file
-// "asked" holds what the Runner was asked.
+// TestFixtures plays testdata/*.txtar. A file "config" enables parts of Config.
 func TestFixtures(t *testing.T) {
-	wiretest.Play(t, func(t *testing.T, f wiretest.Fixture) map[string]string {
-		runner := &wiretest.Scripted{Steps: wiretest.Script(t, f.Text("events"))}
-		h := handlerOf(runner, func(c *Config) { configure(t, c, f.Text("config")) })
-		w := httptest.NewRecorder()
-		serve(h).ServeHTTP(w, wiretest.Request(t, f.Text("request")))
-		return map[string]string{"response": wiretest.Response(w, w.Body.String()), "asked": askedText(runner.Asked)}
+	wiretest.PlayTurns(t, func(t *testing.T, f wiretest.Fixture, r chat.Runner) http.Handler {
+		return serve(handlerOf(r, func(c *Config) { configure(t, c, f.Text("config")) }))
 	})
 }
 
@@ -65,35 +57,6 @@ func configure(t *testing.T, c *Config, text string) {
 			t.Fatalf("no part of the configuration is called %q", name)
 		}
 	}
-}
-
-func askedText(asked []chat.Request) string {
-	var b strings.Builder
-	for _, req := range asked {
-		fmt.Fprintf(&b, "turn %s namespace %s conversation %q\n", req.TurnID, req.Namespace, req.ConversationID)
-		for _, m := range req.Messages {
-			fmt.Fprintf(&b, "%s %q\n", m.Role, m.Parts)
-			for _, c := range m.ToolCalls {
-				fmt.Fprintf(&b, "  calls %q\n", c)
-			}
-			if m.ToolCallID != "" {
-				fmt.Fprintf(&b, "  answers %q\n", m.ToolCallID)
-			}
-		}
-		o := req.Options
-		for _, t := range o.Tools {
-			fmt.Fprintf(&b, "tool %q %q %s\n", t.Name, t.Description, t.Parameters)
-		}
-		if o.Schema != nil {
-			fmt.Fprintf(&b, "schema %s\n", o.Schema)
-		}
-		if o.Stop != nil {
-			fmt.Fprintf(&b, "stop %q\n", o.Stop)
-		}
-		o.Tools, o.Schema, o.Stop = nil, nil, nil
-		fmt.Fprintln(&b, chattest.Options(o))
-	}
-	return b.String()
 }
 
 func TestFixtures_AreDescribed(t *testing.T) {

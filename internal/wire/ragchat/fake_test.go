@@ -206,7 +206,4 @@ var found = retrieval.Result{Passages: []retrieval.Passage{
 		Document: retrieval.Document{ID: "d2", Name: "list.md", Title: "List", URL: "https://example.com/list"}},
 }}
 
-// serve stands in for internal/server.
-func serve(h *Handler) http.Handler {
-	return wiretest.Mount(h.Protocol(), slog.New(slog.DiscardHandler))
-}
+func serve(h *Handler) http.Handler { return wiretest.Handler(h.Protocol()) }

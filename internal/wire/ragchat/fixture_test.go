@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"parley/internal/chat"
-	"parley/internal/chat/chattest"
 	"parley/internal/wire/wiretest"
 )
 
@@ -30,7 +28,7 @@ func TestFixtures(t *testing.T) {
 			t.Errorf("internal text reached the client: %s", w.Body)
 		}
 		return map[string]string{
-			"response": wiretest.Response(w, w.Body.String()), "asked": askedText(runner.Asked), "steps": stepsText(h),
+			"response": wiretest.Response(w, w.Body.String()), "asked": wiretest.Asked(runner.Asked), "steps": stepsText(h),
 			"did": strings.Join(b.did, "\n") + "\n",
 		}
 	})
@@ -65,19 +63,6 @@ func configure(t *testing.T, c *Config, b *books, text string) {
 			t.Fatalf("no part of the configuration is called %q", name)
 		}
 	}
-}
-
-func askedText(asked []chat.Request) string {
-	var b strings.Builder
-	for _, req := range asked {
-		fmt.Fprintf(&b, "turn %s namespace %s conversation %q kind %q home %q account %+v\n",
-			req.TurnID, req.Namespace, req.ConversationID, req.Kind, req.Home, req.Account)
-		for _, m := range req.Messages {
-			fmt.Fprintf(&b, "%s %q\n", m.Role, m.Text())
-		}
-		fmt.Fprintln(&b, chattest.Options(req.Options))
-	}
-	return b.String()
 }
 
 // stepsText returns the processing steps of all runs, one a line.

@@ -1,12 +1,10 @@
 package ragchat
 
 import (
-	"log/slog"
-	"net/http"
-	"net/http/httptest"
 	"testing"
 
 	"parley/internal/chat"
+	"parley/internal/wire"
 	"parley/internal/wire/wiretest"
 )
 
@@ -16,19 +14,9 @@ const (
 )
 
 func TestClientsThatLeave(t *testing.T) {
-	wiretest.Protocol{
-		Handler: func(r chat.Runner, log *slog.Logger) http.Handler {
-			return wiretest.Mount(handlerOf(r, &books{}, nil).Protocol(), log)
-		},
+	wiretest.Leaving{
+		Protocol:  func(r chat.Runner) wire.Protocol { return handlerOf(r, &books{}, nil).Protocol() },
 		ReplyPath: "/chat", ReplyBody: asking,
 		StreamPath: "/chat", StreamBody: streaming,
-	}.TestLeaving(t)
-}
-
-func TestStream_EndsTheRangeWhenAnEventCannotBeWritten(t *testing.T) {
-	r := wiretest.NewTalking(wiretest.TalkingOn)
-	server := httptest.NewServer(serve(handlerOf(r, &books{}, nil)))
-	defer server.Close()
-	wiretest.LeaveAfter(t, server.URL+"/chat", streaming, "xxx")
-	<-r.Ended
+	}.Test(t)
 }

@@ -3,10 +3,8 @@ package responses
 import (
 	"context"
 	"encoding/json"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
 
@@ -61,21 +59,12 @@ func openStore(_ context.Context, owner, id string, f filesapi.Filter) (s filesa
 	return s, nil
 }
 
-// serve stands in for internal/server.
-func serve(h *Handler) http.Handler {
-	return wiretest.Mount(h.Protocol(), slog.New(slog.DiscardHandler))
+// send makes a request and returns the response.
+func send(h *Handler, method, target, body string, headers ...string) *httptest.ResponseRecorder {
+	return wiretest.Send(serve(h), method, target, body, headers...)
 }
 
-// send makes a request and returns what came.
-func send(h *Handler, method, target, body string, headers ...string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(method, target, strings.NewReader(body))
-	for i := 0; i < len(headers); i += 2 {
-		r.Header.Set(headers[i], headers[i+1])
-	}
-	w := httptest.NewRecorder()
-	serve(h).ServeHTTP(w, r)
-	return w
-}
+func serve(h *Handler) http.Handler { return wiretest.Handler(h.Protocol()) }
 
 // idIn returns the id of a JSON object.
 func idIn(t *testing.T, w *httptest.ResponseRecorder) string {

@@ -2,34 +2,18 @@ package responses
 
 import (
 	"fmt"
-	"net/http/httptest"
+	"net/http"
 	"strings"
 	"testing"
 
 	"parley/internal/chat"
-	"parley/internal/chat/chattest"
 	"parley/internal/wire/wiretest"
 )
 
-// TestFixtures plays every testdata/*.txtar: prose, requests in order (request, request2…), the events
-// of a scripted turn, and the exact bytes of the responses. A file "config" enables parts of Config; a
-// file "asked" has the requests that the Runner received.
+// TestFixtures plays testdata/*.txtar. A file "config" enables parts of Config.
 func TestFixtures(t *testing.T) {
-	wiretest.Play(t, func(t *testing.T, f wiretest.Fixture) map[string]string {
-		runner := &wiretest.Scripted{Steps: wiretest.Script(t, f.Text("events"))}
-		h := handlerOf(runner, func(c *Config) { configure(t, c, f.Text("config")) })
-		got := map[string]string{}
-		for _, name := range f.Names() {
-			number, ok := strings.CutPrefix(name, "request")
-			if !ok {
-				continue
-			}
-			w := httptest.NewRecorder()
-			serve(h).ServeHTTP(w, wiretest.Request(t, f.Text(name)))
-			got["response"+number] = wiretest.Response(w, w.Body.String())
-		}
-		got["asked"] = askedText(runner.Asked)
-		return got
+	wiretest.PlayTurns(t, func(t *testing.T, f wiretest.Fixture, r chat.Runner) http.Handler {
+		return serve(handlerOf(r, func(c *Config) { configure(t, c, f.Text("config")) }))
 	})
 }
 
@@ -73,35 +57,6 @@ func configure(t *testing.T, c *Config, text string) {
 			t.Fatalf("no part of the configuration is called %q", name)
 		}
 	}
-}
-
-func askedText(asked []chat.Request) string {
-	var b strings.Builder
-	for _, req := range asked {
-		fmt.Fprintf(&b, "turn %s namespace %s\n", req.TurnID, req.Namespace)
-		for _, m := range req.Messages {
-			fmt.Fprintf(&b, "%s %q\n", m.Role, m.Parts)
-			for _, c := range m.ToolCalls {
-				fmt.Fprintf(&b, "  calls %q\n", c)
-			}
-			if m.ToolCallID != "" {
-				fmt.Fprintf(&b, "  answers %q\n", m.ToolCallID)
-			}
-		}
-		if req.Within != nil {
-			fmt.Fprintf(&b, "within %v\n", req.Within.IDs())
-		}
-		o := req.Options
-		for _, t := range o.Tools {
-			fmt.Fprintf(&b, "tool %q %q %s\n", t.Name, t.Description, t.Parameters)
-		}
-		if o.Schema != nil {
-			fmt.Fprintf(&b, "schema %s\n", o.Schema)
-		}
-		o.Tools, o.Schema = nil, nil
-		fmt.Fprintln(&b, chattest.Options(o))
-	}
-	return b.String()
 }
 
 func TestFixtures_AreDescribed(t *testing.T) {

@@ -3,7 +3,6 @@ package responses
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -21,13 +20,14 @@ const (
 )
 
 func TestClientsThatLeave(t *testing.T) {
-	wiretest.Protocol{
-		Handler: func(r chat.Runner, log *slog.Logger) http.Handler {
-			return wiretest.Mount(handlerOf(r, nil).Protocol(), log)
-		},
+	wiretest.Leaving{
+		Protocol:  func(r chat.Runner) wire.Protocol { return handlerOf(r, nil).Protocol() },
 		ReplyPath: endpoint, ReplyBody: asking,
 		StreamPath: endpoint, StreamBody: streaming,
-	}.TestLeaving(t)
+		Stopping: []string{
+			`"status":"failed"`, `"error":{"type":"server_error","code":"unavailable","message":"The server is stopping.","param":null}}`, "data: [DONE]\n\n",
+		},
+	}.Test(t)
 }
 
 func TestStream_KeepsWhatThereIsOfAResponseWhoseClientLeaves(t *testing.T) {
@@ -40,27 +40,6 @@ func TestStream_KeepsWhatThereIsOfAResponseWhoseClientLeaves(t *testing.T) {
 	w := send(h, http.MethodGet, endpoint+"/resp_01J00000000000000000000001", "")
 	if body := w.Body.String(); w.Code != 200 || !strings.Contains(body, `"status":"cancelled"`) || !strings.Contains(body, `"text":"Itxxx`) {
 		t.Errorf("%d %.500s", w.Code, body)
-	}
-}
-
-// A server that stops cancels its streams with a cause, and tells the clients.
-func TestStream_TellsTheClientThatTheServerStops(t *testing.T) {
-	ctx, stop := context.WithCancelCause(t.Context())
-	r := wiretest.NewTalking(func(ctx context.Context, yield func(chat.Event, error) bool) {
-		stop(&chat.Error{Kind: chat.Unavailable, Msg: "The server is stopping."})
-		wiretest.Waiting(ctx, yield)
-	})
-	w := httptest.NewRecorder()
-	request := httptest.NewRequestWithContext(ctx, http.MethodPost, endpoint, strings.NewReader(streaming))
-	serve(handlerOf(r, nil)).ServeHTTP(w, request)
-	body := w.Body.String()
-	for _, want := range []string{
-		`"error":{"type":"server_error","code":"unavailable","message":"The server is stopping.","param":null}}`,
-		`"status":"failed"`, "data: [DONE]\n\n",
-	} {
-		if !strings.Contains(body, want) {
-			t.Errorf("%s is not in %s", want, body)
-		}
 	}
 }
 
@@ -110,25 +89,7 @@ func builderOf(tb testing.TB) *builder {
 func TestStream_AllocatesNothingForATokenButItsText(t *testing.T) {
 	b := builderOf(t)
 	b.said.Grow(1 << 20)
-	var e chat.Event = chat.TextDelta{ID: "m", Text: " deductible"}
-	allocs := testing.AllocsPerRun(1000, func() {
-		if err := b.add(e); err != nil {
-			t.Fatal(err)
-		}
-	})
-	if allocs > 0 {
-		t.Errorf("%v allocations a token", allocs)
-	}
+	wiretest.TestTokens(t, b.add)
 }
 
-// BenchmarkDelta measures what one token costs from its event to the flushed event of the stream.
-func BenchmarkDelta(b *testing.B) {
-	b.ReportAllocs()
-	s := builderOf(b)
-	var e chat.Event = chat.TextDelta{ID: "m", Text: " deductible"}
-	for b.Loop() {
-		if err := s.add(e); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
+func BenchmarkDelta(b *testing.B) { wiretest.BenchmarkTokens(b, builderOf(b).add) }

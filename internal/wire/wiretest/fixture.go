@@ -95,14 +95,23 @@ func Play(t *testing.T, play func(t *testing.T, f Fixture) map[string]string) {
 func PlayRequests(t *testing.T, begin func(t *testing.T) func(name string, r *http.Request) string) {
 	t.Helper()
 	Play(t, func(t *testing.T, f Fixture) map[string]string {
-		send, got := begin(t), map[string]string{}
-		for _, name := range f.Names() {
-			if number, ok := strings.CutPrefix(name, "request"); ok {
-				got["response"+number] = send(name, Request(t, f.Text(name)))
-			}
-		}
-		return got
+		return f.respond(t, begin(t))
 	})
+}
+
+// respond sends the requests in order and returns the responses.
+func (f Fixture) respond(t *testing.T, send func(name string, r *http.Request) string) map[string]string {
+	t.Helper()
+	got := map[string]string{}
+	for _, name := range f.Names() {
+		if number, ok := strings.CutPrefix(name, "request"); ok {
+			got["response"+number] = send(name, Request(t, f.Text(name)))
+		}
+	}
+	if len(got) == 0 {
+		t.Fatal("the fixture has no request")
+	}
+	return got
 }
 
 // Serve returns the response of a handler in the form of a fixture.

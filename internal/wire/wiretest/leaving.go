@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"parley/internal/chat"
+	"parley/internal/wire"
 )
 
 // Talking is a Runner that opens an answer with "It" and then calls Then. It closes Ended at the end of
@@ -78,23 +79,27 @@ func TalkingOn(_ context.Context, yield func(chat.Event, error) bool) {
 	}
 }
 
-// Protocol is a handler with a path and bodies for a whole and a streamed reply. The bodies contain the
+// Leaving tests what a protocol does when its clients leave or its server stops. The bodies contain the
 // words "my secret".
-type Protocol struct {
-	Handler                func(r chat.Runner, log *slog.Logger) http.Handler
-	ReplyPath, ReplyBody   string
+type Leaving struct {
+	Protocol               func(chat.Runner) wire.Protocol
+	ReplyPath, ReplyBody   string // for a whole reply
 	StreamPath, StreamBody string
+	Stopping               []string // the end of a stream whose server stops, in parts that stand in this order
 }
 
-// TestLeaving tests how a protocol treats clients that leave, and what it logs.
-func (p Protocol) TestLeaving(t *testing.T) {
-	t.Run("a stream cancels a turn that waits when its client leaves", func(t *testing.T) {
-		r := NewTalking(Waiting)
-		server := httptest.NewServer(p.Handler(r, slog.New(slog.DiscardHandler)))
+// Test runs the tests.
+func (l Leaving) Test(t *testing.T) {
+	stream := func(t *testing.T, then func(context.Context, func(chat.Event, error) bool), until string) {
+		t.Helper()
+		r := NewTalking(then)
+		server := httptest.NewServer(Handler(l.Protocol(r)))
 		defer server.Close()
-		LeaveAfter(t, server.URL+p.StreamPath, p.StreamBody, `"It"`)
+		LeaveAfter(t, server.URL+l.StreamPath, l.StreamBody, until)
 		<-r.Ended
-	})
+	}
+	t.Run("a stream cancels a turn that waits when its client leaves", func(t *testing.T) { stream(t, Waiting, `"It"`) })
+	t.Run("a stream ends the range when nothing can be written", func(t *testing.T) { stream(t, TalkingOn, "xxx") })
 	t.Run("a reply cancels its turn when its client leaves, which is no fault", func(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
 		r := NewTalking(func(ctx context.Context, yield func(chat.Event, error) bool) {
@@ -103,17 +108,39 @@ func (p Protocol) TestLeaving(t *testing.T) {
 			yield(nil, ctx.Err())
 		})
 		var log Log
-		post(ctx, p.Handler(r, slog.New(&log)), p.ReplyPath, p.ReplyBody)
+		post(ctx, Mount(l.Protocol(r), slog.New(&log)), l.ReplyPath, l.ReplyBody)
 		<-r.Ended
 		if got := log.Levels(); got != "DEBUG" {
 			t.Errorf("a leaving client was logged at %s", got)
 		}
 	})
+	t.Run("a stream says that the server stops", func(t *testing.T) {
+		if l.Stopping == nil {
+			t.Skip("the protocol has tests of its own")
+		}
+		ctx, stop := context.WithCancelCause(t.Context())
+		r := NewTalking(func(ctx context.Context, yield func(chat.Event, error) bool) {
+			stop(&chat.Error{Kind: chat.Unavailable, Msg: "The server is stopping."})
+			Waiting(ctx, yield)
+		})
+		got := post(ctx, Handler(l.Protocol(r)), l.StreamPath, l.StreamBody)
+		rest := got
+		for _, want := range l.Stopping {
+			_, after, ok := strings.Cut(rest, want)
+			if !ok {
+				t.Fatalf("%s is not in %s", want, got)
+			}
+			rest = after
+		}
+		if rest != "" {
+			t.Errorf("after the end comes %s", rest)
+		}
+	})
 	t.Run("the log says what went wrong, but nothing of the request's text", func(t *testing.T) {
-		for _, asked := range [][2]string{{p.ReplyPath, p.ReplyBody}, {p.StreamPath, p.StreamBody}} {
+		for _, asked := range [][2]string{{l.ReplyPath, l.ReplyBody}, {l.StreamPath, l.StreamBody}} {
 			var log Log
 			r := &Scripted{Steps: []Step{{Err: errors.New("disk full")}}}
-			post(t.Context(), p.Handler(r, slog.New(&log)), asked[0], asked[1])
+			post(t.Context(), Mount(l.Protocol(r), slog.New(&log)), asked[0], asked[1])
 			if log.Levels() != "ERROR" || strings.Contains(log.Text(), "my secret") || !strings.Contains(log.Text(), "disk full") {
 				t.Errorf("%s: %s: %s", asked[0], log.Levels(), log.Text())
 			}
@@ -121,7 +148,8 @@ func (p Protocol) TestLeaving(t *testing.T) {
 	})
 }
 
-func post(ctx context.Context, h http.Handler, path, body string) {
-	r := httptest.NewRequestWithContext(ctx, http.MethodPost, path, strings.NewReader(body))
-	h.ServeHTTP(httptest.NewRecorder(), r)
+func post(ctx context.Context, h http.Handler, path, body string) string {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodPost, path, strings.NewReader(body)))
+	return w.Body.String()
 }

@@ -3,11 +3,8 @@
 // its clients leave.
 //
 //	func TestFixtures(t *testing.T) {
-//		wiretest.Play(t, func(t *testing.T, f wiretest.Fixture) map[string]string {
-//			runner := &wiretest.Scripted{Steps: wiretest.Script(t, f.Text("events"))}
-//			w := httptest.NewRecorder()
-//			Mount(handlerOf(runner).Protocol(), log).ServeHTTP(w, wiretest.Request(t, f.Text("request")))
-//			return map[string]string{"response": wiretest.Response(w, w.Body.String())}
+//		wiretest.PlayTurns(t, func(t *testing.T, f wiretest.Fixture, r chat.Runner) http.Handler {
+//			return wiretest.Handler(handlerOf(r).Protocol())
 //		})
 //	}
 package wiretest
@@ -40,6 +37,9 @@ func Principal(r *http.Request) (access.Principal, error) {
 	}
 	return access.Principal{Subject: user}, nil
 }
+
+// Handler serves the routes of a protocol as internal/server does, without its guards and its log.
+func Handler(p wire.Protocol) http.Handler { return Mount(p, slog.New(slog.DiscardHandler)) }
 
 // Mount serves the routes of a protocol as internal/server does, without its guards. The callers are
 // those of Principal, and errors are logged. On a path with two routes, the second one serves bodies

@@ -3,9 +3,7 @@ package yourdata
 import (
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +11,6 @@ import (
 	"go.uber.org/goleak"
 
 	"parley/internal/chat"
-	"parley/internal/chat/chattest"
 	"parley/internal/transcript/transcripttest"
 	"parley/internal/wire"
 	"parley/internal/wire/wiretest"
@@ -40,37 +37,10 @@ func handlerOf(runner chat.Runner, change func(*Config)) *Handler {
 	return New(cfg)
 }
 
-// serve stands in for internal/server.
-func serve(h *Handler) http.Handler {
-	return wiretest.Mount(h.Protocol(), slog.New(slog.DiscardHandler))
-}
+func serve(h *Handler) http.Handler { return wiretest.Handler(h.Protocol()) }
 
-// TestFixtures plays every testdata/*.txtar: prose, the events of a scripted turn, and one request or more
-// with the exact bytes of each response, "request" with "response", "request 2" with "response 2", and so on. A
-// file "asked" holds what the Runner was asked.
 func TestFixtures(t *testing.T) {
-	wiretest.Play(t, func(t *testing.T, f wiretest.Fixture) map[string]string {
-		runner := &wiretest.Scripted{Steps: wiretest.Script(t, f.Text("events"))}
-		h := serve(handlerOf(runner, nil))
-		got := map[string]string{}
-		for _, name := range f.Names() {
-			if number, ok := strings.CutPrefix(name, "request"); ok {
-				w := httptest.NewRecorder()
-				h.ServeHTTP(w, wiretest.Request(t, f.Text(name)))
-				got["response"+number] = wiretest.Response(w, w.Body.String())
-			}
-		}
-		var asked strings.Builder
-		for _, req := range runner.Asked {
-			fmt.Fprintf(&asked, "turn %s namespace %s whole %v\n", req.TurnID, req.Namespace, req.Whole)
-			for _, m := range req.Messages {
-				fmt.Fprintf(&asked, "%s %q\n", m.Role, m.Text())
-			}
-			fmt.Fprintln(&asked, chattest.Options(req.Options))
-		}
-		got["asked"] = asked.String()
-		return got
-	})
+	wiretest.PlayTurns(t, func(_ *testing.T, _ wiretest.Fixture, r chat.Runner) http.Handler { return serve(handlerOf(r, nil)) })
 }
 
 // Every line of every stream of the front end is ASCII, and one JSON object.
@@ -97,23 +67,13 @@ func TestFixtures_AreDescribed(t *testing.T) {
 const asking = `{"messages":[{"id":"m1","role":"user","content":"my secret"}]}`
 
 func TestClientsThatLeave(t *testing.T) {
-	for stream, reply := range map[string]string{
-		"/conversation": asking, "/history/generate": asking,
-	} {
-		wiretest.Protocol{
-			Handler: func(r chat.Runner, log *slog.Logger) http.Handler {
-				return wiretest.Mount(handlerOf(r, nil).Protocol(), log)
-			},
-			ReplyPath: stream, ReplyBody: strings.Replace(reply, "{", `{"stream":false,`, 1),
-			StreamPath: stream, StreamBody: reply,
-		}.TestLeaving(t)
+	const call = `{"messages":[{"role":"user","content":"my secret"}],"data_sources":[{"type":"azure_search","parameters":{}}],"stream":`
+	const asking = `{"messages":[{"id":"m1","role":"user","content":"my secret"}],"stream":`
+	for path, body := range map[string]string{"/conversation": asking, "/history/generate": asking, "/openai/deployments/x/chat/completions": call} {
+		wiretest.Leaving{
+			Protocol:  func(r chat.Runner) wire.Protocol { return handlerOf(r, nil).Protocol() },
+			ReplyPath: path, ReplyBody: body + "false}",
+			StreamPath: path, StreamBody: body + "true}",
+		}.Test(t)
 	}
-	const call = `{"messages":[{"role":"user","content":"my secret"}],"data_sources":[{"type":"azure_search","parameters":{}}]`
-	wiretest.Protocol{
-		Handler: func(r chat.Runner, log *slog.Logger) http.Handler {
-			return wiretest.Mount(handlerOf(r, nil).Protocol(), log)
-		},
-		ReplyPath: "/openai/deployments/x/chat/completions", ReplyBody: call + "}",
-		StreamPath: "/openai/deployments/x/chat/completions", StreamBody: call + `,"stream":true}`,
-	}.TestLeaving(t)
 }
