@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"errors"
+	"iter"
 	"log/slog"
 	"net/http"
 
@@ -11,6 +12,37 @@ import (
 
 // ErrEndedEarly means that a turn ended without its last event. A cut-off answer is not a complete one.
 var ErrEndedEarly = errors.New("the turn ended without its last event")
+
+// SendTurn calls send for each event of a turn. An error of send ends the range, which cancels the turn. It
+// returns ErrEndedEarly if the turn ends without TurnFinished.
+func SendTurn(events iter.Seq2[chat.Event, error], send func(chat.Event) error) error {
+	ended := false
+	for e, err := range events {
+		if err == nil {
+			err = send(e)
+		}
+		if err != nil {
+			return err
+		}
+		_, ended = e.(chat.TurnFinished)
+	}
+	if !ended {
+		return ErrEndedEarly
+	}
+	return nil
+}
+
+// SendTurn is the function SendTurn with a stream that it closes. If the turn fails after the response has
+// begun, it calls fail with the cause, because the status can't change any more.
+func (s *Stream) SendTurn(ctx context.Context, events iter.Seq2[chat.Event, error], send func(chat.Event) error, fail func(error) error) error {
+	defer s.Close() // if the client is gone, nobody is left to tell
+	err := SendTurn(events, send)
+	if err != nil && s.Begun() {
+		// If the client is gone too, this fails, and nobody is left to tell.
+		_ = fail(CauseOf(ctx, err))
+	}
+	return err
+}
 
 // AnswerOf returns the answer of a turn, which is its last message, or the reason why there is none.
 func AnswerOf(t *chat.Turn) (chat.MessageFinished, error) {

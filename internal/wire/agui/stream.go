@@ -26,7 +26,6 @@ type session struct {
 	pending  bool         // the page has tools to run
 	answer   chat.MessageFinished
 	asks     []string // follow-up questions
-	ended    bool     // the turn was seen to its end
 }
 
 // The kinds of messages that come in deltas, as the names of their events begin.
@@ -38,28 +37,7 @@ const (
 // run ranges over the turn and sends its events. An error before the first one is returned for a status of its
 // own; one after that is an event too.
 func (s *session) run(ctx context.Context) error {
-	defer s.stream.Close() // if the client is gone, nobody is left to tell
-	err := s.pump(ctx)
-	if err != nil && s.stream.Begun() {
-		// If the client is gone too, this fails, and nobody is left to tell.
-		_ = s.fail(wire.CauseOf(ctx, err))
-	}
-	return err
-}
-
-func (s *session) pump(ctx context.Context) error {
-	for e, err := range s.h.cfg.Runner.Run(ctx, &s.x.req) {
-		if err == nil {
-			err = s.event(e)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if !s.ended {
-		return wire.ErrEndedEarly
-	}
-	return nil
+	return s.stream.SendTurn(ctx, s.h.cfg.Runner.Run(ctx, &s.x.req), s.event, s.fail)
 }
 
 func (s *session) event(e chat.Event) error {
@@ -237,7 +215,6 @@ func (s *session) last(u llm.Usage) error {
 	if err != nil {
 		return err
 	}
-	s.ended = true
 	return s.stream.Send(append(line, '}'))
 }
 

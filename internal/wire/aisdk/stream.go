@@ -28,7 +28,6 @@ type session struct {
 	part   int    // how many parts were opened
 	delta  []byte // what each delta of the open part begins with
 	answer chat.MessageFinished
-	ended  bool // the turn was seen to its end
 }
 
 // The kinds of parts that come in deltas.
@@ -45,31 +44,12 @@ func (h *Handler) session(w http.ResponseWriter, message, base, namespace string
 // run sends a turn. An error before its first event is returned for a status of its own; one after that is a
 // chunk too.
 func (s *session) run(ctx context.Context, events iter.Seq2[chat.Event, error]) error {
-	defer s.stream.Close() // if the client is gone, nobody is left to tell
-	err := s.pump(events)
-	if err == nil || !s.stream.Begun() {
-		return err
-	}
-	// If the client is gone too, this fails, and nobody is left to tell.
-	if s.fail(wire.CauseOf(ctx, err)) == nil {
-		_ = s.done()
-	}
-	return err
-}
-
-func (s *session) pump(events iter.Seq2[chat.Event, error]) error {
-	for e, err := range events {
-		if err == nil {
-			err = s.event(e)
-		}
-		if err != nil {
+	return s.stream.SendTurn(ctx, events, s.event, func(err error) error {
+		if err := s.fail(err); err != nil {
 			return err
 		}
-	}
-	if !s.ended {
-		return wire.ErrEndedEarly
-	}
-	return nil
+		return s.done()
+	})
 }
 
 // event sends the chunks of an event. A nil event says that nothing has happened for a while.
@@ -207,7 +187,6 @@ func (s *session) last(u llm.Usage) error {
 	if err != nil {
 		return err
 	}
-	s.ended = true
 	return s.done()
 }
 

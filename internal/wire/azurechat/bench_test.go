@@ -18,7 +18,7 @@ func BenchmarkDelta(b *testing.B) {
 			x := &of
 			x.state = state{snake: null}
 			s := &session{x: x, stream: wire.NDJSON(wiretest.NewDiscard(), "x"), format: h.format(x)}
-			if err := s.run(b.Context(), wiretest.Tokens(b.N)); err != nil {
+			if err := wire.SendTurn(wiretest.Tokens(b.N).Run(b.Context(), &x.req), s.send); err != nil {
 				b.Fatal(err)
 			}
 		})

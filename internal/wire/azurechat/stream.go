@@ -1,7 +1,6 @@
 package azurechat
 
 import (
-	"context"
 	"iter"
 	"net/http"
 	"slices"
@@ -19,7 +18,6 @@ type session struct {
 	early  format0529 // writes each piece a second time, for a client that may be of either era
 	turn   chat.Turn  // what the first and the last line are made of
 	begun  bool       // the line that says that a model answers was sent
-	ended  bool       // the turn was seen to its end
 	cut    cutter     // for the web component
 }
 
@@ -30,35 +28,16 @@ func (h *Handler) stream(w http.ResponseWriter, r *wire.Request, x *exchange) er
 	}
 	s := &session{x: x, stream: wire.NDJSON(w, contentType), format: h.format(x)}
 	s.cut.isLabel = func(label string) bool { return slices.Contains(s.turn.Prompt.Labels, label) }
-	defer s.stream.Close() // if the client is gone, nobody is left to tell
-	err := s.run(r.Context(), h.cfg.Runner)
-	if err != nil && s.stream.Begun() {
-		// The status is sent. If the client is gone too, this fails, and nobody is left to tell.
-		_ = s.stream.Send(x.appendError(s.stream.Line(), wire.CauseOf(r.Context(), err)))
-	}
-	return err
+	return s.stream.SendTurn(r.Context(), h.cfg.Runner.Run(r.Context(), &x.req), s.send, func(err error) error {
+		return s.stream.Send(x.appendError(s.stream.Line(), err))
+	})
 }
 
-// run ranges over the turn and sends its lines. An error of the stream ends the range at once,
-// which cancels the turn.
-func (s *session) run(ctx context.Context, runner chat.Runner) error {
-	for e, err := range runner.Run(ctx, &s.x.req) {
-		if err != nil {
-			return err
-		}
-		if delta, ok := e.(chat.TextDelta); ok {
-			err = s.text(delta.Text, delta.Vendor)
-		} else {
-			err = s.event(e)
-		}
-		if err != nil {
-			return err
-		}
+func (s *session) send(e chat.Event) error {
+	if delta, ok := e.(chat.TextDelta); ok {
+		return s.text(delta.Text, delta.Vendor)
 	}
-	if !s.ended {
-		return wire.ErrEndedEarly
-	}
-	return nil
+	return s.event(e)
 }
 
 // event takes every event but text, of which most of a stream consists.
@@ -158,7 +137,6 @@ func (s *session) last() error {
 		}
 		line = s.format.last(line, m, c)
 	}
-	s.ended = true
 	if len(line) == empty {
 		return nil
 	}

@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"context"
 	"iter"
 	"net/http"
 
@@ -19,7 +18,6 @@ type session struct {
 	requested string   // model that was asked to answer
 	message   chat.MessageFinished
 	calls     int     // of tools, sent so far
-	ended     bool    // the turn was seen to its end
 	linker    *linker // nil where citations stay as they are
 }
 
@@ -28,31 +26,10 @@ func (h *Handler) stream(w http.ResponseWriter, r *wire.Request, x *exchange) er
 	if x.links {
 		s.linker = h.linkerOf(x)
 	}
-	defer s.stream.Close() // if the client is gone, nobody is left to tell
-	err := s.run(r.Context())
-	if err != nil && s.stream.Begun() {
-		// The status is sent. If the client is gone too, this fails, and nobody is left to tell. There
-		// is no [DONE] behind it: the answer is not done.
-		_ = s.stream.Send(appendError(s.stream.Line(), wire.CauseOf(r.Context(), err)))
-	}
-	return err
-}
-
-// run ranges over the turn and sends its chunks. An error of the stream ends the range at once,
-// which cancels the turn.
-func (s *session) run(ctx context.Context) error {
-	for e, err := range s.x.runner.Run(ctx, &s.x.req) {
-		if err != nil {
-			return err
-		}
-		if err := s.event(e); err != nil {
-			return err
-		}
-	}
-	if !s.ended {
-		return wire.ErrEndedEarly
-	}
-	return nil
+	return s.stream.SendTurn(r.Context(), x.runner.Run(r.Context(), &x.req), s.event, func(err error) error {
+		// There is no [DONE] after it: the answer is not done.
+		return s.stream.Send(appendError(s.stream.Line(), err))
+	})
 }
 
 func (s *session) event(e chat.Event) error {
@@ -144,7 +121,6 @@ func (s *session) last(u llm.Usage) error {
 			return err
 		}
 	}
-	s.ended = true
 	return s.stream.Send(append(s.stream.Line(), "[DONE]"...))
 }
 

@@ -207,25 +207,19 @@ func (x *exchange) missing(err error) error {
 // event; an error of each ends the turn.
 func (h *Handler) run(ctx context.Context, x *exchange, each func(chat.Event) error) (*response, error) {
 	var t chat.Turn
-	ended := false
 	x.req.Whole = each == nil
-	for e, err := range turn.Logged(ctx, h.cfg.Runner, &x.req, x.log, h.cfg.Now) {
-		if err != nil {
-			return nil, err
-		}
+	err := wire.SendTurn(turn.Logged(ctx, h.cfg.Runner, &x.req, x.log, h.cfg.Now), func(e chat.Event) error {
 		if s, ok := e.(chat.StageStarted); ok {
 			x.started = s.Stage
 		}
 		t.Add(e)
-		if each != nil {
-			if err := each(e); err != nil {
-				return nil, err
-			}
+		if each == nil {
+			return nil
 		}
-		_, ended = e.(chat.TurnFinished)
-	}
-	if !ended {
-		return nil, wire.ErrEndedEarly
+		return each(e)
+	})
+	if err != nil {
+		return nil, err
 	}
 	if _, err := wire.AnswerOf(&t); err != nil {
 		return nil, err

@@ -36,7 +36,6 @@ type builder struct {
 
 	seq       int
 	begun     bool
-	done      bool // the turn has ended
 	requested string
 	query     chat.QueryRewritten
 	found     chat.PassagesRetrieved
@@ -66,23 +65,14 @@ func (b *builder) run(ctx context.Context) error {
 }
 
 func (b *builder) answer(ctx context.Context) error {
-	for e, err := range b.h.cfg.Runner.Run(ctx, &b.x.req) {
-		if err != nil {
-			return err
-		}
+	return wire.SendTurn(b.h.cfg.Runner.Run(ctx, &b.x.req), func(e chat.Event) error {
 		if found, ok := e.(chat.PassagesRetrieved); ok {
 			if err := b.findFiles(ctx, found); err != nil {
 				return err
 			}
 		}
-		if err := b.add(e); err != nil {
-			return err
-		}
-	}
-	if !b.done {
-		return wire.ErrEndedEarly
-	}
-	return nil
+		return b.add(e)
+	})
 }
 
 // complete stores the response before its client learns that it is complete.
@@ -345,7 +335,6 @@ func (b *builder) finish(u llm.Usage) error {
 	}
 	b.x.res.Usage = usageOf(u)
 	b.x.res.Status = status
-	b.done = true
 	return nil
 }
 

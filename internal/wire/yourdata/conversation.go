@@ -1,7 +1,6 @@
 package yourdata
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -164,13 +163,9 @@ func (h *Handler) answer(w http.ResponseWriter, r *wire.Request, x *exchange) er
 		return h.reply(w, r, x)
 	}
 	s := &session{h: h, x: x, stream: wire.NDJSON(w, "application/json-lines")}
-	defer s.stream.Close() // if the client is gone, nobody is left to tell
-	err := s.run(r.Context())
-	if err != nil && s.stream.Begun() {
-		// The status is sent. If the client is gone too, this fails, and nobody is left to tell.
-		_ = s.stream.Send(ascii(appendFailure(s.stream.Line(), wire.FailureOf(wire.CauseOf(r.Context(), err)))))
-	}
-	return err
+	return s.stream.SendTurn(r.Context(), h.cfg.Runner.Run(r.Context(), &x.req), s.event, func(err error) error {
+		return s.stream.Send(ascii(appendFailure(s.stream.Line(), wire.FailureOf(err))))
+	})
 }
 
 // session is the streamed answer to one exchange.
@@ -181,24 +176,6 @@ type session struct {
 	turn   chat.Turn // up to the beginning of the answer
 	model  string
 	marks  marker
-	ended  bool // the turn was seen to its end
-}
-
-// run ranges over the turn and sends its lines. An error of the stream ends the range at once,
-// which cancels the turn.
-func (s *session) run(ctx context.Context) error {
-	for e, err := range s.h.cfg.Runner.Run(ctx, &s.x.req) {
-		if err != nil {
-			return err
-		}
-		if err := s.event(e); err != nil {
-			return err
-		}
-	}
-	if !s.ended {
-		return wire.ErrEndedEarly
-	}
-	return nil
 }
 
 func (s *session) event(e chat.Event) error {
@@ -222,7 +199,6 @@ func (s *session) event(e chat.Event) error {
 		}
 		return wire.MessageError(e)
 	case chat.TurnFinished:
-		s.ended = true
 	default:
 		s.turn.Add(e)
 	}

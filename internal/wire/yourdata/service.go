@@ -1,7 +1,6 @@
 package yourdata
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -265,13 +264,9 @@ func refusef(param, format string, args ...any) error {
 // streamCall answers with server-sent events.
 func (h *Handler) streamCall(w http.ResponseWriter, r *wire.Request, c *call) error {
 	s := &callStream{h: h, c: c, stream: wire.SSE(w)}
-	defer s.stream.Close() // if the client is gone, nobody is left to tell
-	err := s.run(r.Context())
-	if err != nil && s.stream.Begun() {
-		// The status is sent. If the client is gone too, this fails, and nobody is left to tell.
-		_ = s.stream.Send(openai.AppendError(s.stream.Line(), wire.CauseOf(r.Context(), err)))
-	}
-	return err
+	return s.stream.SendTurn(r.Context(), h.cfg.Runner.Run(r.Context(), &c.req), s.event, func(err error) error {
+		return s.stream.Send(openai.AppendError(s.stream.Line(), err))
+	})
 }
 
 // callStream is the streamed answer to a call.
@@ -283,22 +278,6 @@ type callStream struct {
 	model  string
 	marks  marker
 	reason string
-	ended  bool
-}
-
-func (s *callStream) run(ctx context.Context) error {
-	for e, err := range s.h.cfg.Runner.Run(ctx, &s.c.req) {
-		if err != nil {
-			return err
-		}
-		if err := s.event(e); err != nil {
-			return err
-		}
-	}
-	if !s.ended {
-		return wire.ErrEndedEarly
-	}
-	return nil
 }
 
 func (s *callStream) event(e chat.Event) error {
@@ -319,7 +298,6 @@ func (s *callStream) event(e chat.Event) error {
 		s.reason = openai.ReasonOf(e.FinishReason)
 		return wire.MessageError(e)
 	case chat.TurnFinished:
-		s.ended = true
 		if err := s.stream.Send(s.c.appendDelta(s.stream.Line(), s.model, `{}`, s.reason)); err != nil {
 			return err
 		}
