@@ -37,7 +37,7 @@ func (r *Recognition) open(data string) *ingest.RecognisedPages {
 	if r == nil || data == "" {
 		return nil
 	}
-	return ingest.OpenRecognised(filepath.Join(data, "recognised"), "tesseract 5 "+strings.Join(r.Languages, "+"))
+	return ingest.OpenRecognised(filepath.Join(data, "recognised"), "tesseract 5 by blocks "+strings.Join(r.Languages, "+"))
 }
 
 // recognition is the part that ingestion has in it.

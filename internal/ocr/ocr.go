@@ -283,5 +283,28 @@ func (r *Reader) start(ctx context.Context) error {
 	if err == nil && failed != 0 {
 		err = fmt.Errorf("start Tesseract: it cannot use %s", strings.Join(slices.Sorted(maps.Keys(r.files)), ", "))
 	}
+	if err != nil {
+		return err
+	}
+	return r.set(ctx, "tessedit_pageseg_mode", pageLayout)
+}
+
+// pageLayout is PSM_AUTO, the default of the program tesseract: the page is divided into blocks. The library's own default
+// takes a page for one block, and reads across columns.
+const pageLayout = "3"
+
+func (r *Reader) set(ctx context.Context, variable, value string) error {
+	name, err := r.module.cString(ctx, variable)
+	if err != nil {
+		return err
+	}
+	to, err := r.module.cString(ctx, value)
+	if err != nil {
+		return err
+	}
+	known, err := r.module.call(ctx, exportVariable, r.api, name, to)
+	if err == nil && known == 0 {
+		err = fmt.Errorf("start Tesseract: it has no setting %s", variable)
+	}
 	return err
 }

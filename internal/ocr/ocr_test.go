@@ -120,6 +120,23 @@ func TestWords_AreReadAsWellAsByTheProgramOfTheSystem(t *testing.T) {
 	}
 }
 
+func TestWords_ReadsColumnsOneAfterTheOther(t *testing.T) {
+	var lines []ocrtest.Line
+	var left, right []string
+	for i, text := range slices.Concat(known, known) {
+		left, right = append(left, text[:34]), append(right, text[34:])
+		lines = append(lines, ocrtest.Line{Text: text[:34], X: 100, Y: 120 + 62*i, Size: 11}, ocrtest.Line{Text: text[34:], X: 1100, Y: 120 + 62*i, Size: 11})
+	}
+	words, err := reader(t).Words(t.Context(), ocrtest.Picture(t, 2100, 800, 0, lines...), 300)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Join(append(left, right...), " ")
+	if got := wordsOf(words); distance(want, got)*20 > len(want) {
+		t.Errorf("%s", got)
+	}
+}
+
 func TestWords_OfAPictureWithoutText(t *testing.T) {
 	for name, size := range map[string]image.Point{"white": {600, 400}, "a dot": {1, 1}, "a line": {3000, 2}} {
 		words, err := reader(t).Words(t.Context(), ocrtest.Picture(t, size.X, size.Y, 0), 0)
