@@ -60,6 +60,7 @@ func (c doctorCmd) Run(ctx context.Context, p *program) error {
 		{"open files", checkOpenFiles},
 		{"memory", checkMemory},
 		{"isolation", checkIsolation},
+		{"text recognition", checkRecognition},
 		{"public URL", checkPublicURL},
 		{"idle connections", func(ctx context.Context, p *program) []finding { return checkIdle(ctx, p, time.Duration(c.Idle)) }},
 	}

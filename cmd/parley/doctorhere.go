@@ -253,3 +253,16 @@ func checkIsolation(context.Context, *program) []finding {
 	}
 	return found(fine, "", "the processes that read files are shut in: %s", how)
 }
+
+// checkRecognition says what recognises the text on scanned pages.
+func checkRecognition(ctx context.Context, p *program) []finding {
+	about := p.config.recognition()
+	if about == nil {
+		return found(skipped, "", "ingest.ocr is off")
+	}
+	t, err := sandbox.FindTesseract(ctx, about.Languages, about.Data)
+	if err != nil {
+		return found(fine, "", "the built-in Tesseract reads scanned pages; a tesseract 5 in PATH would be three times as fast: %v", err)
+	}
+	return found(fine, "", "%s %s reads scanned pages", t.Path, t.Version)
+}

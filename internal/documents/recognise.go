@@ -218,11 +218,28 @@ type recogniser interface {
 	Close() error
 }
 
+// findTesseract returns the program of this machine that recognises text, nil to do without.
+func (s *Service) findTesseract() *sandbox.Tesseract {
+	about := s.cfg.Recognition
+	t, err := sandbox.FindTesseract(context.Background(), about.Languages, about.Data)
+	if err != nil {
+		s.cfg.Logger.Info("text on pages is recognised by the built-in Tesseract", "reason", err)
+		return nil
+	}
+	s.cfg.Logger.Info("text on pages is recognised by the tesseract in PATH", "path", t.Path, "version", t.Version)
+	return t
+}
+
 // newRecogniser returns a pool of one process, with the limits for one page.
 func (s *Service) newRecogniser() recogniser {
 	limits := s.cfg.Extract
 	limits.Time, limits.MemoryBytes = pageTime, max(limits.MemoryBytes, pageMemory)
-	return sandbox.NewPool(sandbox.Options{Workers: 1, CacheDir: s.reading.cache(), Limits: limits})
+	return sandbox.NewPool(sandbox.Options{
+		Workers: 1, CacheDir: s.reading.cache(), Limits: limits, Tesseract: s.tesseract(),
+		Failed: func(err error) {
+			s.cfg.Logger.Warn("the tesseract in PATH failed on a page that the built-in one has read", "error", err)
+		},
+	})
 }
 
 // recogniseFile recognises the pages of a file and reads it again. The outcome goes to set. The error ends the job.

@@ -29,6 +29,7 @@ import (
 	"parley/internal/documents/job"
 	"parley/internal/documents/upload"
 	"parley/internal/extract"
+	"parley/internal/extract/sandbox"
 	"parley/internal/retrieval"
 )
 
@@ -127,7 +128,8 @@ type Service struct {
 	reading *reader // of sources
 	reader  Reader  // for jobs
 
-	recogniser func() recogniser // for a job; the caller closes it
+	recogniser func() recogniser         // for a job; the caller closes it
+	tesseract  func() *sandbox.Tesseract // of this machine, looked for once; nil if there is none
 
 	admission sync.Mutex   // held while a received upload becomes a job
 	forgotten forgotten    // pages deleted during a run that may store them again
@@ -151,7 +153,7 @@ func New(cfg Config) *Service {
 	if s.reader == nil {
 		s.reader = s.reading
 	}
-	s.recogniser = s.newRecogniser
+	s.recogniser, s.tesseract = s.newRecogniser, sync.OnceValue(s.findTesseract)
 	s.runner = job.NewRunner(job.Options{Store: cfg.Jobs, Execute: s.execute, Lock: ingest.Locks{Dir: cfg.Data, Shared: cfg.Locks}.Jobs, Logger: cfg.Logger,
 		Beside: func(kind string) bool { return kind == Recognise }})
 	return s

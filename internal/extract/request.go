@@ -54,6 +54,7 @@ type Result struct {
 	Document *Document
 	Image    *Image        // of Render; Document is nil then
 	Geometry *Geometry     // of Measure; Document is nil then
+	Drawing  *Drawing      // of a page for Recognise; Document is nil then
 	Seen     *Page         // of Recognise; Document is nil then
 	Post     []byte        // from the function given to RunWorkerIfAsked; nil without one
 	Took     time.Duration // without waits for a processor; also set if there is an error

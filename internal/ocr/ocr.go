@@ -286,12 +286,12 @@ func (r *Reader) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.set(ctx, "tessedit_pageseg_mode", pageLayout)
+	return r.set(ctx, "tessedit_pageseg_mode", PageLayout)
 }
 
-// pageLayout is PSM_AUTO, the default of the program tesseract: the page is divided into blocks. The library's own default
+// PageLayout is PSM_AUTO, the default of the program tesseract: the page is divided into blocks. The library's own default
 // takes a page for one block, and reads across columns.
-const pageLayout = "3"
+const PageLayout = "3"
 
 func (r *Reader) set(ctx context.Context, variable, value string) error {
 	name, err := r.module.cString(ctx, variable)

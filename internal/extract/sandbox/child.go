@@ -26,6 +26,7 @@ type child struct {
 	state   *os.ProcessState
 	idle    *time.Timer
 	fresh   bool // it has answered nothing yet
+	reads   bool // it has loaded Tesseract, which one that is shut in cannot
 
 	waits waits
 }
@@ -83,6 +84,11 @@ func startChild() (*child, error) {
 	return c, nil
 }
 
+// fits reports whether the child can do a job: it must be able to write where the job wants it, and to load what it needs.
+func (c *child) fits(j job) bool {
+	return c.fresh || (c.spools == spoolsOf(j) || j.Spool == "") && (c.reads || j.Read == nil)
+}
+
 // ask sends a job and waits for the answer. It calls begun when the file is about to be read.
 // Killing the child ends the wait.
 func (c *child) ask(j job, begun func()) (outcome, error) {
@@ -95,7 +101,7 @@ func (c *child) ask(j job, begun func()) (outcome, error) {
 		}
 	}
 	if c.fresh {
-		c.spools = spoolsOf(j)
+		c.spools, c.reads = spoolsOf(j), j.Read != nil
 	}
 	if err := writeFrame(c.stdin, j); err != nil {
 		return outcome{}, &unasked{err}

@@ -15,7 +15,8 @@ type job struct {
 	extract.Request
 	Render   *extract.Rendering // a picture is wanted
 	Measure  *extract.Measuring // or where characters stand
-	Read     *reading           // or the text on a picture; with none of these the file's text is wanted
+	Draw     int                // or the page of that number for the recognition of its text
+	Read     *reading           // or that text itself; with none of these the file's text is wanted
 	Handed   bool               // the file comes as a descriptor; otherwise the worker opens it, and cannot be shut in
 	CacheDir string
 	Limits   extract.Limits
@@ -29,15 +30,16 @@ type reading struct {
 }
 
 // outcome is a worker's answer: a document and what the post-processing made of it, an image, places on
-// a page, a page that was recognised, an Error, or the text of any other error. One with Begun comes before it, once the parser is loaded; the time
-// for the file counts from there.
+// a page, a page that was drawn or recognised, an Error, or the text of any other error. One with Begun comes before it, once the parser is
+// loaded; the time for the file counts from there.
 type outcome struct {
 	Begun    bool
 	Document *extract.Document
 	Post     []byte
 	Image    *extract.Image    // of a rendering
 	Geometry *extract.Geometry // of a measuring
-	Seen     *extract.Page     // of a reading
+	Drawing  *extract.Drawing
+	Seen     *extract.Page // of a reading
 	Refused  *extract.Error
 	Failed   string
 }

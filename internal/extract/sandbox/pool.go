@@ -28,6 +28,9 @@ type Options struct {
 	// Ahead starts all workers with the first file, so that the next ones find theirs running, and
 	// replaces a worker that died at once.
 	Ahead bool
+
+	Tesseract *Tesseract  // recognises text in place of the one in this program; nil for none
+	Failed    func(error) // called when it has failed on a page that the one in this program could read; optional
 }
 
 // Pool reads files in child processes of the same program (see RunWorkerIfAsked), so that a
@@ -107,18 +110,11 @@ func (p *Pool) Render(ctx context.Context, r extract.Request, page, pixels int) 
 
 // do has a worker do a job.
 func (p *Pool) do(ctx context.Context, j job) (*extract.Result, error) {
-	if !p.begin() {
-		return nil, ErrClosed
+	leave, err := p.enter(ctx)
+	if err != nil {
+		return nil, err
 	}
-	defer p.active.Done()
-	select {
-	case p.slots <- struct{}{}:
-		defer func() { <-p.slots }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-p.ctx.Done():
-		return nil, ErrClosed
-	}
+	defer leave()
 	for retry := false; ; {
 		c, err := p.take(j, retry)
 		if err != nil {
@@ -143,6 +139,26 @@ func (p *Pool) do(ctx context.Context, j job) (*extract.Result, error) {
 			return result, err
 		}
 	}
+}
+
+// enter waits until there is room for one more process that works. Close waits until the caller leaves.
+func (p *Pool) enter(ctx context.Context) (leave func(), err error) {
+	if !p.begin() {
+		return nil, ErrClosed
+	}
+	select {
+	case p.slots <- struct{}{}:
+		return func() {
+			<-p.slots
+			p.active.Done()
+		}, nil
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-p.ctx.Done():
+		err = ErrClosed
+	}
+	p.active.Done()
+	return nil, err
 }
 
 // job makes a request what a worker understands, whose working folder is another one.
@@ -255,7 +271,7 @@ func (o outcome) result() (*extract.Result, error) {
 	case o.Failed != "":
 		return nil, fmt.Errorf("extract: %s", o.Failed)
 	}
-	return &extract.Result{Document: o.Document, Image: o.Image, Geometry: o.Geometry, Seen: o.Seen, Post: o.Post}, nil
+	return &extract.Result{Document: o.Document, Image: o.Image, Geometry: o.Geometry, Drawing: o.Drawing, Seen: o.Seen, Post: o.Post}, nil
 }
 
 // take returns an idle child that may write where the job wants it, the one used last, or a new one;
@@ -263,7 +279,7 @@ func (o outcome) result() (*extract.Result, error) {
 func (p *Pool) take(j job, fresh bool) (*child, error) {
 	p.mu.Lock()
 	for i := len(p.idle) - 1; i >= 0 && !fresh; i-- {
-		if c := p.idle[i]; c.fresh || c.spools == spoolsOf(j) || j.Spool == "" {
+		if c := p.idle[i]; c.fits(j) {
 			p.idle = slices.Delete(p.idle, i, i+1)
 			p.mu.Unlock()
 			c.idle.Stop()

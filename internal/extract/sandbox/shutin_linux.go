@@ -43,6 +43,19 @@ func shutIn(cache, spools string) error {
 	return landlock.V11.BestEffort().Restrict(rules...)
 }
 
+// libraries are the folders in which systems keep programs with what they need to run.
+var libraries = []string{"/usr", "/lib", "/lib32", "/lib64", "/bin", "/opt", "/nix/store", "/gnu/store"}
+
+// shutInProgram takes from the process, for good, all files but those that programs need to run, which it may only read, and
+// those below some folders; and TCP.
+func shutInProgram(reads []string) error {
+	return landlock.V11.BestEffort().Restrict(
+		landlock.RODirs(libraries...).IgnoreIfMissing(),
+		landlock.RODirs(reads...).IgnoreIfMissing(),
+		landlock.ROFiles("/etc/ld.so.cache", "/dev/null").IgnoreIfMissing(),
+	)
+}
+
 // isolated is whether the kernel lets workers have a network of their own, in which there is nothing.
 // It is tried with the first one.
 var isolated = sync.OnceValue(func() bool {

@@ -12,6 +12,8 @@ func Confinement() (what string, ok bool) { return "the system has no Landlock",
 
 func shutIn(string, string) error { return nil }
 
+func shutInProgram([]string) error { return nil }
+
 func spoolsOf(job) string { return "" }
 
 func newHandover() (ours, theirs *os.File, err error) { return nil, nil, nil }

@@ -34,7 +34,12 @@ type PostFunc func(doc *extract.Document, options []byte) ([]byte, error)
 // what is to be done with each document in the worker; its result comes back from Pool.Extract.
 // Post may be nil.
 func RunWorkerIfAsked(post PostFunc) {
-	if os.Getenv(workerVariable) != "1" {
+	switch os.Getenv(workerVariable) {
+	case "1":
+	case launchVariable:
+		fmt.Fprintln(os.Stderr, become(os.Args))
+		os.Exit(exitBroken)
+	default:
 		return
 	}
 	out := os.Stdout
@@ -107,6 +112,10 @@ func answer(x *worker, j job, begin func() error, post PostFunc) outcome {
 			return err
 		})
 		return outcome{Geometry: g}.or(err)
+	}
+	if j.Draw > 0 {
+		drawing, err := x.draw(j, begin)
+		return outcome{Drawing: drawing}.or(err)
 	}
 	if j.Read != nil {
 		page, err := x.recognise(j, begin)

@@ -3,7 +3,9 @@
 package sandbox
 
 import (
+	"os"
 	"runtime/debug"
+	"syscall"
 	"time"
 
 	"parley/internal/extract"
@@ -16,3 +18,7 @@ const nonblock = 0
 func confine(l extract.Limits) { debug.SetMemoryLimit((l.MemoryBytes - codeBytes) * 9 / 10) }
 
 func confineCPU(time.Duration) {}
+
+func groupAttributes() *syscall.SysProcAttr { return workerAttributes() }
+
+func killGroup(leader *os.Process) error { return leader.Kill() }

@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"os"
 	"runtime/debug"
 	"syscall"
 	"time"
@@ -41,6 +42,18 @@ func confineCPU(wall time.Duration) {
 	}
 	setLimit(syscall.RLIMIT_CPU, seconds, &limit)
 }
+
+// groupAttributes are those of a process that leads a group with what it starts.
+func groupAttributes() *syscall.SysProcAttr {
+	a := workerAttributes()
+	if a == nil {
+		a = &syscall.SysProcAttr{}
+	}
+	a.Setpgid = true
+	return a
+}
+
+func killGroup(leader *os.Process) error { return syscall.Kill(-leader.Pid, syscall.SIGKILL) }
 
 func lower(resource int, to uint64) {
 	var limit syscall.Rlimit
