@@ -3,7 +3,6 @@ package gemini
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"parley/internal/llm"
@@ -32,7 +31,7 @@ type decoder struct {
 	named    bool
 	finished bool
 	usage    *llm.Usage
-	calls    []llm.ToolCall
+	calls    upstream.Calls
 }
 
 func newDecoder(req llm.Request, failed func([]byte) *llm.Error) *decoder {
@@ -75,7 +74,8 @@ func (d *decoder) parts(c *llm.Chunk, parts []wirePart) error {
 	for _, p := range parts {
 		switch {
 		case p.FunctionCall != nil:
-			if err := d.call(p); err != nil {
+			f := p.FunctionCall
+			if err := d.calls.Add(&d.tally, f.ID, f.Name, string(f.Args), p.ThoughtSignature); err != nil {
 				return err
 			}
 		case p.Thought:
@@ -85,25 +85,6 @@ func (d *decoder) parts(c *llm.Chunk, parts []wirePart) error {
 		}
 	}
 	return nil
-}
-
-// call takes a function call, which arrives in one piece, and often without an id.
-func (d *decoder) call(p wirePart) error {
-	if len(d.calls) == upstream.MaxToolCalls {
-		return &llm.Error{Err: errors.New("the completion calls too many tools")}
-	}
-	args := string(p.FunctionCall.Args)
-	if args == "" || args == "null" {
-		args = "{}"
-	}
-	id := llm.CleanName(p.FunctionCall.ID)
-	if id == "" {
-		id = fmt.Sprintf("call_%d", len(d.calls)+1)
-	}
-	d.calls = append(d.calls, llm.ToolCall{
-		ID: id, Name: llm.CleanName(p.FunctionCall.Name), Arguments: args, Signature: p.ThoughtSignature,
-	})
-	return d.tally.AddArguments(args + p.ThoughtSignature)
 }
 
 // finish maps the reasons of https://ai.google.dev/api/generate-content#FinishReason. Reasons that mean

@@ -3,7 +3,6 @@ package gemini
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/url"
 	"strings"
 
@@ -58,11 +57,7 @@ func (p *Provider) Embed(ctx context.Context, req llm.EmbedRequest) (llm.Embeddi
 		}
 	}
 	call := p.call("/models/" + url.PathEscape(name) + ":batchEmbedContents")
-	var err error
-	if call.Body, err = json.Marshal(w); err != nil {
-		return llm.Embeddings{}, &llm.Error{Err: fmt.Errorf("encode texts: %w", err)}
-	}
-	body, err := p.client.Post(ctx, call, upstream.VectorsLimit(len(req.Texts)))
+	body, err := p.client.PostTexts(ctx, call, w, len(req.Texts))
 	if err != nil {
 		return llm.Embeddings{}, err
 	}

@@ -2,8 +2,6 @@ package ollama
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 
 	"parley/internal/llm"
 	"parley/internal/llm/upstream"
@@ -26,7 +24,7 @@ type decoder struct {
 	named    bool
 	finished bool
 	usage    *llm.Usage
-	calls    []llm.ToolCall
+	calls    upstream.Calls
 }
 
 func newDecoder(req llm.Request, failed func([]byte) *llm.Error) *decoder {
@@ -44,7 +42,8 @@ func (d *decoder) Decode(line []byte) (c llm.Chunk, ok, done bool, err error) {
 	}
 	c.Text, c.Reasoning = w.Message.Content, w.Message.Thinking
 	for _, call := range w.Message.ToolCalls {
-		if err := d.call(call); err != nil {
+		f := call.Function
+		if err := d.calls.Add(&d.tally, call.ID, f.Name, string(f.Arguments), ""); err != nil {
 			return c, false, false, err
 		}
 	}
@@ -59,22 +58,6 @@ func (d *decoder) Decode(line []byte) (c llm.Chunk, ok, done bool, err error) {
 	}
 	ok = c.Model != "" || c.Text != "" || c.Reasoning != "" || c.FinishReason != ""
 	return c, ok, w.Done, d.tally.Add(&c)
-}
-
-// call takes a tool call, which arrives in one piece, and without an id from older servers.
-func (d *decoder) call(w wireCall) error {
-	if len(d.calls) == upstream.MaxToolCalls {
-		return &llm.Error{Err: errors.New("the completion calls too many tools")}
-	}
-	id, args := llm.CleanName(w.ID), string(w.Function.Arguments)
-	if id == "" {
-		id = fmt.Sprintf("call_%d", len(d.calls)+1)
-	}
-	if args == "" || args == "null" {
-		args = "{}"
-	}
-	d.calls = append(d.calls, llm.ToolCall{ID: id, Name: llm.CleanName(w.Function.Name), Arguments: args})
-	return d.tally.AddArguments(args)
 }
 
 func (d *decoder) finish(c *llm.Chunk, w *wireResponse) {

@@ -3,7 +3,6 @@ package ollama
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"parley/internal/llm"
 	"parley/internal/llm/upstream"
@@ -29,11 +28,7 @@ func (p *Provider) Embed(ctx context.Context, req llm.EmbedRequest) (llm.Embeddi
 		Model: llm.CleanName(req.Model), Input: upstream.Prefixed(req), Truncate: true, Dimensions: req.Dimensions,
 	}
 	call := upstream.Call{URL: p.base + "/api/embed", Failure: classify}
-	var err error
-	if call.Body, err = json.Marshal(w); err != nil {
-		return llm.Embeddings{}, &llm.Error{Err: fmt.Errorf("encode texts: %w", err)}
-	}
-	body, err := p.client.Post(ctx, call, upstream.VectorsLimit(len(req.Texts)))
+	body, err := p.client.PostTexts(ctx, call, w, len(req.Texts))
 	if err != nil {
 		return llm.Embeddings{}, err
 	}

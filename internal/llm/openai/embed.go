@@ -60,10 +60,7 @@ func (p *Provider) embed(ctx context.Context, w wireEmbed) (llm.Embeddings, erro
 	if err != nil {
 		return llm.Embeddings{}, err
 	}
-	if call.Body, err = upstream.Encode(w); err != nil {
-		return llm.Embeddings{}, &llm.Error{Err: fmt.Errorf("encode texts: %w", err)}
-	}
-	body, err := p.client.Post(ctx, call, upstream.VectorsLimit(len(w.Input)))
+	body, err := p.client.PostTexts(ctx, call, w, len(w.Input))
 	if err != nil {
 		return llm.Embeddings{}, err
 	}

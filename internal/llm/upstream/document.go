@@ -38,6 +38,14 @@ func (c *Client) Post(parent context.Context, call Call, limit int) ([]byte, err
 	return body, nil
 }
 
+// PostTexts is Post with a body in JSON that asks for the vectors of a number of texts.
+func (c *Client) PostTexts(ctx context.Context, call Call, body any, texts int) (answer []byte, err error) {
+	if call.Body, err = Encode(body); err != nil {
+		return nil, &llm.Error{Err: fmt.Errorf("encode texts: %w", err)}
+	}
+	return c.Post(ctx, call, VectorsLimit(texts))
+}
+
 // readDocument reads a body of at most limit bytes. It calls alive after each read that brought something.
 func readDocument(resp *http.Response, limit int, alive func()) ([]byte, error) {
 	size := 16 << 10

@@ -1,8 +1,10 @@
 package upstream
 
 import (
+	"cmp"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"mime"
 	"strings"
 
@@ -90,6 +92,22 @@ func (t *Tally) check() error {
 		return &llm.Error{Err: errors.New("the completion is longer than the request allows")}
 	}
 	return nil
+}
+
+// Calls are the tool calls of a completion from an upstream that sends each in one piece.
+type Calls []llm.ToolCall
+
+// Add counts a call and appends it. A call without an id gets one, as Gemini and older versions of Ollama send none.
+func (c *Calls) Add(t *Tally, id, name, arguments, signature string) error {
+	if len(*c) == MaxToolCalls {
+		return &llm.Error{Err: errors.New("the completion calls too many tools")}
+	}
+	if arguments == "" || arguments == "null" {
+		arguments = "{}"
+	}
+	id = cmp.Or(llm.CleanName(id), fmt.Sprintf("call_%d", len(*c)+1))
+	*c = append(*c, llm.ToolCall{ID: id, Name: llm.CleanName(name), Arguments: arguments, Signature: signature})
+	return t.AddArguments(arguments + signature)
 }
 
 // Usage returns the reported usage, or an estimate if that is nil or implausible.
