@@ -139,8 +139,10 @@ func runsOn(first bool, segment, rest string) bool {
 	word := lastWord(s)
 	switch {
 	case !strings.HasSuffix(s, "."):
-		// "Really?" he said.
-		return unicode.IsLower(next) && strings.ContainsAny(s[max(0, len(s)-4):], "?!")
+		// "Really?" he said. Without a space in between, it may be code or an address: a != b, /find?n=1.
+		asks := strings.ContainsAny(s[max(0, len(s)-4):], "?!")
+		glued := len(s) == len(segment) && strings.ContainsAny(s[len(s)-1:], "?!")
+		return asks && unicode.IsLower(next) || glued && (unicode.IsDigit(next) || strings.ContainsRune("=<>&/#%+-_$@\\|", next))
 	case abbreviations[strings.ToLower(word)]:
 		return true
 	case isDay(word):

@@ -29,6 +29,8 @@ func TestSentences_EndWhereAReaderWouldEndThem(t *testing.T) {
 		{"extensions", "Help desk: ext. 2020, tel. 0123.", []string{"Help desk: ext. 2020, tel. 0123."}},
 		{"letters", "(a) Do this. (B) Do that.", []string{"(a) Do this.", "(B) Do that."}},
 		{"quotes", "“Really?” he said. “Yes.” She left.", []string{"“Really?” he said.", "“Yes.”", "She left."}},
+		{"code and addresses", "The operators == and != compare. Open /find?n=1 or /a!/b!=c. Is it? (Yes.) Good!Next.",
+			[]string{"The operators == and != compare.", "Open /find?n=1 or /a!/b!=c.", "Is it?", "(Yes.)", "Good!", "Next."}},
 		{"wrapped lines", "A sentence that\nis wrapped. Another\r\none.", []string{"A sentence that\nis wrapped.", "Another\r\none."}},
 		{"empty line", "No stop\n\nAnother one", []string{"No stop", "Another one"}},
 		{"chinese", "北京是首都。上海很大！真的吗？是的。", []string{"北京是首都。", "上海很大！", "真的吗？", "是的。"}},
