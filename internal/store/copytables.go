@@ -19,7 +19,7 @@ func copyTables(ctx context.Context, to, from *database, report func(Copied)) er
 	if err != nil {
 		return to.fail("list tables", err)
 	}
-	return from.view(ctx, "copy", func(source *sql.Tx) error {
+	return from.viewOnce(ctx, "copy", func(source *sql.Tx) error {
 		for _, t := range tables {
 			n, sum, err := t.copy(ctx, to, source)
 			if err != nil {
@@ -27,7 +27,7 @@ func copyTables(ctx context.Context, to, from *database, report func(Copied)) er
 			}
 			var there int
 			var thereSum rowSum
-			err = to.view(ctx, "compare", func(target *sql.Tx) (err error) {
+			err = to.viewOnce(ctx, "compare", func(target *sql.Tx) (err error) {
 				there, thereSum, err = t.each(ctx, target, func([]any) error { return nil })
 				return err
 			})

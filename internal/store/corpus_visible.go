@@ -90,6 +90,7 @@ func (c *Corpus) AllDocuments(ctx context.Context, namespace, after string, limi
 func (c *Corpus) documents(ctx context.Context, condition string, args []any, limit int) (
 	all []retrieval.Document, err error) {
 	err = c.db.view(ctx, "read documents", func(tx *sql.Tx) error {
+		all = nil
 		var restricted []int
 		rows, err := tx.QueryContext(ctx, "SELECT "+documentColumns+" FROM documents WHERE "+condition+
 			" ORDER BY name LIMIT ?", append(args, limit)...)

@@ -29,6 +29,7 @@ func (m *Members) Version(ctx context.Context) (version int64, err error) {
 // All returns the namespaces that have members only, and all members, sorted by namespace, users before groups, and name.
 func (m *Members) All(ctx context.Context) (closed []string, all []access.Member, err error) {
 	err = m.db.view(ctx, "read members", func(tx *sql.Tx) error {
+		all = nil
 		if closed, err = column[string](tx.QueryContext(ctx, "SELECT namespace FROM closed ORDER BY namespace")); err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -55,6 +56,7 @@ func openPostgres(ctx context.Context, url, dir string, log *slog.Logger) (*DB, 
 	if err != nil {
 		return nil, &ServerError{Err: err} // the error of pgx hides the password
 	}
+	prepareFailover(config.ConnConfig)
 	corpus, err := openSchema(ctx, config, "corpus", postgresCorpus, log)
 	if err != nil {
 		return nil, err
@@ -78,6 +80,20 @@ func openPostgres(ctx context.Context, url, dir string, log *slog.Logger) (*DB, 
 	}
 	db.uploads = uploads
 	return db, nil
+}
+
+// longestConnect is how long one host of several is waited for, unless the URL says something else.
+const longestConnect = 5 * time.Second
+
+// prepareFailover makes connections go to the host that can be written to, if there are several, and not wait
+// for those whose machine does not answer.
+func prepareFailover(server *pgx.ConnConfig) {
+	if server.ValidateConnect == nil {
+		server.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	}
+	if server.ConnectTimeout == 0 {
+		server.ConnectTimeout = longestConnect
+	}
 }
 
 // openFolder creates the folder of a database in dir, and opens its cache of originals.
@@ -229,7 +245,7 @@ var errUnknown = errors.New("the connection broke during the commit, which may o
 
 // committed returns the error of a commit, or of a statement that is committed by itself.
 func committed(err error) error {
-	if pgsql.Lost(err) {
+	if pgsql.Lost(err) && !pgsql.Refused(err) {
 		return fmt.Errorf("%w: %w", errUnknown, err)
 	}
 	return err

@@ -71,7 +71,7 @@ var errBlob = errors.New("an original in the database is damaged")
 
 // copyTo writes a blob to w. A missing one is fs.ErrNotExist.
 func (s *sharedBlobs) copyTo(ctx context.Context, sha string, w io.Writer) error {
-	return s.db.view(ctx, "read blob", func(tx *sql.Tx) error {
+	return s.db.viewOnce(ctx, "read blob", func(tx *sql.Tx) error {
 		var size int64
 		err := tx.QueryRowContext(ctx, "SELECT size FROM blobs WHERE sha256 = ?", sha).Scan(&size)
 		if errors.Is(err, sql.ErrNoRows) {

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"parley/internal/store"
 	"parley/internal/store/pgtest"
 	"parley/internal/store/storetest"
+	"parley/internal/transcript"
 )
 
 // client saves turns and reads them until ctx ends, and notes what was acknowledged and what failed.
@@ -68,4 +70,54 @@ func TestPostgres_SurvivesRestartsUnderLoad(t *testing.T) {
 			}
 		}
 	}
+}
+
+// openInterrupted returns an empty database whose connections are cut again and again.
+func openInterrupted(t *testing.T) *store.DB {
+	t.Helper()
+	url := pgtest.New(t)
+	db := openPostgresAt(t, url)
+	done := make(chan struct{})
+	var cutting sync.WaitGroup
+	cutting.Go(func() {
+		for {
+			select {
+			case <-time.After(50 * time.Millisecond):
+				pgtest.Cut(t, url)
+			case <-done:
+				return
+			}
+		}
+	})
+	t.Cleanup(func() {
+		close(done)
+		cutting.Wait()
+	})
+	return db
+}
+
+// Nobody notices that a connection is cut: what was not done is done again on another one, and nothing is done
+// or returned twice. The suites that take long run if PARLEY_CRASH_ROUNDS is set.
+func TestPostgres_ConformsWhileConnectionsAreCut(t *testing.T) {
+	t.Run("shelf", func(t *testing.T) {
+		storetest.Shelf(t, func(t *testing.T) storetest.ItemStore { return openInterrupted(t).Shelf() })
+	})
+	t.Run("sessions", func(t *testing.T) {
+		storetest.Sessions(t, func(t *testing.T) storetest.SessionStore { return openInterrupted(t).Sessions() })
+	})
+	if os.Getenv("PARLEY_CRASH_ROUNDS") == "" {
+		return
+	}
+	t.Run("corpus", func(t *testing.T) {
+		storetest.Corpus(t, func(t *testing.T) storetest.CorpusParts { return partsOf(openInterrupted(t)) })
+	})
+	t.Run("state", func(t *testing.T) {
+		storetest.State(t, func(t *testing.T) storetest.StateParts { return stateOf(openInterrupted(t)) })
+	})
+	t.Run("transcripts", func(t *testing.T) {
+		storetest.Transcripts(t, func(t *testing.T) transcript.Store { return openInterrupted(t).Transcripts() })
+	})
+	t.Run("jobs", func(t *testing.T) {
+		storetest.Jobs(t, func(t *testing.T) storetest.JobStore { return openInterrupted(t).Jobs() })
+	})
 }

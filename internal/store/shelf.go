@@ -46,6 +46,7 @@ func readItem(ctx context.Context, tx *sql.Tx, i *shelf.Item) error {
 // Items lists items by their time and id.
 func (s *Shelf) Items(ctx context.Context, list shelf.List) (all []shelf.Item, err error) {
 	err = s.db.view(ctx, "list items", func(tx *sql.Tx) error {
+		all = nil
 		query, args, err := selection(ctx, tx, list)
 		if err != nil {
 			return err

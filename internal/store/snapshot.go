@@ -46,7 +46,7 @@ func (d *database) snapshot(ctx context.Context, f func(Snapshot) error) error {
 	if err != nil {
 		return err
 	}
-	return d.view(ctx, "copy the database", func(tx *sql.Tx) error {
+	return d.viewOnce(ctx, "copy the database", func(tx *sql.Tx) error {
 		snap := Snapshot{Name: filepath.Base(d.path), ctx: ctx, tx: tx, sums: s.marked, db: d}
 		// The first read begins the snapshot.
 		const size = "SELECT c.page_count * s.page_size FROM pragma_page_count c, pragma_page_size s"

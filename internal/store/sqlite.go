@@ -200,14 +200,24 @@ func (d *database) committed(err error) error {
 	return committed(err)
 }
 
-// view runs f in a read transaction, so that all its queries see one state.
+// view runs f in a read transaction, so that all its queries see one state. f runs again from its beginning when the
+// connection to a server is lost.
 func (d *database) view(ctx context.Context, doing string, f func(*sql.Tx) error) error {
+	return d.fail(doing, d.retry(ctx, func() error { return d.reading(ctx, f) }))
+}
+
+// viewOnce is view for an f that cannot run twice.
+func (d *database) viewOnce(ctx context.Context, doing string, f func(*sql.Tx) error) error {
+	return d.fail(doing, d.reading(ctx, f))
+}
+
+func (d *database) reading(ctx context.Context, f func(*sql.Tx) error) error {
 	tx, err := d.read.BeginTx(ctx, &d.dialect.reading)
 	if err != nil {
-		return d.fail(doing, err)
+		return err
 	}
 	defer tx.Rollback() // nothing was written
-	return d.fail(doing, f(tx))
+	return f(tx)
 }
 
 // prepared returns a cached statement for the read pool. Use it for queries of constant text only.

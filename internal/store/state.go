@@ -386,6 +386,7 @@ func scanSpoken(r row, m *chat.Message, more ...any) error {
 func (s *State) Turn(ctx context.Context, scope turn.Scope, id string) (turn.Record, error) {
 	r := turn.Record{ID: id, Scope: scope}
 	err := s.db.view(ctx, "read turn", func(tx *sql.Tx) error {
+		r.Answers, r.Results = nil, nil
 		if err := scanTurn(tx.QueryRowContext(ctx, `SELECT conversation_id, status, error_kind, query,
 			requested_model, model, input_tokens, output_tokens, cached_tokens, reasoning_tokens, estimated,
 			stages, first_token, started_at, finished_at

@@ -86,7 +86,7 @@ func (u *Users) Records(ctx context.Context, subject string, each func(kind stri
 		if corpus {
 			db = u.corpus
 		}
-		err := db.view(ctx, "read what is stored about a user", func(tx *sql.Tx) error {
+		err := db.viewOnce(ctx, "read what is stored about a user", func(tx *sql.Tx) error {
 			for _, p := range aboutUsers {
 				if p.corpus != corpus || p.kind == "" {
 					continue

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"regexp"
 	"strings"
 	"time"
 
@@ -43,6 +44,15 @@ func Lost(err error) bool {
 	}
 	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, net.ErrClosed) || pgconn.SafeToRetry(err)
+}
+
+// Refused reports whether an error of Lost says that the server did not carry out what was asked: the request was
+// not sent, or the server said that it ends the connection instead. A commit that fails so has not taken place.
+func Refused(err error) bool {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.Code == codeShutdown || e.Code == codeStarting || e.Code == codeNoMore
+	}
+	return errors.Is(err, driver.ErrBadConn) || pgconn.SafeToRetry(err)
 }
 
 // How long a connection is tried for once there has been one: a server that restarts, or a standby that
@@ -83,4 +93,9 @@ func again(err error) error {
 }
 
 // reads reports whether a statement changes nothing.
-func reads(query string) bool { return strings.HasPrefix(strings.TrimSpace(query), "SELECT") }
+func reads(query string) bool {
+	query = strings.TrimSpace(query)
+	return strings.HasPrefix(query, "SELECT") || strings.HasPrefix(query, "WITH") && !changing.MatchString(query)
+}
+
+var changing = regexp.MustCompile(`\b(INSERT|UPDATE|DELETE)\b`)

@@ -20,7 +20,8 @@ import (
 
 // NewConnector returns a connector for sql.OpenDB.
 func NewConnector(config pgx.ConnConfig) driver.Connector {
-	return &connector{Connector: stdlib.GetConnector(config)}
+	return &connector{Connector: stdlib.GetConnector(config, stdlib.OptionShouldPing(
+		func(context.Context, stdlib.ShouldPingParams) bool { return false }))} // ResetSession looks instead
 }
 
 type connector struct {
@@ -62,6 +63,15 @@ func (c *conn) translate(query string) string {
 	return t
 }
 
+// ResetSession implements driver.SessionResetter. It finds out whether the server has ended the connection since it
+// was used last, without a round trip.
+func (c *conn) ResetSession(ctx context.Context) error {
+	if heard(c.Conn.Conn().PgConn().Conn()) {
+		return driver.ErrBadConn
+	}
+	return c.Conn.ResetSession(ctx)
+}
+
 func (c *conn) Prepare(query string) (driver.Stmt, error) {
 	return c.PrepareContext(context.Background(), query)
 }
@@ -69,7 +79,7 @@ func (c *conn) Prepare(query string) (driver.Stmt, error) {
 func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
 	inner, err := c.Conn.PrepareContext(ctx, c.translate(query))
 	if err != nil {
-		return nil, err
+		return nil, again(err)
 	}
 	pg, ok := inner.(*stdlib.Stmt)
 	if !ok {
