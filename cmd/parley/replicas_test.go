@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -58,10 +59,10 @@ func (r *replicas) slowly(pause time.Duration, words int) http.HandlerFunc {
 	}
 }
 
-// startReplicas starts n servers on a new database.
-func startReplicas(t *testing.T, n int, pause time.Duration, words int) *replicas {
+// startReplicas starts n servers on an empty database.
+func startReplicas(t *testing.T, url string, n int, pause time.Duration, words int) *replicas {
 	t.Helper()
-	r := &replicas{url: pgtest.New(t)}
+	r := &replicas{url: url}
 	model := httptest.NewServer(r.slowly(pause, words))
 	t.Cleanup(model.Close)
 	r.env = []string{"OPENAI_API_KEY=sk-test", "OPENAI_BASE_URL=" + model.URL, "PARLEY_DATABASE=" + r.url}
@@ -150,10 +151,6 @@ type history struct {
 	faults   []outage
 }
 
-// aftermath is how long after a fault somebody may come upon its traces: a connection that was cut is found broken
-// when it is used next.
-const aftermath = 5 * time.Second
-
 // outage is a time in which a request may fail.
 type outage struct {
 	what         string
@@ -211,7 +208,7 @@ func (h *history) check(t *testing.T) map[int][]attempt {
 		}
 		overlapping := 0
 		for _, f := range h.faults {
-			if f.began.Before(first.ended) && began.Before(f.ended.Add(aftermath)) {
+			if f.began.Before(first.ended) && began.Before(f.ended) {
 				overlapping++
 			}
 		}
@@ -248,6 +245,7 @@ func (r *replicas) ask(t *testing.T, h *history, client, n int, session string) 
 		} else if res.status == http.StatusOK {
 			try.status = 0 // it broke off
 		}
+		try.answer = res.body
 		h.add(try)
 		time.Sleep(50 * time.Millisecond)
 	}
@@ -258,12 +256,34 @@ func (r *replicas) ask(t *testing.T, h *history, client, n int, session string) 
 // the ledger has every call once, and a client has to repeat a question at most once for each fault.
 func TestReplicas_LoseAndDoubleNothingWhileTheyAreKilled(t *testing.T) {
 	const clients, rounds = 6, 8
-	r := startReplicas(t, 3, 5*time.Millisecond, 20)
+	r := startReplicas(t, pgtest.New(t), 3, 5*time.Millisecond, 20)
+	var h history
+	end := r.keepAsking(t, &h, clients)
+	for round := range rounds {
+		time.Sleep(time.Duration(200+rand.IntN(300)) * time.Millisecond)
+		switch {
+		case round == rounds/2:
+			h.during("the database restarts", func() { pgtest.Restart(t, 200*time.Millisecond) })
+		case round%3 == 2:
+			h.during("connections are cut", func() { pgtest.Cut(t, r.url) })
+		default:
+			victim := rand.IntN(len(r.data))
+			h.during("a replica is killed", func() { r.take(victim).signal(t, syscall.SIGKILL) })
+			time.Sleep(time.Duration(rand.IntN(300)) * time.Millisecond)
+			r.start(t, victim)
+		}
+	}
+	time.Sleep(200 * time.Millisecond)
+	end()
+}
+
+// keepAsking has clients ask until end is called, which then checks what they were told.
+func (r *replicas) keepAsking(t *testing.T, h *history, clients int) (end func()) {
+	t.Helper()
 	sessions := make([]string, clients)
 	for i := range sessions {
 		sessions[i] = r.session(t)
 	}
-	var h history
 	done := make(chan struct{})
 	var asking sync.WaitGroup
 	for i, session := range sessions {
@@ -273,39 +293,49 @@ func TestReplicas_LoseAndDoubleNothingWhileTheyAreKilled(t *testing.T) {
 				case <-done:
 					return
 				default:
-					r.ask(t, &h, i, n, session)
+					r.ask(t, h, i, n, session)
 				}
 			}
 		})
 	}
-	for round := range rounds {
-		time.Sleep(time.Duration(200+rand.IntN(300)) * time.Millisecond)
-		switch {
-		case round == rounds/2:
-			h.during("the database restarts", func() { pgtest.Restart(t, 200*time.Millisecond) })
-		case round%3 == 2:
-			h.during("connections are cut", func() {
-				pgtest.Exec(t, r.url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
-			})
-		default:
-			victim := rand.IntN(len(r.data))
-			h.during("a replica is killed", func() { r.take(victim).signal(t, syscall.SIGKILL) })
-			time.Sleep(time.Duration(rand.IntN(300)) * time.Millisecond)
-			r.start(t, victim)
-		}
-	}
-	time.Sleep(200 * time.Millisecond)
-	close(done)
-	asking.Wait()
-	for i, session := range sessions { // the last answers once more, from whichever replica
-		a := asker{session: session}
-		for n := range 3 {
-			if res, err := a.send(r.ragChatServer, n); err == nil {
-				h.add(attempt{client: i, question: n, began: time.Now(), ended: time.Now(), status: res.status, turn: res.header.Get("X-Turn-Id"), answer: res.Answer})
+	return func() {
+		t.Helper()
+		close(done)
+		asking.Wait()
+		for i, session := range sessions { // the first answers once more, from whichever replica
+			a := asker{session: session}
+			for n := range 3 {
+				if res, err := a.send(r.ragChatServer, n); err == nil {
+					h.add(attempt{client: i, question: n, began: time.Now(), ended: time.Now(), status: res.status, turn: res.header.Get("X-Turn-Id"), answer: res.Answer})
+				}
 			}
 		}
+		r.checkStored(t, h.check(t), sessions)
 	}
-	r.checkStored(t, h.check(t), sessions)
+}
+
+// The database's machine dies under load, and a standby takes over.
+func TestReplicas_LoseAndDoubleNothingWhenAStandbyTakesOver(t *testing.T) {
+	t.Parallel()
+	pair := pgtest.NewPair(t)
+	r := startReplicas(t, pair.URL(), 2, 5*time.Millisecond, 20)
+	var h history
+	end := r.keepAsking(t, &h, 6)
+	r.await(t, 12)
+	h.during("a standby takes over", func() {
+		pair.FailOver(t)
+		r.await(t, 12)
+	})
+	end()
+}
+
+// await waits for more calls of the model, after which turns are saved.
+func (r *replicas) await(t *testing.T, more int32) {
+	t.Helper()
+	until := r.calls.Load() + more
+	if err := poll("calls of the model", func() bool { return r.calls.Load() >= until }); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // checkStored compares what clients were told with what is stored.
@@ -353,11 +383,17 @@ func (r *replicas) checkStored(t *testing.T, clients map[int][]attempt, sessions
 	t.Logf("%d turns are in the ledger, and %d open calls, of %d calls of the model", len(byTurn), len(open), r.calls.Load())
 }
 
-// Each replica is stopped and started again while answers are streamed. Nobody loses an answer, and nobody
-// hears an error.
+// Each replica is stopped and started again while answers are streamed: PARLEY_STREAMS at a time, or 12. Nobody
+// loses an answer, and nobody hears an error.
 func TestReplicas_RestartOneAfterTheOtherUnderStreams(t *testing.T) {
-	const streams = 12
-	r := startReplicas(t, 3, 50*time.Millisecond, 30)
+	streams := 12
+	if text := os.Getenv("PARLEY_STREAMS"); text != "" {
+		var err error
+		if streams, err = strconv.Atoi(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := startReplicas(t, pgtest.New(t), 3, 50*time.Millisecond, 30)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	done := make(chan struct{})

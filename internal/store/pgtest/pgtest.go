@@ -10,16 +10,11 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
-	"io"
-	"net/url"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -32,19 +27,15 @@ import (
 var server struct {
 	once  sync.Once
 	spare chan string // names of empty databases
-	dir   string
-	admin string       // URL of the database postgres
-	run   func() error // starts it
-	halt  func()       // stops it
-	stop  func()       // stops it and deletes the cluster
-	err   error
+	*cluster
+	err error
 }
 
 // Main runs the tests and then stops the server. It returns the exit code.
 func Main(m *testing.M) int {
 	defer func() {
-		if server.stop != nil {
-			server.stop()
+		if server.cluster != nil {
+			server.remove()
 		}
 	}()
 	return m.Run()
@@ -54,11 +45,13 @@ func Main(m *testing.M) int {
 // PostgreSQL on its machine is skipped, or fails with PARLEY_TEST_ALL=1.
 func New(t testing.TB) string {
 	t.Helper()
-	bin := programs()
-	if bin == "" {
-		needs.Missing(t, "PostgreSQL (Debian package postgresql)")
-	}
-	server.once.Do(func() { server.err = start(bin) })
+	bin := needed(t)
+	server.once.Do(func() {
+		server.spare = make(chan string, 16)
+		if server.cluster, server.err = newCluster(bin); server.err == nil {
+			server.err = server.create()
+		}
+	})
 	if server.err != nil {
 		t.Fatalf("start PostgreSQL: %v", server.err)
 	}
@@ -67,17 +60,17 @@ func New(t testing.TB) string {
 	case name = <-server.spare:
 	default:
 		name = "test_" + strings.ToLower(rand.Text())
-		Exec(t, server.admin, "CREATE DATABASE "+name)
+		Exec(t, server.address("postgres"), "CREATE DATABASE "+name)
 	}
 	t.Cleanup(func() {
 		// Creating a database takes longer than emptying one.
-		Exec(t, address(name), "DROP SCHEMA IF EXISTS parley_corpus, parley_state CASCADE")
+		Exec(t, server.address(name), "DROP SCHEMA IF EXISTS parley_corpus, parley_state CASCADE")
 		select {
 		case server.spare <- name:
 		default:
 		}
 	})
-	return address(name)
+	return server.address(name)
 }
 
 // Exec runs a statement on the database at url.
@@ -91,6 +84,12 @@ func Exec(t testing.TB, url, statement string) {
 	}
 }
 
+// Cut ends all connections to the database at url.
+func Cut(t testing.TB, url string) {
+	t.Helper()
+	Exec(t, url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+}
+
 func runOne(ctx context.Context, url, statement string) error {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
@@ -100,17 +99,14 @@ func runOne(ctx context.Context, url, statement string) error {
 	return errors.Join(err, conn.Close(ctx))
 }
 
-// address returns the URL of a database on the server.
-func address(database string) string {
-	return "postgres:///" + database + "?" + url.Values{"host": {server.dir}, "user": {"parley"}}.Encode()
-}
-
 // programs returns the folder with the programs of the newest PostgreSQL on this machine, or "".
 // Debian does not put them on the path.
 func programs() string {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if path, err := exec.LookPath("initdb"); err == nil {
-		found = append(found, path)
+		if path, err = filepath.EvalSymlinks(path); err == nil { // the others are beside the file
+			found = append(found, path)
+		}
 	}
 	if len(found) == 0 {
 		return ""
@@ -119,58 +115,14 @@ func programs() string {
 	return filepath.Dir(found[len(found)-1])
 }
 
-// start creates a cluster and starts its server.
-func start(bin string) error {
-	dir, err := os.MkdirTemp("", "pg") // t.TempDir can be too long for the path of a socket
-	if err != nil {
-		return err
+// needed returns the folder with the programs, without which the test is skipped or fails.
+func needed(t testing.TB) string {
+	t.Helper()
+	bin := programs()
+	if bin == "" {
+		needs.Missing(t, "PostgreSQL (Debian package postgresql)")
 	}
-	server.dir, server.stop = dir, func() { os.RemoveAll(dir) }
-	as, err := unprivileged(dir)
-	if err != nil {
-		return err
-	}
-	data := filepath.Join(dir, "data")
-	// A locale that does not sort by bytes shows where the schema forgets to ask for that.
-	initdb := exec.CommandContext(context.Background(), filepath.Join(bin, "initdb"), "-D", data, "-U", "parley", "-A", "trust", "-E", "UTF8",
-		"--locale=C.UTF-8", "--locale-provider=icu", "--icu-locale=en", "--no-sync")
-	initdb.Dir, initdb.SysProcAttr = dir, as
-	if out, err := initdb.CombinedOutput(); err != nil {
-		return fmt.Errorf("initdb: %w\n%s", err, out)
-	}
-	server.run = func() error { return run(bin, data, as) }
-	server.admin, server.spare = address("postgres"), make(chan string, 16)
-	return server.run()
-}
-
-// run starts the server of the cluster in a folder.
-func run(bin, data string, as *syscall.SysProcAttr) error {
-	// The shell stops the server when its input ends, which also happens when this process dies.
-	shell := exec.CommandContext(context.Background(), "sh", append([]string{"-c", `"$@" & server=$!; cat >/dev/null; kill -INT $server; wait $server`, "sh",
-		filepath.Join(bin, "postgres"), "-D", data}, settings(server.dir)...)...)
-	shell.Dir, shell.SysProcAttr = server.dir, as
-	log, err := os.Create(filepath.Join(server.dir, "log"))
-	if err != nil {
-		return err
-	}
-	defer log.Close() // the server has its own descriptor
-	shell.Stdout, shell.Stderr = log, log
-	input, err := shell.StdinPipe()
-	if err != nil {
-		return err
-	}
-	if err := shell.Start(); err != nil {
-		return err
-	}
-	server.halt = func() {
-		input.Close()
-		shell.Wait() //nolint:errcheck // the shell returns the server's exit code, which says nothing here
-	}
-	server.stop = func() {
-		server.halt()
-		os.RemoveAll(server.dir)
-	}
-	return ready(log.Name())
+	return bin
 }
 
 // Restart stops the server, which ends all connections, and starts it again after a time. Tests that run at
@@ -182,43 +134,4 @@ func Restart(t testing.TB, after time.Duration) {
 	if err := server.run(); err != nil {
 		t.Fatalf("start PostgreSQL again: %v", err)
 	}
-}
-
-// settings are for speed: what a test writes need not survive a power failure.
-func settings(dir string) []string {
-	var all []string
-	for _, s := range []string{"listen_addresses=", "unix_socket_directories=" + dir, "fsync=off", "synchronous_commit=off",
-		"full_page_writes=off", "max_connections=200", "shared_buffers=32MB", "autovacuum=off"} {
-		all = append(all, "-c", s)
-	}
-	return all
-}
-
-// ready waits until the server accepts connections.
-func ready(logFile string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	for {
-		err := runOne(ctx, server.admin, "SELECT 1")
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-ctx.Done():
-			return fmt.Errorf("%w\n%s", err, tail(logFile))
-		}
-	}
-}
-
-// tail returns the end of a log.
-func tail(path string) string {
-	f, err := os.Open(path)
-	if err != nil {
-		return err.Error()
-	}
-	defer f.Close()
-	all, _ := io.ReadAll(io.LimitReader(f, 1<<20))
-	lines := strings.Split(strings.TrimSpace(string(all)), "\n")
-	return strings.Join(lines[max(0, len(lines)-20):], "\n")
 }
