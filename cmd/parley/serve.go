@@ -345,7 +345,7 @@ func (s *serving) protocols() []wire.Protocol {
 		s.entry.protocol(s.cfg.AuthSession),
 		auditapi.New(s.db.Audit()).Protocol(),
 		usersapi.New(s.users()).Protocol(),
-		membersapi.New(s.db.Members(), s.entry.members).Protocol(),
+		membersapi.New(s.db.Members(), s.entry.members, s.db.Corpus(), s.corpus).Protocol(),
 	}
 }
 

@@ -65,19 +65,20 @@ var Anonymous = Principal{}
 
 // List is the set of users and groups that may see a document. The zero List admits everyone.
 type List struct {
-	Users  []string // subjects
-	Groups []string // group ids
+	Users    []string // subjects
+	Groups   []string // group ids
+	SignedIn bool     `json:",omitempty"` // everybody who has signed in; omitted, since hashes of metadata contain lists
 }
 
-// Restricted reports whether the list names anyone. Otherwise everyone is allowed.
-func (l List) Restricted() bool { return len(l.Users) > 0 || len(l.Groups) > 0 }
+// Restricted reports whether the list admits some only. Otherwise everyone is allowed.
+func (l List) Restricted() bool { return len(l.Users) > 0 || len(l.Groups) > 0 || l.SignedIn }
 
 // Allows reports whether p may see what l guards.
 func (l List) Allows(p Principal) bool {
 	if !l.Restricted() {
 		return true
 	}
-	if p.Subject != "" && slices.Contains(l.Users, p.Subject) {
+	if p.Subject != "" && (l.SignedIn || slices.Contains(l.Users, p.Subject)) {
 		return true
 	}
 	return slices.ContainsFunc(p.Groups, func(g string) bool { return slices.Contains(l.Groups, g) })

@@ -35,7 +35,7 @@ func newRightsTable() rightsTable {
 
 // add returns the id of some rights, a new one if need be.
 func (t *rightsTable) add(category string, l access.List) rightsID {
-	key := joined([]string{category, joined(l.Users), joined(l.Groups)})
+	key := joined([]string{category, joined(l.Users), joined(l.Groups), strconv.FormatBool(l.SignedIn)})
 	id, ok := t.ids[key]
 	if !ok {
 		id = rightsID(len(t.all))

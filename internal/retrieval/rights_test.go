@@ -18,10 +18,11 @@ import (
 
 // secret is a document with a canary: a word that stands in no other document.
 type secret struct {
-	retrieval.Put
-	namespace string
-	canary    string
-	words     map[string]bool // its terms
+	retrieval.Put             // its Access is what counts
+	said          access.List // what its file says
+	namespace     string
+	canary        string
+	words         map[string]bool // its terms
 }
 
 // canary returns a word of letters that differs from all others by more than one slip.
@@ -39,8 +40,9 @@ type vault struct {
 	*world
 	rnd        *rand.Rand
 	secrets    []secret
-	vectorless map[int]bool           // secrets that have no vector; nil when none has
-	seen       func(retrieval.Result) // nil for none
+	rules      map[string][]retrieval.Rule // by namespace
+	vectorless map[int]bool                // secrets that have no vector; nil when none has
+	seen       func(retrieval.Result)      // nil for none
 }
 
 var (
@@ -54,7 +56,7 @@ var (
 func newVault(t testing.TB, documents int, options ...retrieval.Option) *vault {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	v := &vault{world: newWorld(t, options...), rnd: rand.New(rand.NewPCG(seed, 1))}
+	v := &vault{world: newWorld(t, options...), rules: map[string][]retrieval.Rule{}, rnd: rand.New(rand.NewPCG(seed, 1))}
 	for n := range documents {
 		v.secrets = append(v.secrets, v.secret(n, n))
 	}
@@ -80,12 +82,50 @@ func (v *vault) secret(n, number int) secret {
 	s.Put = document(fmt.Sprintf("f%03d", n), strings.Join(body, " "))
 	s.Document.Category = pick(v.rnd, vaultCategories)
 	if v.rnd.IntN(4) > 0 {
-		s.Document.Access = access.List{Users: some(v.rnd, vaultUsers), Groups: some(v.rnd, vaultGroups)}
+		s.Document.Access = v.list()
 	}
+	s.said = s.Document.Access
 	for _, t := range text.Terms(strings.Join(body, " ") + " " + s.Document.Name) {
 		s.words[t] = true
 	}
 	return s
+}
+
+func (v *vault) list() access.List {
+	return access.List{Users: some(v.rnd, vaultUsers), Groups: some(v.rnd, vaultGroups), SignedIn: v.rnd.IntN(8) == 0}
+}
+
+// changeRule sets or drops the rule of a namespace or of a document.
+func (v *vault) changeRule() {
+	v.Helper()
+	s := pick(v.rnd, v.secrets)
+	rule := retrieval.Rule{Path: pick(v.rnd, []string{s.Document.Name, s.Document.Name, retrieval.WholeNamespace}), Access: v.list()}
+	kept := slices.DeleteFunc(slices.Clone(v.rules[s.namespace]), func(r retrieval.Rule) bool { return r.Path == rule.Path })
+	var err error
+	if len(kept) < len(v.rules[s.namespace]) && v.rnd.IntN(2) == 0 {
+		_, err = v.corpus.DropRule(v.Context(), s.namespace, rule.Path, "")
+	} else {
+		kept = append(kept, rule)
+		_, err = v.corpus.PutRule(v.Context(), s.namespace, rule)
+	}
+	if err != nil {
+		v.Fatal(err)
+	}
+	v.rules[s.namespace] = kept
+}
+
+// settle has the secrets know their rights.
+func (v *vault) settle() {
+	for i := range v.secrets {
+		s := &v.secrets[i]
+		s.Document.Access = s.said
+		by := retrieval.NearestRule(v.rules[s.namespace], s.Document.Name, "")
+		for _, r := range v.rules[s.namespace] {
+			if r.Path == by {
+				s.Document.Access = r.Access
+			}
+		}
+	}
 }
 
 // query returns a random one: of any caller, with any filter, for words, canaries and misspelt
@@ -235,10 +275,14 @@ func (v *vault) guard(changed func(n int)) {
 			continue
 		}
 		// Rights, categories and canaries change, and what is in memory must follow at once.
+		if i%300 == 299 {
+			v.changeRule()
+		}
 		n := v.rnd.IntN(len(v.secrets))
 		v.secrets[n] = v.secret(n, next%1000)
 		next++
 		v.apply(retrieval.Batch{Namespace: v.secrets[n].namespace, Put: []retrieval.Put{v.secrets[n].Put}})
+		v.settle()
 		changed(n)
 	}
 	if hidden < queries {

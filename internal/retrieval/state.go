@@ -78,7 +78,11 @@ func (st *state) follow(b Batch, done Applied) (*state, error) {
 	table := st.rights
 	put := make(map[int64]rightsID, len(b.Put))
 	for _, p := range b.Put {
-		put[p.Document.Revision] = table.add(p.Document.Category, p.Document.Access)
+		list, ruled := done.Ruled[p.Document.Revision]
+		if !ruled {
+			list = p.Document.Access
+		}
+		put[p.Document.Revision] = table.add(p.Document.Category, list)
 	}
 	var parts []part
 	for _, p := range st.parts {

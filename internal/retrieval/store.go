@@ -29,6 +29,12 @@ type Writing interface {
 	// returns how many documents those are. The others of Aside, and what they have replaced, move to
 	// the namespace Replaced.
 	SwitchAside(ctx context.Context, s Switch) (done Applied, switched int, err error)
+	// PutRule stores a rule, or replaces the one for its path and owner, and gives documents their rights by it in one durable
+	// transaction. It returns how many those are. From then on Apply and SwitchAside give new documents the rights of their
+	// nearest rules. With an owned document, Apply deletes its rule.
+	PutRule(ctx context.Context, namespace string, r Rule) (done Applied, documents int, err error)
+	// DropRule removes a rule, or returns ErrNotFound. Documents then have the rights of the next rule, or of their files.
+	DropRule(ctx context.Context, namespace, path, owner string) (done Applied, documents int, err error)
 	// AllDocuments returns up to limit documents with names after the given one, sorted by name. It has no
 	// filter: its result must not reach a caller of the server.
 	AllDocuments(ctx context.Context, namespace, after string, limit int) ([]Document, error)
@@ -82,10 +88,11 @@ func (b *Batch) In(namespace string) *Batch {
 // Applied says what an Apply did, so that an index in memory can follow it without reading the
 // store again. Between Before and Version nothing else was committed.
 type Applied struct {
-	Before, Version int64     // the store's versions before and after
-	Gone            []int64   // revisions that were deleted or replaced, in no particular order
-	Segments        []int64   // the ids of Batch.AddSegments, in their order
-	Others          []Applied // of Batch.Others, in their order
+	Before, Version int64                 // the store's versions before and after
+	Gone            []int64               // revisions that were deleted or replaced, in no particular order
+	Segments        []int64               // the ids of Batch.AddSegments, in their order
+	Ruled           map[int64]access.List // the rights of revisions of Batch.Put over which a rule decides
+	Others          []Applied             // of Batch.Others, in their order
 }
 
 // Put is a document's new revision with everything that belongs to it.

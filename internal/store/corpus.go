@@ -138,10 +138,13 @@ var errAccess = fmt.Errorf("%w access lists", retrieval.ErrDamaged)
 
 // named returns a list that also names a user or group.
 func named(l access.List, kind int, value string) access.List {
-	if kind == kindUser {
+	switch kind {
+	case kindUser:
 		l.Users = append(l.Users, value)
-	} else {
+	case kindGroup:
 		l.Groups = append(l.Groups, value)
+	case kindSignedIn:
+		l.SignedIn = true
 	}
 	return l
 }

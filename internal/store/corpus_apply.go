@@ -17,8 +17,9 @@ const partSize = 256 << 10
 
 // Values of document_access.kind.
 const (
-	kindUser  = 0
-	kindGroup = 1
+	kindUser     = 0
+	kindGroup    = 1
+	kindSignedIn = 2 // its value is ""
 )
 
 // Apply commits a batch in one durable transaction. Deletions precede additions in all namespaces,
@@ -39,6 +40,11 @@ func (c *Corpus) Apply(ctx context.Context, b retrieval.Batch) (retrieval.Applie
 		for i, part := range parts {
 			if done[i].Segments, err = of(part).putAll(ctx, part); err != nil {
 				return err
+			}
+			if len(part.Put) > 0 {
+				if done[i].Ruled, err = of(part).applyRules(part.Put); err != nil {
+					return fmt.Errorf("apply rules: %w", err)
+				}
 			}
 		}
 		version, err := advance(of(b).ctx, tx, "version", 1)
@@ -89,6 +95,11 @@ func (a applier) deleteAll(b retrieval.Batch) (gone []int64, err error) {
 		}
 		if n == 0 {
 			return nil, fmt.Errorf("drop segment %d: %w", id, retrieval.ErrConflict)
+		}
+	}
+	for _, id := range b.Delete {
+		if err := a.dropRuleOf(id); err != nil {
+			return nil, err
 		}
 	}
 	ids := slices.Clone(b.Delete)
@@ -235,10 +246,24 @@ func (in inserts) put(a applier, p retrieval.Put) error {
 }
 
 func (in inserts) putAccess(a applier, revision int64, l access.List) error {
-	for kind, values := range [][]string{kindUser: l.Users, kindGroup: l.Groups} {
+	return eachName(l, func(kind int, value string, position int) error {
+		if _, err := in.access.ExecContext(a.ctx, revision, kind, value, position); err != nil {
+			return fmt.Errorf("access list: %w", err)
+		}
+		return nil
+	})
+}
+
+// eachName calls f with the rows of an access list, and returns its first error.
+func eachName(l access.List, f func(kind int, value string, position int) error) error {
+	kinds := [][]string{kindUser: l.Users, kindGroup: l.Groups, kindSignedIn: nil}
+	if l.SignedIn {
+		kinds[kindSignedIn] = []string{""}
+	}
+	for kind, values := range kinds {
 		for i, v := range values {
-			if _, err := in.access.ExecContext(a.ctx, revision, kind, v, i); err != nil {
-				return fmt.Errorf("access list: %w", err)
+			if err := f(kind, v, i); err != nil {
+				return err
 			}
 		}
 	}

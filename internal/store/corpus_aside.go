@@ -25,6 +25,9 @@ func (c *Corpus) SwitchAside(ctx context.Context, s retrieval.Switch) (done retr
 		if err := a.switchVectors(s.Namespace); err != nil {
 			return err
 		}
+		if _, err := a.applyRules(nil); err != nil {
+			return err
+		}
 		done.Version, err = advance(a.ctx, tx, "version", 1)
 		done.Before = done.Version - 1
 		return err

@@ -38,6 +38,9 @@ func visible(f retrieval.Filter) (condition string, args []any) {
 	if !required {
 		allowed = append(allowed, "restricted = 0")
 	}
+	if f.Principal.Subject != "" && !required {
+		allowed = append(allowed, listed+"kind = 2)")
+	}
 	if f.Principal.Subject != "" && (f.RequireUser || !required) {
 		allowed = append(allowed, listed+"kind = 0 AND value = ?)")
 		args = append(args, f.Principal.Subject)

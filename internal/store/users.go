@@ -70,6 +70,10 @@ var aboutUsers = []personal{
 	{table: "documents", kind: "document", corpus: true, where: "owner = ?", keeps: true},
 	{table: "document_access", kind: "named_in_rights", corpus: true, where: rightsOf + " AND kind = 0 AND value = ?", keeps: true,
 		args: func(subject string) []any { return []any{subject, subject} }},
+	{table: "document_said", kind: "named_in_files", corpus: true, where: "kind = 0 AND value = ?", keeps: true},
+	{table: "access_rules", kind: "rule", corpus: true, where: "owner = ?", keeps: true}, // goes with the document
+	{table: "access_rule_names", kind: "named_in_rule", corpus: true, where: "(kind = 0 AND value = ?) OR owner = ?", keeps: true,
+		args: func(subject string) []any { return []any{subject, subject} }},
 }
 
 func (p personal) arguments(subject string) []any {

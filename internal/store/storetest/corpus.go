@@ -55,6 +55,8 @@ type Catalogue interface {
 	Page(ctx context.Context, revision int64, number int) (retrieval.Page, int, error)
 	Pages(ctx context.Context, revision int64) ([]retrieval.Page, error)
 	Stats(ctx context.Context, namespace string) (retrieval.Stats, error)
+	// RightsOf returns who may see a document, and why.
+	RightsOf(ctx context.Context, namespace, name string) (retrieval.Ruled, error)
 }
 
 // FileRows is what ingestion remembers of files: ingest.Store and documents.Store, without what other parts
@@ -112,6 +114,7 @@ func Corpus(t *testing.T, open func(t *testing.T) CorpusParts) {
 		{"vectors are counted by document", catalogue | vectors, testEmbeddedChunks},
 		{"the files of a document are known", files, testFilesOf},
 		{"visible says what MaySee says", searching | catalogue, testVisible},
+		{"rules decide before files, and nothing that files say is lost", searching | catalogue, testRules},
 		{"documents made aside take their places at once", all, testSwitchAside},
 		{"a snapshot is consistent while batches are applied", searching, testConsistentSnapshot},
 		{"a cancelled context writes nothing", searching | catalogue, testCancelled},

@@ -28,7 +28,7 @@ func testVisible(t *testing.T, c corpus) {
 		p.Document.Category = pick(r, categories)
 		p.Document.Access = access.List{}
 		if r.IntN(3) > 0 {
-			p.Document.Access = access.List{Users: some(r, users), Groups: some(r, groups)}
+			p.Document.Access = access.List{Users: some(r, users), Groups: some(r, groups), SignedIn: r.IntN(6) == 0}
 		}
 		puts = append(puts, p)
 	}

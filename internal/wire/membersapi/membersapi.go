@@ -1,9 +1,14 @@
-// Package membersapi manages the members of namespaces, as `parley members` does on the machine.
+// Package membersapi manages the members of namespaces, as `parley members` does on the machine, and the rights of their
+// documents.
 //
 //	GET    /api/namespaces/{name}/members                lists them
 //	PUT    /api/namespaces/{name}/members                adds one, or changes its role
 //	DELETE /api/namespaces/{name}/members?user=|group=   removes one
 //	DELETE /api/namespaces/{name}/members?all=true       opens the namespace to everybody, for administrators
+//	GET    /api/namespaces/{name}/access                 lists the rules that say who may see documents and folders
+//	GET    /api/namespaces/{name}/access?document=       who may see a document, and why
+//	PUT    /api/namespaces/{name}/access                 sets a rule
+//	DELETE /api/namespaces/{name}/access?document=|folder=  removes one, so that the files decide
 package membersapi
 
 import (
@@ -38,12 +43,16 @@ type Store interface {
 
 // Handler handles the routes.
 type Handler struct {
-	store Store
-	book  *roster.Book
+	store  Store
+	book   *roster.Book
+	rights Rights
+	corpus Corpus
 }
 
 // New returns a handler. After a change it tells the book, if there is one.
-func New(store Store, book *roster.Book) *Handler { return &Handler{store, book} }
+func New(store Store, book *roster.Book, rights Rights, corpus Corpus) *Handler {
+	return &Handler{store, book, rights, corpus}
+}
 
 //go:embed openapi.json
 var openAPI []byte
@@ -53,11 +62,14 @@ func (h *Handler) Protocol() wire.Protocol {
 	rt := wire.Route{Right: wire.Manage, Fail: wire.PlainError}
 	put := rt
 	put.Body = wire.JSON
-	const path = " /api/namespaces/{name}/members"
+	const path, access = " /api/namespaces/{name}/members", " /api/namespaces/{name}/access"
 	return wire.Protocol{OpenAPI: openAPI, Routes: []wire.Route{
 		rt.At("GET"+path, h.list),
 		put.At("PUT"+path, h.put),
 		rt.At("DELETE"+path, h.remove),
+		rt.At("GET"+access, h.readAccess),
+		put.At("PUT"+access, h.putAccess),
+		rt.At("DELETE"+access, h.dropAccess),
 	}}
 }
 
@@ -83,7 +95,7 @@ func namespace(r *wire.Request) (string, error) {
 		return "", &chat.Error{Kind: chat.NotFound, Msg: "There is no such namespace."}
 	}
 	if !r.Who.MayManage(name) {
-		return "", &chat.Error{Kind: chat.Forbidden, Msg: "Only an owner of the namespace or an administrator may see and change its members."}
+		return "", &chat.Error{Kind: chat.Forbidden, Msg: "Only an owner of the namespace or an administrator may see and change its members and rights."}
 	}
 	return name, nil
 }
