@@ -118,7 +118,7 @@ var allowed = map[string][]string{
 	"wire/openwebui":  {"wire", "wire/filesapi", "library", "shelf", "chat", "documents/upload"},
 	"wire/openai":     {"wire", "turn", "chat", "chat/cite", "retrieval", "llm", "text"},
 	"wire/dify":       {"wire", "wire/openai", "library", "access", "chat", "retrieval"},
-	"wire/filesapi":   {"wire", "wire/openai", "wire/ingestapi", "library", "shelf", "chat", "documents", "documents/job", "documents/upload", "retrieval"},
+	"wire/filesapi":   {"wire", "wire/openai", "wire/ingestapi", "library", "shelf", "chat", "documents", "documents/job", "documents/upload", "extract", "retrieval"},
 	"wire/webapi":     {"wire", "turn", "ledger", "transcript", "chat", "chat/cite", "retrieval", "llm", "pageview"},
 	"wire/yourdata":   {"wire", "wire/openai", "turn", "transcript", "chat", "chat/cite", "retrieval", "llm"},
 	"wire/responses":  {"wire", "wire/openai", "wire/filesapi", "library", "turn", "transcript", "chat", "retrieval", "llm"},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"strings"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"parley/internal/documents"
 	"parley/internal/documents/crawl"
 	"parley/internal/documents/ingest"
+	"parley/internal/extract"
 	"parley/internal/fetch"
 	"parley/internal/llm"
 	"parley/internal/ocr"
@@ -27,12 +29,28 @@ func (p *program) newDocuments(cfg Config, db *store.DB, corpus *retrieval.Corpu
 		Crawl: crawl.Options{Delay: cmp.Or(time.Duration(cfg.CrawlDelay), -1)}, Extract: extractLimits(cfg),
 		Workers: cfg.ExtractWorkers, Images: cfg.IngestImages, Names: cfg.namedNamespaces(),
 		Recognition: cfg.recognition(),
-		Split:       ingest.SplitOptions{Size: cfg.IngestChunkSize, Overlap: cmp.Or(cfg.IngestChunkOverlap, -1)},
+		Split:       cfg.split(),
 		Embedding:   cfg.Embedding, EmbeddingDimensions: cfg.EmbeddingDimensions,
 		// Without sign-in there is one owner, who may use the whole quota.
 		Quota:     documents.Quota{All: int64(cfg.UploadsQuota), Owner: int64(cfg.UploadsQuota)},
 		Retention: time.Duration(cfg.Retention), Logger: p.log,
 	})
+}
+
+func (c *Config) split() ingest.SplitOptions {
+	return ingest.SplitOptions{Size: c.IngestChunkSize, Overlap: cmp.Or(c.IngestChunkOverlap, -1)}
+}
+
+// givenTime is how long the reading of a file may take that a question has brought.
+const givenTime = time.Minute
+
+// read reads a file that is not stored as a document, in a child process, and cuts it as documents are cut.
+func (in *instance) read(ctx context.Context, name, path string) (title string, chunks []retrieval.Chunk, err error) {
+	result, err := in.pages.Extract(ctx, extract.Request{Name: name, Path: path, Time: min(givenTime, extractLimits(in.cfg).WithDefaults().Time)})
+	if err != nil {
+		return "", nil, err
+	}
+	return result.Document.Title, ingest.Split(result.Document, in.cfg.split()), nil
 }
 
 // The settings of ingest.ocr besides auto.

@@ -24,6 +24,8 @@ type filesCalls struct {
 	Batch, None, Vector           int
 	Listed, Found, Results        []string
 	Cited, Streamed               []fileCitation
+	Both, Given                   []fileCitation // from two vector stores, and from files of the request
+	Completed                     []string
 	Deleted                       []bool
 }
 
@@ -69,5 +71,32 @@ func TestSDK_OpenAIsClientGoesFromFilesToACitationOfThePage(t *testing.T) {
 				t.Errorf("%s: %+v", what, c)
 			}
 		}
+	}
+	checkGiven(t, got)
+}
+
+// checkGiven checks the citations of two vector stores at once, and of files that a request has brought: by its id, in an
+// earlier request, and whole.
+func checkGiven(t *testing.T, got filesCalls) {
+	t.Helper()
+	var names []string
+	for _, c := range got.Both {
+		names = append(names, c.Filename)
+	}
+	if names = slices.Compact(names); !slices.Equal(names, []string{"towers.pdf", "towers.pdf.txt"}) {
+		t.Errorf("two stores: %+v", got.Both)
+	}
+	ids := map[string]bool{}
+	for _, c := range got.Given {
+		ids[c.FileID] = true
+		if c.Type != "file_citation" || c.Filename != "towers.pdf" || c.Page != 2 {
+			t.Errorf("given: %+v", c)
+		}
+	}
+	if len(ids) != 2 || !ids[got.File] || !ids[""] {
+		t.Errorf("given: %+v", got.Given)
+	}
+	if len(got.Completed) == 0 || !strings.HasSuffix(got.Completed[0], "/v1/files/"+got.File+"/content#page=2") {
+		t.Errorf("completed: %q", got.Completed)
 	}
 }

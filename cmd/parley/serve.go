@@ -277,11 +277,12 @@ func (s *serving) server() *server.Server {
 // protocols returns the protocols of the server.
 func (s *serving) protocols() []wire.Protocol {
 	files := filesapi.New(filesapi.Config{
-		Library: s.library, Search: s.corpus.Search, Mode: s.engine.Defaults().Mode,
+		Library: s.library, Search: s.corpus.Search, Read: s.read, Mode: s.engine.Defaults().Mode,
 		Namespace: s.cfg.Namespace, PublicURL: s.cfg.PublicURL, MaxUpload: int64(s.cfg.LimitsMaxUpload),
 	})
 	completions := openai.New(openai.Config{
 		Runner:     s.runner,
+		Give:       files.Give,
 		Namespaces: s.namespaces,
 		Defaults:   s.engine.Defaults(),
 		Namespace:  s.cfg.Namespace,
@@ -320,6 +321,7 @@ func (s *serving) protocols() []wire.Protocol {
 			Turns:      s.turnsElsewhere(),
 			Store:      s.db.Transcripts(),
 			Open:       files.Open,
+			Give:       files.Give,
 			Namespaces: s.namespaces,
 			Defaults:   s.engine.Defaults(),
 			Namespace:  s.cfg.Namespace,

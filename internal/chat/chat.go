@@ -41,6 +41,16 @@ type Message struct {
 	ToolCalls  []llm.ToolCall // the calls that an assistant message asks the client to run
 	ToolCallID string         // the call that a tool message answers
 	ToolsUsed  []string       // names of the tools that the server ran for this message, in the order of their first calls
+
+	Files []File // that a client has sent with the message; adapters make a Place of them
+}
+
+// File is a file of a message: one that is stored, or its content.
+type File struct {
+	ID    string // of a stored file; "" if Data is its content
+	Name  string
+	Data  []byte
+	Param string // the place in the request, for errors; "" for a file of an earlier request
 }
 
 // Text returns the text parts of m, concatenated.
@@ -58,6 +68,7 @@ type Request struct {
 	Namespace      string               // the namespace to search
 	ConversationID string               // "" for a stateless turn; otherwise Messages is appended to the stored conversation
 	Within         *retrieval.Revisions // only these documents are searched; nil means all of the namespace
+	Places         []Place              // searched instead of Namespace and Within; nil means only those
 	Messages       []Message            // oldest first; the last user message is the question, see checkMessages
 	Options        Options
 

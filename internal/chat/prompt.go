@@ -127,10 +127,11 @@ func (t *turn) whatIsMissing(ctx context.Context) string {
 	if t.cfg.Coverage == nil || t.reading != "" {
 		return t.reading
 	}
-	if reading := t.cfg.Coverage.Reading(t.req.Namespace); reading != "" || len(t.found.Passages) > 0 {
+	reading, searched := t.reads(), t.namespaces()
+	if reading != "" || len(t.found.Passages) > 0 || len(searched) == 0 {
 		return reading
 	}
-	return t.cfg.Coverage.Empty(ctx, t.req.Namespace)
+	return t.cfg.Coverage.Empty(ctx, searched[0])
 }
 
 // shareText replaces sources by substrings of text, which ends with them, one on each line, so that they
@@ -228,7 +229,7 @@ func quote(heading string, texts ...string) string {
 
 // source returns a passage as one line for the model, and its number of tokens.
 func (t *turn) source(p *retrieval.Passage) (string, int) {
-	label := cite.Label(p.Document.Name, p.Chunk.Spans[0].Page)
+	label := cite.Label(p.Document.CitedAs(), p.Chunk.Spans[0].Page)
 	cost := p.Chunk.Tokens
 	text := label + ": " + prompt.Neutral(p.Chunk.Text)
 	if t.window.declared {

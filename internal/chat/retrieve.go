@@ -11,7 +11,7 @@ import (
 // runRetrieve finds the passages that the answer may cite.
 func (t *turn) runRetrieve(ctx context.Context, out *output) (StageFinished, error) {
 	if t.cfg.Coverage != nil {
-		t.reading = t.cfg.Coverage.Reading(t.req.Namespace)
+		t.reading = t.reads()
 	}
 	var err error
 	aside(func() { err = t.search(ctx) })
@@ -38,7 +38,7 @@ func (t *turn) search(ctx context.Context) error {
 	if ahead {
 		q.Limit = max(q.Limit, maxAhead)
 	}
-	found, err := t.cfg.Retriever.Search(ctx, q)
+	found, err := t.lookUp(ctx, q)
 	if err != nil {
 		return fmt.Errorf("search passages: %w", err)
 	}

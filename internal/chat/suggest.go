@@ -51,7 +51,7 @@ func (t *turn) suggest(ctx context.Context) ([]string, error) {
 		Search: func(ctx context.Context, text string, beside []retrieval.WeightedTerm) (retrieval.Result, error) {
 			q := t.newQuery(text)
 			q.Mode, q.Context = retrieval.Text, beside
-			return t.cfg.Retriever.Search(ctx, q)
+			return t.lookUp(ctx, q)
 		},
 	})
 	if err != nil {

@@ -106,6 +106,18 @@ func MediaType(ext string) string {
 	return m.Type
 }
 
+// ExtensionOf returns the extension, with its dot, of files of a media type; empty if the type is unknown.
+func ExtensionOf(mediaType string) string {
+	f, m := media(func(_ *Format, m Media) bool { return m.Type == mediaType })
+	switch {
+	case len(m.Extensions) > 0:
+		return "." + m.Extensions[0]
+	case f != nil:
+		return "." + f.Extensions[0]
+	}
+	return ""
+}
+
 // PageExtension returns the extension under which a web page of a media type is read; empty if such
 // pages are not read.
 func PageExtension(mediaType string) string {

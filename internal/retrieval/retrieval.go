@@ -9,6 +9,7 @@
 package retrieval
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -23,6 +24,7 @@ type Document struct {
 	Revision   int64  // unique over the whole corpus, never used again
 	Namespace  string
 	Name       string // citation name and /content/ path: "/"-separated, unique per namespace
+	Alias      string // how one turn cites it instead, because another document has the same Name; "" for most
 	Title      string // for people; never empty
 	URL        string // where the original lives for users; "" when only under /content/
 	Category   string
@@ -37,6 +39,9 @@ type Document struct {
 	Notes      string    // what could not be read although the rest could, for people; "" for a document read whole
 	IndexedAt  time.Time // UTC, microseconds
 }
+
+// CitedAs returns the name of the document in citations.
+func (d *Document) CitedAs() string { return cmp.Or(d.Alias, d.Name) }
 
 // Page is the stored text of one page of a document's revision.
 type Page struct {

@@ -40,6 +40,26 @@ try {
   seen.cited = response.output.find((item) => item.type === "message").content[0].annotations;
   const streamed = await client.responses.stream(asked).finalResponse();
   seen.streamed = streamed.output.find((item) => item.type === "message").content[0].annotations;
+  const cited = (r) => r.output.find((item) => item.type === "message").content[0].annotations;
+  const other = await client.vectorStores.create({ name: "Ferries" });
+  const harbour = await client.files.create({ file: await OpenAI.toFile(Buffer.from("The ferry to Skagen takes 95 minutes.\n"), "towers.pdf.txt"), purpose: "assistants" });
+  await client.vectorStores.files.createAndPoll(other.id, { file_id: harbour.id }, { pollIntervalMs: 100 });
+  const both = [{ type: "file_search", vector_store_ids: [other.id, store.id] }];
+  seen.both = [
+    ...cited(await client.responses.create({ model: "parley", input: question, tools: both })),
+    ...cited(await client.responses.create({ model: "parley", input: "How long does the ferry take?", tools: both })),
+  ];
+  const given = (file, text = question) => [{ role: "user", content: [{ type: "input_text", text }, { type: "input_file", ...file }] }];
+  const first = await client.responses.create({ model: "parley", input: given({ file_id: file.id }, "What is the coast called?") });
+  const second = await client.responses.create({ model: "parley", input: question, previous_response_id: first.id });
+  const file_data = `data:application/pdf;base64,${fs.readFileSync(path).toString("base64")}`;
+  const inline = await client.responses.create({ model: "parley", input: given({ filename: "towers.pdf", file_data }) });
+  seen.given = [...cited(second), ...cited(inline)];
+  const completion = await client.chat.completions.create({
+    model: "parley",
+    messages: [{ role: "user", content: [{ type: "text", text: question }, { type: "file", file: { file_id: file.id } }] }],
+  });
+  seen.completed = completion.choices[0].message.annotations.map((a) => a.url_citation.url);
   seen.content = await (await client.files.content(file.id)).text();
   seen.vector = (await client.embeddings.create({ model: "parley", input: question })).data[0].embedding.length;
   seen.deleted = [(await client.vectorStores.delete(store.id)).deleted, (await client.files.delete(file.id)).deleted];

@@ -88,14 +88,14 @@ func LabelOf(p *retrieval.Passage) string {
 	if len(p.Chunk.Spans) > 0 {
 		page = p.Chunk.Spans[0].Page
 	}
-	return Label(p.Document.Name, page)
+	return Label(p.Document.CitedAs(), page)
 }
 
 // Labels returns one label for each page that a passage spans.
 func Labels(p *retrieval.Passage) []string {
 	var labels []string
 	for _, s := range p.Chunk.Spans {
-		if label := Label(p.Document.Name, s.Page); !slices.Contains(labels, label) {
+		if label := Label(p.Document.CitedAs(), s.Page); !slices.Contains(labels, label) {
 			labels = append(labels, label)
 		}
 	}
@@ -107,7 +107,7 @@ func Labels(p *retrieval.Passage) []string {
 func Marks(p *retrieval.Passage) []llm.Mark {
 	var out []llm.Mark
 	for i, s := range p.Chunk.Spans {
-		m := llm.Mark{Offset: s.Offset, Citation: Label(p.Document.Name, s.Page)}
+		m := llm.Mark{Offset: s.Offset, Citation: Label(p.Document.CitedAs(), s.Page)}
 		if i == 0 {
 			m.Offset = 0
 		} else if out[len(out)-1].Citation == m.Citation {

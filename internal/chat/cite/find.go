@@ -41,7 +41,7 @@ func Citable(passages []retrieval.Passage) Known {
 	for i := range passages {
 		p := &passages[i]
 		for _, s := range p.Chunk.Spans {
-			label := Label(p.Document.Name, s.Page)
+			label := Label(p.Document.CitedAs(), s.Page)
 			if _, ok := known[label]; ok {
 				continue
 			}

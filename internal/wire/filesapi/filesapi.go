@@ -18,6 +18,7 @@ import (
 	"parley/internal/documents/job"
 	"parley/internal/documents/upload"
 	"parley/internal/library"
+	"parley/internal/lru"
 	"parley/internal/retrieval"
 	"parley/internal/wire"
 	"parley/internal/wire/ingestapi"
@@ -29,6 +30,10 @@ type Config struct {
 	Library *library.Library
 	// Search finds passages in a namespace.
 	Search func(context.Context, retrieval.Query) (retrieval.Result, error)
+
+	// Read returns the title and the text of the file at a path, which may be hostile. The error for a file that
+	// cannot be read is an *extract.Error. Without it questions cannot bring files. Optional.
+	Read func(ctx context.Context, name, path string) (title string, chunks []retrieval.Chunk, err error)
 
 	Mode      retrieval.Mode // of searches; "" means hybrid
 	Namespace string         // the server's; "" means "default"
@@ -43,6 +48,8 @@ const maxReceiving = 8
 type Handler struct {
 	cfg       Config
 	receiving chan struct{} // holds a value for each upload in progress
+	giving    chan struct{} // holds a value for each request whose files are being read
+	readings  *lru.Cache[string, reading]
 }
 
 // New returns a Handler with the defaults of cfg filled in.
@@ -51,7 +58,7 @@ func New(cfg Config) *Handler {
 		cfg.MaxUpload = 200 << 20
 	}
 	cfg.Namespace = cmp.Or(cfg.Namespace, "default")
-	return &Handler{cfg: cfg, receiving: make(chan struct{}, maxReceiving)}
+	return &Handler{cfg: cfg, receiving: make(chan struct{}, maxReceiving), giving: make(chan struct{}, maxGiving), readings: newReadings()}
 }
 
 // Protocol returns the routes of the API.

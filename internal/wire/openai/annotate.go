@@ -16,6 +16,7 @@ type Annotation struct {
 	Start, End int // of the mark, in Unicode code points; End is behind it
 	Title, URL string
 	Name       string // of the document
+	Document   string // its id; "" in records of earlier versions
 	Page       int    // 0 where there are no pages
 }
 
@@ -49,8 +50,8 @@ func (c Catalog) Annotations(m chat.MessageFinished, base, namespace string) []A
 	for s, at := range marks(m.Text, cited) {
 		list = append(list, Annotation{
 			Start: index(s.start), End: index(s.end),
-			Title: cmp.Or(at.Title, at.Name), URL: c.Link(at.Name, at.Page, base, namespace),
-			Name: at.Name, Page: at.Page,
+			Title: cmp.Or(at.Title, at.Name), URL: c.LinkTo(at, base, namespace),
+			Name: at.Name, Document: at.DocumentID, Page: at.Page,
 		})
 	}
 	return list

@@ -74,7 +74,7 @@ func (h *Handler) messageOf(v wire.Value, param string) (chat.Message, error) {
 	if len(out.ToolCalls) > 0 && !isGiven(m.Content) {
 		return out, nil
 	}
-	out.Parts, err = h.contentOf(&m, role, param)
+	out.Parts, out.Files, err = h.contentOf(&m, role, param)
 	if role == llm.Assistant {
 		unlink(out.Parts)
 	}
@@ -104,33 +104,42 @@ func (m *message) roleOf(param string) (llm.Role, error) {
 
 // contentOf reads a content: a string or a list of parts. An assistant that refused has a
 // refusal instead.
-func (h *Handler) contentOf(m *message, role llm.Role, param string) ([]llm.Part, error) {
+func (h *Handler) contentOf(m *message, role llm.Role, param string) ([]llm.Part, []chat.File, error) {
 	if refusal, ok := m.Refusal.Text(); ok && !isGiven(m.Content) && role == llm.Assistant {
-		return []llm.Part{{Text: refusal}}, nil
+		return []llm.Part{{Text: refusal}}, nil, nil
 	}
 	param += ".content"
 	if text, ok := m.Content.Text(); ok {
-		return []llm.Part{{Text: text}}, nil
+		return []llm.Part{{Text: text}}, nil, nil
 	}
 	elements, ok := m.Content.Elements()
 	if !ok {
-		return nil, refusef(param, invalid, "%q must be a string or a list of parts.", param)
+		return nil, nil, refusef(param, invalid, "%q must be a string or a list of parts.", param)
 	}
 	return h.partsOf(elements, role, param)
 }
 
 // partsOf reads a list of parts. Each text begins a line, since whoever reads the message's text
-// as a whole would otherwise see the last word of one part run into the first of the next.
-func (h *Handler) partsOf(elements iter.Seq[wire.Value], role llm.Role, param string) ([]llm.Part, error) {
+// as a whole would otherwise see the last word of one part run into the first of the next. Files are apart.
+func (h *Handler) partsOf(elements iter.Seq[wire.Value], role llm.Role, param string) ([]llm.Part, []chat.File, error) {
 	count := 0
 	for range elements {
 		count++
 	}
 	parts, said := make([]llm.Part, 0, count), false
+	var files []chat.File
 	for v := range elements {
-		p, err := h.partOf(v, role, element{param, len(parts)})
+		at := element{param, len(parts) + len(files)}
+		if f, ok, err := h.fileOf(v, role, at); ok || err != nil {
+			if err != nil {
+				return nil, nil, err
+			}
+			files = append(files, f)
+			continue
+		}
+		p, err := h.partOf(v, role, at)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if said && p.Image == "" {
 			p.Text = "\n" + p.Text
@@ -138,7 +147,7 @@ func (h *Handler) partsOf(elements iter.Seq[wire.Value], role llm.Role, param st
 		said = said || p.Image == ""
 		parts = append(parts, p)
 	}
-	return parts, nil
+	return parts, files, nil
 }
 
 // element is a place in a list; its name is put together only for an error, since a list can be

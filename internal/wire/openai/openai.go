@@ -27,6 +27,8 @@ type Config struct {
 	// one. Nil means that there are no others.
 	Namespaces func(context.Context, access.Principal) ([]string, error)
 
+	Give Give // nil means that messages cannot bring files
+
 	Defaults    chat.Options // what a request gets that says nothing else
 	Namespace   string       // of the model "parley"; "" means "default"
 	PublicURL   string       // where clients reach the server; "" means as each request says
@@ -102,6 +104,11 @@ func (h *Handler) complete(w http.ResponseWriter, r *wire.Request) error {
 		x.runner = c
 	} else {
 		w.Header().Set("X-Turn-Id", x.req.TurnID)
+		brought, err := h.cfg.Give.Bring(r.Context(), r.Who, &x.req)
+		if err != nil {
+			return err
+		}
+		x.links = x.links && !brought // only documents have pages to link to
 	}
 	if x.streamed {
 		return h.stream(w, r, x)

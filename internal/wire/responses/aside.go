@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 
 	"parley/internal/chat"
 	"parley/internal/library"
+	"parley/internal/retrieval"
 )
 
 // maxResults limits the passages of a search item, and maxResultText the bytes of each.
@@ -50,9 +52,11 @@ func (b *builder) resultsOf() []result {
 		r := result{
 			FileID: p.Document.ID, Filename: path.Base(p.Document.Name), Score: p.Score,
 			Text: cut(p.Chunk.Text, maxResultText), Attributes: json.RawMessage("{}"),
-			Page: p.Chunk.PageAt(0), URL: b.h.catalog.Link(p.Document.Name, p.Chunk.PageAt(0), b.x.base, b.x.req.Namespace),
+			Page: p.Chunk.PageAt(0), URL: b.h.catalog.LinkTo(&chat.Citation{
+				Namespace: p.Document.Namespace, Name: p.Document.Name, Page: p.Chunk.PageAt(0), URL: p.Document.URL,
+			}, b.x.base, b.x.req.Namespace),
 		}
-		if m, ok := b.files[p.Document.Name]; ok {
+		if m, ok := b.files[p.Document.ID]; ok {
 			r.FileID, r.Filename = m.File, m.Filename
 			if m.Attributes != nil {
 				r.Attributes = m.Attributes
@@ -63,22 +67,29 @@ func (b *builder) resultsOf() []result {
 	return results
 }
 
-// findFiles finds the files of the vector store that the passages come from.
+// findFiles finds the files that the passages come from: those of vector stores, and of the request itself.
 func (b *builder) findFiles(ctx context.Context, found chat.PassagesRetrieved) error {
-	if b.x.store == nil {
-		return nil
-	}
-	if b.files == nil {
-		b.files = map[string]library.Member{}
-	}
+	b.files = map[string]library.Member{}
 	for _, p := range found.Passages {
-		m, err := b.x.store.File(ctx, p.Document.ID)
+		if p.Document.Namespace == retrieval.InGiven {
+			m := library.Member{Filename: p.Document.Name}
+			if p.Document.URL != "" {
+				m.File = p.Document.ID
+			}
+			b.files[p.Document.ID] = m
+			continue
+		}
+		store, ok := b.x.opened[cmp.Or(p.Document.Namespace, b.x.req.Namespace)]
+		if !ok {
+			continue
+		}
+		m, err := store.File(ctx, p.Document.ID)
 		switch {
 		case errors.Is(err, library.ErrNotFound): // it was removed just now
 		case err != nil:
 			return unreachable(err)
 		default:
-			b.files[p.Document.Name] = m
+			b.files[p.Document.ID], b.files[p.Document.Name] = m, m
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -40,7 +41,7 @@ type builder struct {
 	query     chat.QueryRewritten
 	found     chat.PassagesRetrieved
 	message   chat.MessageFinished
-	files     map[string]library.Member // of the vector store, by the names of their documents
+	files     map[string]library.Member // of vector stores and of the request, by the ids and names of their documents
 
 	reasoning *reasoningItem // the open item, or nil
 	reasoned  strings.Builder
@@ -277,7 +278,7 @@ func (b *builder) closeText(status string) error {
 // citation returns an annotation for the client: of a file if it searched a vector store, and otherwise
 // of a URL.
 func (b *builder) citation(a openai.Annotation) any {
-	if m, ok := b.files[a.Name]; ok {
+	if m, ok := b.files[cmp.Or(a.Document, a.Name)]; ok {
 		return fileCitation{Type: "file_citation", FileID: m.File, Filename: m.Filename, Index: a.Start, Page: a.Page, URL: a.URL, Start: a.Start, End: a.End}
 	}
 	return urlCitation{Type: "url_citation", Start: a.Start, End: a.End, Title: a.Title, URL: a.URL}

@@ -102,7 +102,7 @@ func (h *Handler) itemsOf(r *wire.Request, v wire.Value, owner string) ([]transc
 	if err != nil {
 		return nil, err
 	}
-	if _, err := messagesOf(items, "items", h.cfg.Vision); err != nil {
+	if _, err := messagesOf(items, "items", h.readable()); err != nil {
 		return nil, err
 	}
 	return store(items, owner), nil

@@ -9,6 +9,7 @@ import (
 	"parley/internal/chat"
 	"parley/internal/library"
 	"parley/internal/llm"
+	"parley/internal/retrieval"
 	"parley/internal/turn"
 	"parley/internal/wire"
 	"parley/internal/wire/filesapi"
@@ -32,8 +33,8 @@ type exchange struct {
 	choice       choice
 	stores       []string // vector stores, or namespaces instead
 	filter       filesapi.Filter
-	filtered     string             // name of the parameter with the filter
-	store        *filesapi.Searched // nil if a namespace is searched
+	filtered     string                       // name of the parameter with the filter
+	opened       map[string]filesapi.Searched // the vector stores among stores, by their namespaces
 }
 
 // decode returns the exchange for a request. The memory may be nil.
@@ -51,12 +52,14 @@ func (h *Handler) decode(ctx context.Context, object wire.Object, from asker, m 
 	if err := x.settle(); err != nil {
 		return nil, err
 	}
-	var err error
-	if x.req.Namespace, err = h.namespaceOf(ctx, x); err != nil {
+	if err := h.searchIn(ctx, x); err != nil {
 		return nil, err
 	}
 	given, _ := object.Get("input")
 	if err := h.converse(ctx, x, given); err != nil {
+		return nil, err
+	}
+	if err := h.bring(ctx, x); err != nil {
 		return nil, err
 	}
 	x.req.TurnID = turn.IDOf(ctx, h.cfg.NewID)
@@ -80,7 +83,12 @@ func (h *Handler) converse(ctx context.Context, x *exchange, given wire.Value) e
 	if len(x.input) == 0 && len(earlier) == 0 {
 		return refusef("input", openai.Missing, `"input" must be a question: a string or a list of items.`)
 	}
-	messages, err := messagesOf(x.input, "input", h.cfg.Vision)
+	for i := range earlier {
+		for n := range earlier[i].Files {
+			earlier[i].Files[n].Param = ""
+		}
+	}
+	messages, err := messagesOf(x.input, "input", h.readable())
 	if err != nil {
 		return err
 	}
@@ -101,41 +109,66 @@ func (h *Handler) earlier(ctx context.Context, x *exchange) ([]chat.Message, err
 	return nil, nil
 }
 
-// namespaceOf returns the namespace to search: the model's, or that of a vector store, which may be any
-// namespace.
-func (h *Handler) namespaceOf(ctx context.Context, x *exchange) (string, error) {
-	namespace, err := h.catalog.NamespaceOf(ctx, x.who, x.res.Model)
-	if err != nil {
-		return "", err
+// searchIn sets where the turn searches: in the vector stores of the request, which may be any namespaces, or in the
+// model's namespace.
+func (h *Handler) searchIn(ctx context.Context, x *exchange) (err error) {
+	if x.req.Namespace, err = h.catalog.NamespaceOf(ctx, x.who, x.res.Model); err != nil {
+		return err
 	}
-	if len(x.stores) > 0 {
-		namespace = x.stores[0]
-		if library.IsStore(namespace) && h.cfg.Open != nil {
-			return namespace, h.openStore(ctx, x, namespace)
+	plain := len(x.stores) == 0
+	for _, name := range x.stores {
+		place := chat.Place{Namespace: name}
+		if library.IsStore(name) && h.cfg.Open != nil {
+			if place.Within, err = h.openStore(ctx, x, name); err != nil {
+				return err
+			}
+		} else if ok, err := h.catalog.Has(ctx, x.who, name); err != nil {
+			return err
+		} else if !ok {
+			return errNoStore(name)
+		} else {
+			plain = true
 		}
-		ok, err := h.catalog.Has(ctx, x.who, namespace)
-		if err != nil {
-			return "", err
-		}
-		if !ok {
-			return "", errNoStore(namespace)
-		}
+		x.req.Places = append(x.req.Places, place)
 	}
-	if x.filter != nil {
-		return "", refusef(x.filtered, openai.Unsupported, "%q needs a vector store in \"vector_store_ids\": other documents have no attributes.", x.filtered)
+	if plain && x.filter != nil {
+		return refusef(x.filtered, openai.Unsupported, "%q needs vector stores in \"vector_store_ids\": other documents have no attributes.", x.filtered)
 	}
-	return namespace, nil
+	if len(x.req.Places) > 0 { // the first one owns the turn
+		x.req.Namespace, x.req.Within = x.req.Places[0].Namespace, x.req.Places[0].Within
+	}
+	return nil
 }
 
-func (h *Handler) openStore(ctx context.Context, x *exchange, id string) error {
+func (h *Handler) openStore(ctx context.Context, x *exchange, id string) (*retrieval.Revisions, error) {
 	s, err := h.cfg.Open(ctx, x.who.Subject, id, x.filter)
 	if errors.Is(err, library.ErrNotFound) {
-		return errNoStore(id)
+		return nil, errNoStore(id)
 	}
 	if err != nil {
-		return unreachable(err)
+		return nil, unreachable(err)
 	}
-	x.store, x.req.Within = &s, s.Within
+	if x.opened == nil {
+		x.opened = map[string]filesapi.Searched{}
+	}
+	x.opened[id] = s
+	return s.Within, nil
+}
+
+// bring reads the files of the conversation. They alone are searched, unless the request has a tool for the search.
+func (h *Handler) bring(ctx context.Context, x *exchange) error {
+	places := x.req.Places
+	x.req.Places = nil
+	brought, err := h.cfg.Give.Bring(ctx, x.who, &x.req)
+	switch {
+	case err != nil:
+		return err
+	case brought && x.search != "" && len(places) == 0:
+		places = []chat.Place{{Namespace: x.req.Namespace}}
+	case !brought && len(places) == 1:
+		return nil // the namespace of the request
+	}
+	x.req.Places = append(x.req.Places, places...)
 	return nil
 }
 

@@ -22,7 +22,7 @@ func (e element) String() string { return fmt.Sprintf("%s[%d]", e.list, e.i) }
 
 // reader converts items to messages.
 type reader struct {
-	vision   bool
+	readable
 	out      []chat.Message
 	inflated int // bytes of the compactions so far
 }
@@ -46,9 +46,14 @@ var kinds = map[string]func(r *reader, item wire.Object, at element) error{
 
 func skip(*reader, wire.Object, element) error { return nil }
 
+// readable says what messages may have beside text.
+type readable struct{ vision, files bool }
+
+func (h *Handler) readable() readable { return readable{h.cfg.Vision, h.cfg.Give != nil} }
+
 // messagesOf converts items to messages. param is the name of their list in errors.
-func messagesOf(items []wire.Value, param string, vision bool) ([]chat.Message, error) {
-	r := &reader{vision: vision, out: make([]chat.Message, 0, len(items))}
+func messagesOf(items []wire.Value, param string, may readable) ([]chat.Message, error) {
+	r := &reader{readable: may, out: make([]chat.Message, 0, len(items))}
 	for i, v := range items {
 		at := element{param, i}
 		item, ok := v.Object()
@@ -97,7 +102,7 @@ func (r *reader) message(item wire.Object, at element) error {
 	if text, ok := content.Text(); ok {
 		m.Parts = []llm.Part{{Text: text}}
 	} else if elements, ok := content.Elements(); ok {
-		if m.Parts, err = r.parts(elements, role, at.String()+".content"); err != nil {
+		if m.Parts, m.Files, err = r.parts(elements, role, at.String()+".content"); err != nil {
 			return err
 		}
 	} else {
@@ -122,14 +127,22 @@ func roleOf(v wire.Value, at element) (llm.Role, error) {
 }
 
 // parts reads a list of parts. Each text begins on a new line, because otherwise the last word of a part
-// would run into the first word of the next in the message's whole text.
-func (r *reader) parts(elements iter.Seq[wire.Value], role llm.Role, param string) ([]llm.Part, error) {
-	var parts []llm.Part
+// would run into the first word of the next in the message's whole text. Files are returned apart.
+func (r *reader) parts(elements iter.Seq[wire.Value], role llm.Role, param string) (parts []llm.Part, files []chat.File, err error) {
 	said := false
 	for v := range elements {
-		p, err := r.part(v, role, element{param, len(parts)})
+		at := element{param, len(parts) + len(files)}
+		if part, _ := v.Object(); r.files && role == llm.User && isFile(part) {
+			f, err := openai.FileOf(part, at.String())
+			if err != nil {
+				return nil, nil, err
+			}
+			files = append(files, f)
+			continue
+		}
+		p, err := r.part(v, role, at)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if said && p.Image == "" {
 			p.Text = "\n" + p.Text
@@ -137,7 +150,13 @@ func (r *reader) parts(elements iter.Seq[wire.Value], role llm.Role, param strin
 		said = said || p.Image == ""
 		parts = append(parts, p)
 	}
-	return parts, nil
+	return parts, files, nil
+}
+
+func isFile(part wire.Object) bool {
+	kind, _ := part.Get("type")
+	name, _ := kind.Text()
+	return name == "input_file"
 }
 
 // texts maps the type of a part to the member with its text.
@@ -213,7 +232,7 @@ func (r *reader) output(item wire.Object, at element) error {
 		m.Parts = []llm.Part{{Text: text}}
 	} else if elements, ok := output.Elements(); ok {
 		var err error
-		if m.Parts, err = r.parts(elements, llm.ToolRole, at.String()+".output"); err != nil {
+		if m.Parts, _, err = r.parts(elements, llm.ToolRole, at.String()+".output"); err != nil {
 			return err
 		}
 	} else {

@@ -13,7 +13,7 @@ import (
 type memory struct {
 	id       string // of the response; "" for none
 	messages []chat.Message
-	vision   bool
+	readable
 }
 
 func (m *memory) recall(id string) ([]chat.Message, bool) {
@@ -37,7 +37,7 @@ func (m *memory) keep(x *exchange) {
 		output = append(output, wire.Value(mustJSON(item)))
 	}
 	// The server's own output is always readable.
-	answer, _ := messagesOf(output, "output", m.vision)
+	answer, _ := messagesOf(output, "output", m.readable)
 	m.messages = newest(append(m.messages[:len(m.messages):len(m.messages)], answer...))
 }
 
@@ -47,6 +47,9 @@ func newest(messages []chat.Message) []chat.Message {
 	for from > 0 && len(messages)-from < defaultMaxMessages/2 {
 		for _, p := range messages[from-1].Parts {
 			size += len(p.Text) + len(p.Image)
+		}
+		for _, f := range messages[from-1].Files {
+			size += len(f.Data) / fileShare
 		}
 		if size > maxHistoryBytes && from < len(messages) {
 			break
@@ -67,6 +70,6 @@ func withoutOrphans(messages []chat.Message) []chat.Message {
 // forget removes a response from the memory.
 func (m *memory) forget(id string) {
 	if m != nil && m.id == id {
-		*m = memory{vision: m.vision}
+		*m = memory{readable: m.readable}
 	}
 }

@@ -35,6 +35,9 @@ type Config struct {
 	// there is none. Without it the tool searches only namespaces. Optional.
 	Open func(ctx context.Context, owner, id string, f filesapi.Filter) (filesapi.Searched, error)
 
+	// Give reads files of messages. Optional.
+	Give openai.Give
+
 	// Turns finds turns of other servers, so that their responses can be cancelled here. Optional.
 	Turns interface {
 		Log(ctx context.Context, owner, id string) (*turn.Log, error)

@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -127,7 +128,7 @@ func (h *Handler) history(ctx context.Context, who access.Principal, id string, 
 		}
 		items := append(k.input, k.output...)
 		for _, v := range items {
-			size += len(v)
+			size += sizeOf(v)
 		}
 		chain = append(chain, items)
 		previous, _ := k.response.Get("previous_response_id")
@@ -142,13 +143,24 @@ func (h *Handler) history(ctx context.Context, who access.Principal, id string, 
 func (h *Handler) recent(items []wire.Value, param string) ([]chat.Message, error) {
 	from, size := len(items), 0
 	for from > 0 && len(items)-from < h.cfg.MaxMessages/2 {
-		if size += len(items[from-1]); size > maxHistoryBytes && from < len(items) {
+		if size += sizeOf(items[from-1]); size > maxHistoryBytes && from < len(items) {
 			break
 		}
 		from--
 	}
-	messages, err := messagesOf(items[from:], param, h.cfg.Vision)
+	messages, err := messagesOf(items[from:], param, h.readable())
 	return withoutOrphans(messages), err
+}
+
+// fileShare is how many bytes of a file count as one byte of a conversation: otherwise a file would be forgotten with the next
+// question.
+const fileShare = 16
+
+func sizeOf(item wire.Value) int {
+	if bytes.Contains(item, []byte(`"input_file"`)) {
+		return len(item) / fileShare
+	}
+	return len(item)
 }
 
 func errNoPrevious(id string) error {

@@ -105,8 +105,10 @@ func (x *exchange) readSearch(tool wire.Object, name string, at element) error {
 	return nil
 }
 
-// readStores reads the vector store or namespace to search instead of the model's. A turn searches only
-// one.
+// maxStores is the maximum number of vector stores that a turn searches.
+const maxStores = 10
+
+// readStores reads the vector stores or namespaces to search instead of the model's.
 func (x *exchange) readStores(v wire.Value, param string) error {
 	elements, ok := v.Elements()
 	if !ok {
@@ -121,8 +123,8 @@ func (x *exchange) readStores(v wire.Value, param string) error {
 			x.stores = append(x.stores, id)
 		}
 	}
-	if len(x.stores) > 1 {
-		return refusef(param, openai.UnsupportedValue, "%q may name one vector store.", param)
+	if len(x.stores) > maxStores {
+		return refusef(param, openai.UnsupportedValue, "%q may name %d vector stores at most.", param, maxStores)
 	}
 	return nil
 }

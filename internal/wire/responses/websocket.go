@@ -54,7 +54,7 @@ func (h *Handler) connect(w http.ResponseWriter, r *wire.Request) error {
 	}
 	conn.SetReadLimit(h.cfg.MaxMessage)
 	s := &socket{
-		h: h, conn: conn, memory: memory{vision: h.cfg.Vision},
+		h: h, conn: conn, memory: memory{readable: h.readable()},
 		from: asker{who: r.Who, base: wire.BaseURL(r.Request, h.cfg.PublicURL, false)},
 	}
 	s.serve(ctx, cancel)

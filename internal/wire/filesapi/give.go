@@ -1,0 +1,165 @@
+package filesapi
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+
+	"parley/internal/chat"
+	"parley/internal/documents/upload"
+	"parley/internal/extract"
+	"parley/internal/library"
+	"parley/internal/lru"
+	"parley/internal/retrieval"
+	"parley/internal/wire/openai"
+)
+
+// The limits of files that a question brings with it.
+const (
+	maxGiven       = 10       // files
+	maxGivenBytes  = 32 << 20 // of one file
+	maxGivenChunks = 2000     // of all together
+	maxGiving      = 4        // requests whose files are read at one time
+	givenCache     = 32 << 20 // bytes of texts that are kept, since clients send their files with each question
+)
+
+// reading is the text of a file that a question brought, without its name and id.
+type reading struct {
+	title  string
+	chunks []retrieval.Chunk
+}
+
+func newReadings() *lru.Cache[string, reading] {
+	return lru.New(givenCache, func(_ string, r reading) int {
+		size := 1 << 10
+		for _, c := range r.chunks {
+			size += 256 + len(c.Text)
+		}
+		return size
+	})
+}
+
+// Give reads the files that a conversation brings with it, newest last, for a search among them. Files are not stored. A file
+// of an earlier request that is gone by now is left out.
+func (h *Handler) Give(ctx context.Context, owner string, files []chat.File) (*retrieval.Given, error) {
+	if len(files) == 0 {
+		return nil, nil //nolint:nilnil // nothing to search
+	}
+	select {
+	case h.giving <- struct{}{}:
+		defer func() { <-h.giving }()
+	default:
+		return nil, &chat.Error{Kind: chat.RateLimited, Msg: "Too many files are being read at the moment. Please try again later."}
+	}
+	given, err := h.giveAll(ctx, owner, files)
+	if err != nil {
+		return nil, err
+	}
+	return retrieval.NewGiven(given)
+}
+
+func (h *Handler) giveAll(ctx context.Context, owner string, files []chat.File) (given []retrieval.Brought, err error) {
+	if asked := slices.DeleteFunc(slices.Clone(files), func(f chat.File) bool { return f.Param == "" }); len(asked) > maxGiven {
+		return nil, refusef(asked[maxGiven].Param, openai.Invalid, "A request may bring %d files at most. Put more into a vector store, and offer the tool file_search.", maxGiven)
+	}
+	left := maxGivenChunks
+	seen := map[string]bool{}
+	for _, f := range slices.Backward(files) { // the newest count most
+		if len(given) == maxGiven {
+			break
+		}
+		b, err := h.give(ctx, owner, f)
+		gone := errors.Is(err, library.ErrNotFound)
+		switch {
+		case err != nil && f.Param == "" && (gone || chat.KindOf(err) == chat.Invalid):
+			continue
+		case gone:
+			return nil, openai.Refuse(chat.NotFound, f.Param+".file_id", "not_found", "There is no file with the id "+quoted(f.ID)+".")
+		case err != nil:
+			return nil, err
+		case seen[b.Document.ID]:
+			continue
+		}
+		seen[b.Document.ID] = true
+		if left -= len(b.Chunks); left < 0 {
+			if f.Param == "" {
+				break
+			}
+			return nil, refusef(f.Param, openai.Invalid, "The files of the request have too much text. Put them into a vector store, and offer the tool file_search.")
+		}
+		given = append(given, b)
+	}
+	slices.Reverse(given)
+	return given, nil
+}
+
+// give reads one file. An inline file is told apart from others by its content and name.
+func (h *Handler) give(ctx context.Context, owner string, f chat.File) (b retrieval.Brought, err error) {
+	var content io.Reader = bytes.NewReader(f.Data)
+	if f.ID != "" {
+		stored, file, err := h.cfg.Library.Open(ctx, owner, f.ID)
+		if err != nil {
+			return b, err
+		}
+		defer file.Close()
+		f.Name, content = stored.Name, file
+		b.Document.ID, b.Document.URL = f.ID, "/v1/files/"+url.PathEscape(f.ID)+"/content"
+	}
+	name, err := upload.Clean(cmp.Or(f.Name, "file"))
+	if err != nil {
+		return b, refusef(f.Param+".filename", openai.Invalid, "The file cannot have its name: %v.", err)
+	}
+	r, sum, err := h.read(ctx, name, content)
+	if refusal, ok := errors.AsType[*extract.Error](err); ok {
+		why := refusal.Detail
+		if refusal.Reason == extract.Crashed {
+			why = "its parser failed" // the detail may be internal
+		}
+		return b, refusef(f.Param, openai.UnsupportedValue, "The file %s cannot be read: %s.", strconv.Quote(name), why)
+	}
+	if err != nil {
+		return b, err
+	}
+	b.Document.ID = cmp.Or(b.Document.ID, sum)
+	b.Document.Name, b.Document.Title, b.Chunks = name, cmp.Or(r.title, name), r.chunks
+	return b, nil
+}
+
+// read returns the text of a file, and a hash of its name and content.
+func (h *Handler) read(ctx context.Context, name string, content io.Reader) (r reading, sum string, err error) {
+	temp, err := os.CreateTemp("", "parley-given-")
+	if err != nil {
+		return r, "", fmt.Errorf("store a file for reading: %w", err)
+	}
+	defer os.Remove(temp.Name())
+	hash := sha256.New()
+	_, _ = io.WriteString(hash, name+"\x00") // a hash takes everything
+	n, err := io.Copy(io.MultiWriter(temp, hash), io.LimitReader(content, maxGivenBytes+1))
+	if err = errors.Join(err, temp.Close()); err != nil {
+		return r, "", fmt.Errorf("store a file for reading: %w", err)
+	}
+	if n > maxGivenBytes {
+		return r, "", &extract.Error{Reason: extract.TooLarge, Detail: fmt.Sprintf("it is larger than %d MiB; put it into a vector store, and offer the tool file_search", maxGivenBytes>>20)}
+	}
+	sum = hex.EncodeToString(hash.Sum(nil))
+	if r, ok := h.readings.Get(sum); ok {
+		return r, sum, nil
+	}
+	if r.title, r.chunks, err = h.cfg.Read(ctx, name, temp.Name()); err != nil {
+		return r, sum, err
+	}
+	if len(r.chunks) == 0 {
+		return r, sum, &extract.Error{Reason: extract.Empty, Detail: "it has no text"}
+	}
+	h.readings.Put(sum, r)
+	return r, sum, nil
+}

@@ -1,0 +1,122 @@
+package openai
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"mime"
+	"strings"
+
+	"parley/internal/access"
+	"parley/internal/chat"
+	"parley/internal/format"
+	"parley/internal/llm"
+	"parley/internal/retrieval"
+	"parley/internal/wire"
+)
+
+// Give reads the files that a conversation brings with it, for a search among them. It returns nil if there are none.
+type Give func(ctx context.Context, owner string, files []chat.File) (*retrieval.Given, error)
+
+// GivenTop is the least number of passages of a turn that answers from files of its request: a client expects that all of a
+// short file is read.
+const GivenTop = 24
+
+// Bring lets a request be answered from the files of its messages, if they have some. It reports whether they have.
+func (give Give) Bring(ctx context.Context, who access.Principal, req *chat.Request) (bool, error) {
+	var files []chat.File
+	for _, m := range req.Messages {
+		files = append(files, m.Files...)
+	}
+	if len(files) == 0 || give == nil {
+		return false, nil
+	}
+	given, err := give(ctx, who.Subject, files)
+	if err != nil || given == nil {
+		return false, err
+	}
+	req.Places = append(req.Places, chat.Place{Given: given})
+	req.Options.Top = max(req.Options.Top, GivenTop)
+	return true, nil
+}
+
+// fileOf reads a part that is a file; ok is false for any other part.
+func (h *Handler) fileOf(v wire.Value, role llm.Role, at element) (f chat.File, ok bool, err error) {
+	part, _ := v.Object()
+	kind, _ := part.Get("type")
+	if name, _ := kind.Text(); name != "file" || role != llm.User || h.cfg.Give == nil {
+		return f, false, nil
+	}
+	value, _ := part.Get("file")
+	file, isObject := value.Object()
+	param := at.String() + ".file"
+	if !isObject {
+		return f, true, refusef(param, invalid, "%q must be an object.", param)
+	}
+	f, err = FileOf(file, param)
+	return f, true, err
+}
+
+// FileOf reads a file of a message, which has a file_id, or file_data and a filename. param is its place in the request.
+func FileOf(file wire.Object, param string) (f chat.File, err error) {
+	f.Param = param
+	var data string
+	for _, m := range []struct {
+		name  string
+		field *string
+	}{{"file_id", &f.ID}, {"filename", &f.Name}, {"file_data", &data}} {
+		v, _ := file.Get(m.name)
+		if !isGiven(v) {
+			continue
+		}
+		var ok bool
+		if *m.field, ok = v.Text(); !ok {
+			return f, refusef(param+"."+m.name, invalid, "%q must be a string.", param+"."+m.name)
+		}
+	}
+	if v, _ := file.Get("file_url"); isGiven(v) {
+		return f, refusef(param+".file_url", unsupported, `"%s.file_url" is not supported: this server fetches no files for its clients. Send "file_data", or a "file_id" of POST /v1/files.`, param)
+	}
+	switch {
+	case (f.ID == "") == (data == ""):
+		return f, refusef(param, missing, `%q must have either a "file_id" or "file_data".`, param)
+	case data != "":
+		f.Data, f.Name, err = decodeFile(data, f.Name, param+".file_data")
+	}
+	return f, err
+}
+
+// decodeFile returns the content of a file in base64, which may be a data: URL. Its media type names a file without a name.
+func decodeFile(data, name, param string) ([]byte, string, error) {
+	if rest, ok := strings.CutPrefix(data, "data:"); ok {
+		head, body, found := strings.Cut(rest, ",")
+		media, based := strings.CutSuffix(head, ";base64")
+		if !found || !based {
+			return nil, "", refusef(param, invalid, "%q must be in base64.", param)
+		}
+		data = body
+		if kind, _, err := mime.ParseMediaType(media); err == nil && name == "" {
+			name = "file" + format.ExtensionOf(kind)
+		}
+	}
+	content, err := base64.StdEncoding.DecodeString(data)
+	if err != nil || len(content) == 0 {
+		return nil, "", refusef(param, invalid, "%q must be the content of a file in base64.", param)
+	}
+	return content, name, nil
+}
+
+// LinkTo returns the URL of what a citation points to, for clients that see the server at base. namespace is where the
+// turn searched. The URL is "" for a file that the request has brought and nobody stores.
+func (c Catalog) LinkTo(cited *chat.Citation, base, namespace string) string {
+	switch {
+	case cited.Namespace != retrieval.InGiven:
+		return c.Link(cited.Name, cited.Page, base, cmp.Or(cited.Namespace, namespace))
+	case cited.URL == "":
+		return ""
+	case cited.Page == 0:
+		return base + cited.URL
+	}
+	return fmt.Sprintf("%s%s#page=%d", base, cited.URL, cited.Page)
+}
