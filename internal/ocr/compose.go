@@ -34,7 +34,7 @@ const (
 // known by their height, rows by their gaps, items of lists by what they begin with. The Chars of the page count
 // the characters of its words, and its Boxes say where they stand.
 func Compose(words []Word, size image.Point, number int) (extract.Page, error) {
-	paragraphs, boxes := arrange(words, size)
+	paragraphs, boxes := arrange(joinRows(words), size)
 	body := bodyHeight(paragraphs)
 	out := compose.Builder{Budget: compose.NewBudget(extract.Limits{}.WithDefaults())}
 	for _, p := range divide(paragraphs, body) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"image"
 	"image/png"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -256,6 +257,54 @@ func TestCompose_DividesWhatTesseractTakesForOneParagraph(t *testing.T) {
 	want := []string{"Lessons", "Some lessons are covered:", "• Skiing, also alone", "• Surfing", "Others cost.", "Ask us."}
 	if !slices.Equal(got, want) || page.Blocks[0].Kind != extract.Heading {
 		t.Errorf("%q", got)
+	}
+}
+
+// sheet makes words of lines that stand at left edges, in one block for each column.
+func sheet(step int, columns map[int][]string) (words []Word) {
+	block := 0
+	for _, x := range slices.Sorted(maps.Keys(columns)) {
+		block++
+		for i, text := range columns[x] {
+			at := x
+			for _, w := range strings.Fields(text) {
+				words = append(words, Word{Text: w, Box: image.Rect(at, 100+i*step, at+12*len(w), 130+i*step), Confidence: 95, Block: block, Paragraph: 1, Line: i + 1})
+				at += 12*len(w) + 12
+			}
+		}
+	}
+	return words
+}
+
+func TestCompose_TellsTablesFromColumnsOfText(t *testing.T) {
+	prose := []string{"Employees who travel must keep", "the receipts of all hotels and", "hand them in within ten days", "of their return to the office."}
+	more := []string{"Meals are paid up to a limit of", "forty euros a day, and drinks", "are not paid at all. Ask your", "manager before you travel far."}
+	for name, c := range map[string]struct {
+		words []Word
+		want  string
+	}{
+		"a table": {sheet(60, map[int][]string{100: {"Hotel", "Train to Bonn", "Meals"}, 700: {"80.00", "120.50", "40.00"}, 1200: {"EUR", "USD", "EUR"}}),
+			"Hotel | 80.00 | EUR\nTrain to Bonn | 120.50 | USD\nMeals | 40.00 | EUR"},
+		"a table whose last cell is empty": {sheet(60, map[int][]string{100: {"Hotel", "Train", "Bus", "Meals", "Tips", "Taxi"}, 700: {"80.00", "120.50", "9.10", "40.00", "3.00"}}),
+			"Hotel | 80.00\nTrain | 120.50\nBus | 9.10\nMeals | 40.00\nTips | 3.00\nTaxi"},
+		"columns of text": {sheet(60, map[int][]string{100: prose, 900: more}), strings.Join(prose, " ") + "\n" + strings.Join(more, " ")},
+	} {
+		page, err := Compose(c.words, image.Pt(2000, 2000), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, b := range page.Blocks {
+			got = append(got, page.Text[b.Start:b.End])
+		}
+		if strings.Join(got, "\n") != c.want {
+			t.Errorf("%s: %q", name, got)
+		}
+		for i := range page.Boxes {
+			if i > 0 && page.Boxes[i].Char <= page.Boxes[i-1].Char {
+				t.Errorf("%s: box %d is of character %d", name, i, page.Boxes[i].Char)
+			}
+		}
 	}
 }
 

@@ -111,8 +111,12 @@ func (s style) set(t testing.TB, r *rand.Rand, words []string) Page {
 // lines breaks words into the lines of the page's columns, or makes the rows of a table. Each line is a list of cells.
 func (s style) lines(r *rand.Rand, face font.Face, words []string) (lines [][]string, text string) {
 	if s.table {
-		for i := 0; i+1 < len(words) && len(lines) < 30; i += 2 {
-			lines = append(lines, []string{words[i] + " " + words[i+1], fmt.Sprintf("%d.%02d", r.IntN(9000), r.IntN(100)), fmt.Sprintf("%d %%", r.IntN(100)), fmt.Sprintf("20%02d-%02d-%02d", r.IntN(30), 1+r.IntN(12), 1+r.IntN(28))})
+		const widest = 18 // characters that have room in a cell
+		for i := 0; i+1 < len(words); i += 2 {
+			if label := words[i] + " " + words[i+1]; len(label) <= widest {
+				lines = append(lines, []string{label, fmt.Sprintf("%d.%02d", r.IntN(9000), r.IntN(100)), fmt.Sprintf("%d%%", r.IntN(100)),
+					fmt.Sprintf("20%02d-%02d-%02d", r.IntN(30), 1+r.IntN(12), 1+r.IntN(28))})
+			}
 		}
 	} else {
 		widest := fixed.I(pageWidth/s.columns - pageMargin*3/2)
