@@ -37,7 +37,8 @@ type gate struct {
 	conns     map[net.Conn]*place
 	addresses map[string]*address
 	over      list.List // of *place over the limit, oldest first
-	hungUp    bool      // hangUp was called; later connections are closed at once
+	stopping  bool      // hangUp was called
+	hungUp    bool      // no request was running after that; later connections are closed at once
 	warned    time.Time
 }
 
@@ -198,12 +199,27 @@ func (g *gate) track(conn net.Conn, state http.ConnState) {
 	case http.StateHijacked, http.StateClosed:
 		g.leave(p)
 	}
+	if g.stopping {
+		g.hangUpSilent()
+	}
 }
 
-// hangUp closes connections that have not sent a whole request header, and all later connections.
+// hangUp closes connections that have not sent a whole request header, and all later connections, as soon as no
+// request is running. Until then the requests of slow clients still arrive: nothing is gained by refusing them.
 func (g *gate) hangUp() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.stopping = true
+	g.hangUpSilent()
+}
+
+// hangUpSilent does what hangUp says, unless a request is running. The caller must hold g.mu.
+func (g *gate) hangUpSilent() {
+	for _, p := range g.conns {
+		if !p.silent && p.waiting == nil {
+			return
+		}
+	}
 	g.hungUp = true
 	for _, p := range g.conns {
 		if p.silent {

@@ -317,7 +317,7 @@ func checkGate(t *testing.T, g *gate) {
 	}
 }
 
-func TestGate_HangsUpOnThoseWithoutARequestOnly(t *testing.T) {
+func TestGate_HangsUpOnThoseWithoutARequestWhenNoneRuns(t *testing.T) {
 	g := newGate(nil, 10, slog.New(slog.DiscardHandler))
 	enter := func(states ...http.ConnState) *fakeConn {
 		c := &fakeConn{from: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}}
@@ -331,9 +331,18 @@ func TestGate_HangsUpOnThoseWithoutARequestOnly(t *testing.T) {
 	asking := enter(http.StateNew, http.StateActive)
 	idle := enter(http.StateNew, http.StateActive, http.StateIdle) // Shutdown closes it
 	g.hangUp()
+	if silent.closed {
+		t.Error("a silent connection was closed while a request was running")
+	}
+	slow := enter(http.StateNew, http.StateActive)
+	g.track(asking, http.StateClosed)
+	if silent.closed || slow.closed {
+		t.Errorf("closed while a request was running: silent %v, slow %v", silent.closed, slow.closed)
+	}
+	g.track(slow, http.StateIdle)
 	late := enter(http.StateNew)
-	if !silent.closed || !late.closed || asking.closed || idle.closed {
-		t.Errorf("closed: silent %v, late %v, asking %v, idle %v", silent.closed, late.closed, asking.closed, idle.closed)
+	if !silent.closed || !late.closed || asking.closed || slow.closed || idle.closed {
+		t.Errorf("closed: silent %v, late %v, asking %v, slow %v, idle %v", silent.closed, late.closed, asking.closed, slow.closed, idle.closed)
 	}
 }
 

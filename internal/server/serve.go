@@ -21,7 +21,7 @@ const (
 )
 
 // At the end of draining, streams get finalTime to write their last line. A connection that has not sent
-// a request silentTime after the stop is closed: browsers open some in advance.
+// a request silentTime after the stop is closed once no request is running: browsers open some in advance.
 const (
 	finalTime  = 2 * time.Second
 	silentTime = 250 * time.Millisecond
