@@ -14,56 +14,72 @@ const here = dirname(fileURLToPath(import.meta.url));
 const out = join(here, "../internal/webui/dist");
 const mode = process.argv[2] ?? "";
 
+/** The documents of the site, and the script of each. Nothing is shared between them: no browser keeps a file for both. */
+const pages = [
+  { document: "src/index.html", script: "src/main.tsx" },
+  { document: "src/embed/embed.html", script: "src/embed/main.tsx", strings: "src/embed/strings.ts" },
+];
+
+/** The script that other sites load has a name that stays, and is no module: it finds its own tag. */
+const loader = { ...common(), entryPoints: { embed: "src/embed/loader.ts" }, format: "iife", target: "es2022", outdir: out };
+
 if (mode === "--test") {
   await buildTests();
-} else if (mode === "--watch") {
-  const context = await esbuild.context(options(true));
-  await context.watch();
 } else {
-  await esbuild.build(options(false));
+  rmSync(out, { recursive: true, force: true });
+  mkdirSync(join(out, "assets"), { recursive: true });
+  const icon = copyHashed("src/icon.svg");
+  const watching = mode === "--watch";
+  for (const options of [...pages.map((page) => optionsOf(page, icon)), loader]) {
+    const context = await esbuild.context({ ...options, minify: !watching });
+    if (watching) await context.watch();
+    else await context.rebuild().then(() => context.dispose());
+  }
 }
 
 /** A script and its style sheet, and what they load on demand. */
-function options(watching) {
+function optionsOf(page, icon) {
   return {
-    absWorkingDir: here,
-    entryPoints: { app: "src/main.tsx" },
-    bundle: true,
+    ...common(),
+    entryPoints: { [page.script.includes("embed") ? "embed" : "app"]: page.script },
     splitting: true,
     define: { global: "globalThis" }, // of libraries that are made for Node too
     format: "esm",
     target: ["es2022", "chrome116", "firefox124", "safari17.4"],
     jsx: "automatic",
     jsxImportSource: "preact",
-    minify: !watching,
-    charset: "utf8",
-    legalComments: "none",
     outdir: join(out, "assets"),
     entryNames: "[name]-[hash]",
     chunkNames: "[name]-[hash]",
     metafile: true,
     write: false,
-    plugins: [{ name: "page", setup: (build) => build.onEnd(writePage) }],
+    plugins: [{
+      name: "page",
+      setup(build) {
+        if (page.strings) build.onResolve({ filter: /\/strings\.ts$/ }, () => ({ path: join(here, page.strings) }));
+        build.onEnd((result) => writePage(page, icon, result));
+      },
+    }],
   };
 }
 
+function common() {
+  return { absWorkingDir: here, bundle: true, charset: "utf8", legalComments: "none" };
+}
+
 /** Writes what was built, and the document that loads it. */
-function writePage(result) {
+function writePage({ document, script: entry }, icon, result) {
   if (result.errors.length > 0) return;
-  rmSync(out, { recursive: true, force: true });
-  mkdirSync(join(out, "assets"), { recursive: true });
   for (const file of result.outputFiles) writeFileSync(join(out, "assets", basename(file.path)), file.contents);
-  const [script, { cssBundle }] = Object.entries(result.metafile.outputs).find(([, o]) => o.entryPoint === "src/main.tsx");
-  const names = { ".js": basename(script), ".css": basename(cssBundle) };
-  names.icon = copyHashed("src/icon.svg");
-  const preload = result.metafile.outputs[script].imports.filter((i) => i.kind === "import-statement")
+  const [script, { cssBundle, imports }] = Object.entries(result.metafile.outputs).find(([, o]) => o.entryPoint === entry);
+  const preload = imports.filter((i) => i.kind === "import-statement")
     .map((i) => `<link rel="modulepreload" href="/assets/${basename(i.path)}">\n`).join("");
-  const page = readFileSync(join(here, "src/index.html"), "utf8")
-    .replace("%script%", `/assets/${names[".js"]}`)
-    .replace("%style%", `/assets/${names[".css"]}`)
+  const page = readFileSync(join(here, document), "utf8")
+    .replace("%script%", `/assets/${basename(script)}`)
+    .replace("%style%", `/assets/${basename(cssBundle)}`)
     .replace("%preload%\n", preload)
-    .replace("%icon%", `/assets/${names.icon}`);
-  writeFileSync(join(out, "index.html"), page);
+    .replace("%icon%", `/assets/${icon}`);
+  writeFileSync(join(out, basename(document)), page);
 }
 
 function copyHashed(source) {

@@ -35,6 +35,7 @@ type Config struct {
 	Namespace   string   `name:"namespace" env:"PARLEY_NAMESPACE" yaml:"namespace" default:"default" help:"Namespace to ingest into and to answer from."`
 	PublicURL   string   `name:"public-url" env:"PARLEY_PUBLIC_URL" yaml:"public_url" help:"URL under which clients reach this server, for links to sources. By default it is taken from each request."`
 	CORSOrigins []string `name:"cors-origins" env:"PARLEY_CORS_ORIGINS" yaml:"cors_origins" help:"Origins of web pages that may call the server, separated by commas. By default those on this machine."`
+	Embed       []string `name:"embed-origins" env:"PARLEY_EMBED_ORIGINS" yaml:"embed.origins" help:"Origins of web sites that may show the chat on their pages, separated by commas. docs/embed.md has the line to paste there. By default those on this machine."`
 	LogLevel    string   `name:"log-level" env:"PARLEY_LOG_LEVEL" yaml:"log_level" default:"info" help:"Lowest level that is logged: debug, info, warn or error."`
 	Telemetry   string   `name:"telemetry-endpoint" env:"PARLEY_TELEMETRY_ENDPOINT,OTEL_EXPORTER_OTLP_ENDPOINT" yaml:"telemetry.endpoint" help:"URL of an OpenTelemetry collector (OTLP over HTTP), such as http://localhost:4318, to which a server sends traces and metrics. By default none."`
 	Traced      bool     `name:"telemetry-content" env:"PARLEY_TELEMETRY_CONTENT,OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT" yaml:"telemetry.content" default:"false" help:"Let traces hold what models were sent and what they answered, which quotes documents and people."`
@@ -181,6 +182,7 @@ func (c *Config) validate() *settingError {
 			"%q is not one of debug, info, warn and error", c.LogLevel)},
 		{"telemetry-endpoint", checkTelemetry(c.Telemetry)},
 		{"cors-origins", checkOrigins(c.CORSOrigins)},
+		{"embed-origins", checkOrigins(c.Embed)},
 		{"retention", unless(c.Retention >= 0, "must not be negative; 0 keeps everything forever")},
 		{"conversations-retention", unless(c.ConversationsRetention >= 0, "must not be negative; 0 keeps everything forever")},
 		{"audit-retention", unless(c.AuditRetention >= 0, "must not be negative; 0 keeps everything forever")},

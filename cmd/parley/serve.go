@@ -266,7 +266,7 @@ var _ server.Status = (*serving)(nil)
 
 func (s *serving) server() *server.Server {
 	return server.New(server.Config{
-		Namespace: s.cfg.Namespace, PublicURL: s.cfg.PublicURL, Origins: s.cfg.CORSOrigins,
+		Namespace: s.cfg.Namespace, PublicURL: s.cfg.PublicURL, Origins: s.cfg.CORSOrigins, EmbedOrigins: s.cfg.Embed,
 		Version: release, MaxConnections: s.placesFor(), MaxBody: int64(s.cfg.LimitsMaxBody), Drain: drainWindow(s.cfg.Drain),
 	}, server.Deps{
 		Protocols: s.protocols(), Documents: originals{s.db}, Status: s,

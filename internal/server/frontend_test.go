@@ -36,7 +36,7 @@ func TestReadyz_SaysWhetherQuestionsCanBeAnsweredAndHowIngestionGoes(t *testing.
 
 func TestConfig_FillsEveryZeroFieldThatHasADefault(t *testing.T) {
 	cfg := reflect.ValueOf(Config{}.withDefaults())
-	mayBeZero := map[string]bool{"PublicURL": true, "Origins": true}
+	mayBeZero := map[string]bool{"PublicURL": true, "Origins": true, "EmbedOrigins": true}
 	for i := range cfg.NumField() {
 		if name := cfg.Type().Field(i).Name; cfg.Field(i).IsZero() && !mayBeZero[name] {
 			t.Errorf("%s has no default", name)

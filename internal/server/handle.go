@@ -33,7 +33,7 @@ func (s *Server) handle(x *exchange, r *http.Request) {
 			r, x.span = trace.Request(r, e.path)
 		}
 	}
-	trusted := s.trust.cors(x.Header(), r)
+	trusted := s.trustOf(e).cors(x.Header(), r)
 	switch {
 	case e == nil:
 		s.unknown(x)
@@ -46,6 +46,14 @@ func (s *Server) handle(x *exchange, r *http.Request) {
 	default:
 		handler.ServeHTTP(x, r)
 	}
+}
+
+// trustOf returns which pages may call an endpoint. The origins that may show the embedded chat may call nothing else.
+func (s *Server) trustOf(e *endpoint) *trust {
+	if e != nil && e.path == embedPath {
+		return &s.embedding
+	}
+	return &s.trust
 }
 
 // unknown responds to an unknown path, in the form of the protocol to which the path may belong.

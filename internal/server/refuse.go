@@ -18,6 +18,8 @@ var (
 	errUnknownOrigin = wire.Refuse(http.StatusForbidden, "forbidden_origin",
 		"Web pages of this origin may not call this server. "+
 			"If they should, list the origin in --cors-origins.")
+	errNotEmbedded = wire.Refuse(http.StatusForbidden, "forbidden_origin",
+		"Web pages of this origin may not show the chat. If they should, list the origin in --embed-origins.")
 	errWrongMethod = wire.Refuse(http.StatusMethodNotAllowed, "method_not_allowed",
 		"This path does not take this method; the header Allow lists those it takes.")
 	errCrowded = &wire.RefusalError{Failure: wire.Failure{

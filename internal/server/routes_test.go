@@ -43,7 +43,7 @@ func TestRoutes_AreTheTableOfTheSpecification(t *testing.T) {
 	if got := own(pathsOf(s, http.MethodPost)); !slices.Equal(got, wantPost) {
 		t.Errorf("POST paths are %v, want %v", got, wantPost)
 	}
-	wantGet = append(wantGet, "/", "/api/jobs", "/api/jobs/"+stored, "/api/jobs/"+stored+"/events", "/api/turns/"+stored+"/events", "/api/usage", "/auth_setup", "/config", "/content/handbook.txt", "/healthz", "/metrics",
+	wantGet = append(wantGet, "/", "/api/jobs", "/api/jobs/"+stored, "/api/jobs/"+stored+"/events", "/api/turns/"+stored+"/events", "/api/usage", "/auth_setup", "/config", "/content/handbook.txt", "/embed", "/embed.js", "/healthz", "/metrics",
 		"/openapi.json", "/readyz", "/v1/models", "/v1/models/parley")
 	slices.Sort(wantGet)
 	if got := own(pathsOf(s, http.MethodGet)); !slices.Equal(got, wantGet) {

@@ -34,6 +34,7 @@ type Config struct {
 	Namespace      string        // the namespace whose documents /content/ serves; default "default"
 	PublicURL      string        // the URL of the server for clients; its host and origin are trusted
 	Origins        []string      // origins of web pages that may call the server, "*" for all; default: loopback, any port
+	EmbedOrigins   []string      // origins of web pages that may show the chat in a frame; like Origins
 	Version        string        // shown in /metrics and on /; default "devel"
 	MaxBody        int64         // bytes of a request body; default 1 MiB
 	MaxConnections int           // maximum number of open connections; idle ones make room for new ones; default 4096
@@ -136,6 +137,7 @@ type Server struct {
 	endpoints map[string]*endpoint // by path
 	verbatim  []*endpoint
 	trust     trust
+	embedding trust // which pages may show the chat in a frame
 	site      *webui.Site
 
 	description func() ([]byte, error) // of all routes, made on first use
@@ -159,6 +161,7 @@ func New(cfg Config, deps Deps) *Server {
 	}
 	s.metrics.describe(cfg.Version, deps.Status)
 	s.trust = newTrust(cfg.Origins, cfg.PublicURL)
+	s.embedding = newTrust(cfg.EmbedOrigins, cfg.PublicURL)
 	s.site = webui.New()
 	s.mount(append(slices.Clone(deps.Protocols), s.own()))
 	s.description = sync.OnceValues(func() ([]byte, error) { return wire.OpenAPI(s.protocols...) })

@@ -262,6 +262,8 @@ func newServer(t testing.TB, o options) *Server {
 	s.site = webui.From(fstest.MapFS{
 		"index.html":          {Data: []byte("<!doctype html><title>Parley</title>")},
 		"assets/handbook.txt": {Data: []byte("an asset")},
+		"embed.html":          {Data: []byte("<!doctype html><title>chat</title>")},
+		"embed.js":            {Data: []byte("// a script")},
 	})
 	return s
 }

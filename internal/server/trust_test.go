@@ -257,3 +257,45 @@ func TestServe_AnswersAnUnknownHostOnLoopbackWith421OnEveryRoute(t *testing.T) {
 		}
 	}
 }
+
+// What shows the chat on its pages may read nothing but the chat, and what may call the server need not show it.
+func TestEmbed_IsForItsOwnOriginsOnly(t *testing.T) {
+	s := newServer(t, options{cfg: Config{Origins: []string{"https://api.example"}, EmbedOrigins: []string{"https://shop.example"}}})
+	for _, c := range []struct {
+		path, origin string
+		status       int
+		readable     bool
+	}{
+		{"/embed", "", http.StatusOK, false}, // a frame
+		{"/embed", "https://shop.example", http.StatusOK, true},
+		{"/embed", "https://api.example", http.StatusForbidden, false},
+		{"/embed", "https://shop.example.evil.example", http.StatusForbidden, false},
+		{"/embed", "null", http.StatusForbidden, false},
+		{"/embed.js", "https://evil.example", http.StatusOK, false},
+		{"/api/namespaces", "https://shop.example", http.StatusOK, false},
+	} {
+		w := do(s, http.MethodGet, c.path, "", "Origin", c.origin)
+		h := w.Header()
+		if readable := h.Get("Access-Control-Allow-Origin") == c.origin && c.origin != ""; w.Code != c.status || readable != c.readable {
+			t.Errorf("%s for %q: status %d, %v", c.path, c.origin, w.Code, h)
+		}
+		if h.Get("Access-Control-Allow-Credentials") != "" || h.Get("Set-Cookie") != "" {
+			t.Errorf("%s for %q: %v", c.path, c.origin, h)
+		}
+	}
+	w := do(s, http.MethodPost, "/chat", `{"messages":[{"role":"user","content":"hello"}]}`, "Origin", "https://shop.example")
+	if w.Code != http.StatusForbidden {
+		t.Errorf("a site that shows the chat posts: %d", w.Code)
+	}
+	frame, page := do(s, http.MethodGet, "/embed", "").Header(), do(s, http.MethodGet, "/", "", "Accept", "text/html").Header()
+	if csp := frame.Get("Content-Security-Policy"); !strings.HasSuffix(csp, "; frame-ancestors 'self' https://shop.example") || strings.Contains(csp, "unsafe") ||
+		frame.Get("X-Frame-Options") != "" {
+		t.Errorf("the chat: %v", frame)
+	}
+	if csp := page.Get("Content-Security-Policy"); !strings.HasSuffix(csp, "frame-ancestors 'none'") || page.Get("X-Frame-Options") != "DENY" {
+		t.Errorf("the page: %v", page)
+	}
+	if resource := do(s, http.MethodGet, "/embed.js", "").Header().Get("Cross-Origin-Resource-Policy"); resource != "cross-origin" {
+		t.Errorf("the script is for %q", resource)
+	}
+}

@@ -11,13 +11,15 @@ import (
 // own returns the routes that belong to no protocol: the page, originals, the OpenAPI description and probes.
 func (s *Server) own() wire.Protocol {
 	rt := wire.Route{Right: wire.Anybody, Fail: wire.PlainError}
-	content, probe := rt, rt
-	content.Right, probe.Quiet = wire.Ask, true
+	asking, probe := rt, rt
+	asking.Right, probe.Quiet = wire.Ask, true
 	return wire.Protocol{OpenAPI: ownOpenAPI, Routes: []wire.Route{
 		rt.At("GET /{$}", s.index),
 		rt.At("GET /assets/{path...}", s.asset),
 		rt.At("GET /openapi.json", s.openAPI),
-		content.At("GET /content/{path...}", s.content),
+		asking.At("GET /content/{path...}", s.content),
+		asking.At("GET "+embedPath, s.embed),
+		rt.At("GET /embed.js", s.loader),
 		probe.At("GET /healthz", s.healthz),
 		probe.At("GET /readyz", s.readyz),
 		probe.At("GET /metrics", s.metricsPage),
@@ -52,6 +54,29 @@ func (s *Server) asset(w http.ResponseWriter, r *wire.Request) error {
 	return nil
 }
 
+// embedPath is the path of the chat that other sites show in a frame.
+const embedPath = "/embed"
+
+// embed serves that chat to those who may ask. Browsers frame it only on pages of the configured origins. The script of
+// such a page requests it first, to find out whether its page and its visitors may.
+func (s *Server) embed(w http.ResponseWriter, r *wire.Request) error {
+	if origin := r.Header.Get("Origin"); origin != "" && !s.embedding.origin(origin) {
+		return errNotEmbedded
+	}
+	if !s.site.Embed(w, r.Request, s.embedding.frameAncestors()) {
+		return errUnknownPath
+	}
+	return nil
+}
+
+// loader serves the script that puts the chat on a page.
+func (s *Server) loader(w http.ResponseWriter, r *wire.Request) error {
+	if !s.site.Loader(w, r.Request) {
+		return errUnknownPath
+	}
+	return nil
+}
+
 // indexText writes a description of this server.
 func (s *Server) indexText(w http.ResponseWriter, r *wire.Request) error {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -71,6 +96,7 @@ Chat-with-RAG API, and OpenAI's Chat Completions API:
   POST /chat/session and /chat/SESSION, for the Chat-with-RAG API
   POST /v1/chat/completions and GET /v1/models, for clients of OpenAI's API
   GET  / in a browser  a page to ask and to read the sources
+  GET  /embed.js       a script that puts a chat on other web sites
   GET  /content/NAME   the original of a document that an answer cites
   GET  /openapi.json   every route, with examples
   GET  /readyz         whether questions can be answered, and how ingestion is going

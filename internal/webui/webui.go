@@ -8,6 +8,7 @@
 //	site := webui.New()
 //	site.Index(w, r)                // dist/index.html
 //	ok := site.Asset(w, r, "app.js") // dist/assets/app.js; false: there is none
+//	site.Embed(w, r, "'self' https://shop.example") // dist/embed.html, the chat that other sites frame
 package webui
 
 import (
@@ -30,10 +31,10 @@ import (
 //go:embed dist
 var built embed.FS
 
-// policy is the page's Content-Security-Policy (CSP level 3). Pictures of pages and pasted pictures
-// come from this origin, or from data: or blob: URLs.
+// policy is the Content-Security-Policy (CSP level 3) of both pages, without the sources that may frame them at its end.
+// Pictures of pages and pasted pictures come from this origin, or from data: or blob: URLs.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
-	"font-src 'self'; manifest-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+	"font-src 'self'; manifest-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors "
 
 // permissions disables browser features that the page does not use.
 const permissions = "camera=(), display-capture=(), geolocation=(), microphone=(self), payment=(), serial=(), usb=()"
@@ -76,13 +77,32 @@ func From(files fs.FS) *Site { return &Site{files: files, read: map[string]*file
 // Index answers with the page.
 func (s *Site) Index(w http.ResponseWriter, r *http.Request) bool {
 	h := w.Header()
-	h.Set("Content-Security-Policy", policy)
+	h.Set("Content-Security-Policy", policy+"'none'")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Permissions-Policy", permissions)
 	h.Set("X-Frame-Options", "DENY") // for browsers that do not know frame-ancestors
 	return s.serve(w, r, "index.html")
 }
+
+// Embed answers with the chat that pages of other origins show in a frame. ancestors is a CSP source list of
+// those that may.
+func (s *Site) Embed(w http.ResponseWriter, r *http.Request, ancestors string) bool {
+	h := w.Header()
+	h.Set("Content-Security-Policy", policy+ancestors)
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Permissions-Policy", strings.Replace(permissions, "microphone=(self)", "microphone=()", 1))
+	return s.serve(w, r, "embed.html")
+}
+
+// Loader answers with the script that shows that chat. Every page may load it; it finds out whether its page
+// may show the chat.
+func (s *Site) Loader(w http.ResponseWriter, r *http.Request) bool {
+	return s.serve(w, r, loader)
+}
+
+// loader is the only file that pages of other origins load.
+const loader = "embed.js"
 
 // Asset answers with a file below dist/assets, and reports whether there is one.
 func (s *Site) Asset(w http.ResponseWriter, r *http.Request, name string) bool {
@@ -107,6 +127,9 @@ func (s *Site) serve(w http.ResponseWriter, r *http.Request, name string) bool {
 	h.Add("Vary", "Accept-Encoding")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	if name == loader {
+		h.Set("Cross-Origin-Resource-Policy", "cross-origin")
+	}
 	h.Set("Content-Type", f.mediaType)
 	h.Set("Cache-Control", "no-cache")
 	if hashed.MatchString(name) {

@@ -21,8 +21,11 @@ const inBrowser = typeof document !== "undefined";
 /** What the browser asks for. Unit tests run in English. */
 export const browserLanguage: Language = inBrowser ? firstKnown(navigator.languages) : "en";
 
+/** The language that a link asks for with ?lang=. */
+const linked = inBrowser ? new URLSearchParams(location.search).get("lang") : null;
+
 /** The language that is shown, until the page is loaded again. */
-export const language: Language = chosenLanguage.value || browserLanguage;
+export const language: Language = isLanguage(linked) ? linked : chosenLanguage.value || browserLanguage;
 
 /** How numbers and dates are written: with the browser's region, if it is one of this language. */
 export const locale: string = regionOf(language);

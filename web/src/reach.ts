@@ -3,12 +3,19 @@ import { Cell } from "./cell.ts";
 
 export const reachable = new Cell(true);
 
+let credentials: RequestCredentials = "same-origin";
+
+/** From now on, requests are made without cookies, and nobody is sent to where one signs in. */
+export function strangers(): void {
+  credentials = "omit";
+}
+
 /** reach makes a request and notes whether the server answered at all. A request that its caller gave up says nothing. */
 export async function reach(path: string, init: RequestInit = {}): Promise<Response> {
   try {
-    const response = await fetch(path, { credentials: "same-origin", ...init });
+    const response = await fetch(path, { credentials, ...init });
     reachable.value = true;
-    if (response.status === 401) signIn();
+    if (response.status === 401 && credentials !== "omit") signIn();
     return response;
   } catch (error) {
     if (!wasAborted(init.signal)) reachable.value = false;

@@ -1,0 +1,92 @@
+// The conversation of an embedded chat. It is kept for the tab alone, so that it survives a visitor's way through the site.
+import { Cell } from "../cell.ts";
+import { historyOf, newId, restored, stored, type Message } from "../conversation.ts";
+import { LiveTurn } from "../live.ts";
+import { ragchatRequest } from "../requests.ts";
+import { noChoices } from "../settings.ts";
+import { isOver, newAnswer, type Answer } from "../turnstate.ts";
+
+export const messages = new Cell<Message[]>([]);
+
+const place = `parley.embed ${location.search}`;
+const mostKept = 40; // messages
+
+let live: LiveTurn | null = null;
+
+export const isBusy = (): boolean => messages.value.some((m) => m.answer && !isOver(m.answer));
+
+/** Takes up the conversation where the last page of the site left it. */
+export function takeUp(): void {
+  try {
+    messages.value = restored(JSON.parse(sessionStorage.getItem(place) ?? "[]") as unknown[]);
+  } catch {
+    return; // storage is switched off, or holds something else
+  }
+  const last = messages.value.at(-1);
+  if (!last?.answer || isOver(last.answer)) return;
+  const { turn } = last.answer;
+  if (turn) void follow(last.id, newAnswer()).resume(turn);
+  else put({ ...last, answer: { ...last.answer, status: "cancelled" } });
+}
+
+export function ask(text: string, collection: string): void {
+  const question = text.trim();
+  if (!question || isBusy()) return;
+  const history = historyOf(messages.value.map((message) => ({ message, siblings: [] })));
+  const id = newId();
+  const created = new Date().toISOString();
+  const before = messages.value.at(-1)?.id ?? "";
+  messages.value = [
+    ...messages.value,
+    { id: `q-${id}`, parent: before, role: "user", text: question, answer: null, created },
+    { id, parent: `q-${id}`, role: "assistant", text: "", answer: newAnswer(), created },
+  ];
+  const asked = ragchatRequest({ text: question, history, choices: { ...noChoices, namespace: collection } }, { stream: true, query_id: id });
+  void follow(id, newAnswer()).ask({ key: id, path: asked.path, body: asked.body });
+}
+
+/** Asks the last question again. */
+export function askAgain(collection: string): void {
+  const question = messages.value.findLast((m) => m.role === "user");
+  if (!question || isBusy()) return;
+  messages.value = messages.value.slice(0, messages.value.indexOf(question));
+  ask(question.text, collection);
+}
+
+export function stop(): void {
+  live?.stop();
+}
+
+export function begin(): void {
+  live?.stop();
+  live?.leave();
+  live = null;
+  messages.value = [];
+  keep();
+}
+
+function follow(id: string, answer: Answer): LiveTurn {
+  live = new LiveTurn(answer, {
+    named: (turn) => change(id, { ...answer, turn }, true),
+    changed: (next, over) => change(id, next, over),
+  });
+  return live;
+}
+
+function change(id: string, answer: Answer, settled: boolean): void {
+  const message = messages.value.find((m) => m.id === id);
+  if (message) put({ ...message, answer });
+  if (settled) keep();
+}
+
+function put(message: Message): void {
+  messages.value = messages.value.map((m) => (m.id === message.id ? message : m));
+}
+
+function keep(): void {
+  try {
+    sessionStorage.setItem(place, JSON.stringify(messages.value.slice(-mostKept).map(stored)));
+  } catch {
+    // Then it ends with the page.
+  }
+}
