@@ -6,7 +6,7 @@
 //   node build.mjs --test    the unit tests into .test/
 import * as esbuild from "esbuild";
 import { createHash } from "node:crypto";
-import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -28,9 +28,11 @@ if (mode === "--test") {
 } else {
   rmSync(out, { recursive: true, force: true });
   mkdirSync(join(out, "assets"), { recursive: true });
-  const icon = copyHashed("src/icon.svg");
+  const names = {};
+  for (const name of ["icon.svg", "icon-192.png", "icon-512.png", "icon-full.png"]) names[name] = copyHashed(`src/${name}`);
+  names["manifest.webmanifest"] = copyHashed("src/manifest.webmanifest", names);
   const watching = mode === "--watch";
-  for (const options of [...pages.map((page) => optionsOf(page, icon)), loader]) {
+  for (const options of [...pages.map((page) => optionsOf(page, names)), loader]) {
     const context = await esbuild.context({ ...options, minify: !watching });
     if (watching) await context.watch();
     else await context.rebuild().then(() => context.dispose());
@@ -38,7 +40,7 @@ if (mode === "--test") {
 }
 
 /** A script and its style sheet, and what they load on demand. */
-function optionsOf(page, icon) {
+function optionsOf(page, names) {
   return {
     ...common(),
     entryPoints: { [page.script.includes("embed") ? "embed" : "app"]: page.script },
@@ -57,7 +59,7 @@ function optionsOf(page, icon) {
       name: "page",
       setup(build) {
         if (page.strings) build.onResolve({ filter: /\/strings\.ts$/ }, () => ({ path: join(here, page.strings) }));
-        build.onEnd((result) => writePage(page, icon, result));
+        build.onEnd((result) => writePage(page, names, result));
       },
     }],
   };
@@ -68,25 +70,28 @@ function common() {
 }
 
 /** Writes what was built, and the document that loads it. */
-function writePage({ document, script: entry }, icon, result) {
+function writePage({ document, script: entry }, names, result) {
   if (result.errors.length > 0) return;
   for (const file of result.outputFiles) writeFileSync(join(out, "assets", basename(file.path)), file.contents);
   const [script, { cssBundle, imports }] = Object.entries(result.metafile.outputs).find(([, o]) => o.entryPoint === entry);
   const preload = imports.filter((i) => i.kind === "import-statement")
     .map((i) => `<link rel="modulepreload" href="/assets/${basename(i.path)}">\n`).join("");
-  const page = readFileSync(join(here, document), "utf8")
-    .replace("%script%", `/assets/${basename(script)}`)
-    .replace("%style%", `/assets/${basename(cssBundle)}`)
-    .replace("%preload%\n", preload)
-    .replace("%icon%", `/assets/${icon}`);
-  writeFileSync(join(out, basename(document)), page);
+  const page = readFileSync(join(here, document), "utf8").replace("%preload%\n", preload);
+  writeFileSync(join(out, basename(document)), named(page, { ...names, script: basename(script), style: basename(cssBundle) }));
 }
 
-function copyHashed(source) {
-  const contents = readFileSync(join(here, source));
+/** Replaces %name% with the address of the file that is called so. */
+function named(text, names) {
+  return Object.entries(names).reduce((said, [name, file]) => said.replaceAll(`%${name}%`, `/assets/${file}`), text);
+}
+
+/** Copies a file under a name with the hash of its content. A text may name other files. */
+function copyHashed(source, names) {
+  const file = readFileSync(join(here, source));
+  const contents = names ? Buffer.from(named(file.toString(), names)) : file;
   const hash = createHash("sha256").update(contents).digest("hex").slice(0, 8).toUpperCase();
   const name = basename(source).replace(/(\.\w+)$/, `-${hash}$1`);
-  cpSync(join(here, source), join(out, "assets", name));
+  writeFileSync(join(out, "assets", name), contents);
   return name;
 }
 

@@ -35,3 +35,28 @@ func TestWebPage_ShowsOnlySettingsThatTheServerDescribes(t *testing.T) {
 		}
 	}
 }
+
+// The page has a manifest, and no service worker that could show an old page after an upgrade.
+func TestPage_CanBeInstalled(t *testing.T) {
+	requirePage(t)
+	p := startServe(t, nil)
+	if err := awaitIngested(p.addr); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Errors, Sizes []string
+		Icons         []struct{ Src, Sizes, Purpose string }
+		Workers       int
+		Seen          seenOnPage
+	}
+	onPage(t, "installable", p.addr, nil, &got)
+	got.Seen.check(t)
+	// The browser of the test keeps nothing, and such browsers install nothing.
+	got.Errors = slices.DeleteFunc(got.Errors, func(id string) bool { return id == "in-incognito" })
+	if len(got.Errors) > 0 || got.Workers > 0 {
+		t.Errorf("Chromium says %q, and there are %d service workers", got.Errors, got.Workers)
+	}
+	if want := []string{"192x192", "512x512", "512x512"}; !slices.Equal(got.Sizes, want) || len(got.Icons) != 4 {
+		t.Errorf("the icons %+v are %q", got.Icons, got.Sizes)
+	}
+}
