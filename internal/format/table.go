@@ -43,6 +43,12 @@ var Table = []Format{
 		Limits: "formulas by their last values; no charts",
 	},
 	{
+		Name: "PowerPoint 97–2003", Extensions: []string{"ppt"}, Rare: []string{"pps"}, View: Slide, Web: true, Binary: true,
+		Media:  []Media{{"application/vnd.ms-powerpoint", []string{"ppt"}, "ppt"}},
+		Reads:  "a page for each slide: title, text, speaker's notes",
+		Limits: "tables cell by cell; no charts; no text in pictures; nothing that masters repeat",
+	},
+	{
 		Name: "OpenDocument text", Extensions: []string{"odt"}, Rare: []string{"ott", "odm", "sxw"}, View: Text, Web: true, Binary: true,
 		Media:  []Media{{"application/vnd.oasis.opendocument.text", []string{"odt"}, "odt"}},
 		Reads:  "text with headings, lists, tables and notes",
@@ -243,7 +249,6 @@ var Table = []Format{
 	},
 
 	// These are known by name, so that a message can say what a file is.
-	{Name: "PowerPoint 97–2003", Extensions: []string{"ppt"}, View: Slide, Unread: true},
 	{Name: "Office 97–2003", Unread: true},
 	{Name: "Excel binary", Extensions: []string{"xlsb"}, Unread: true, Sealed: true},
 	{Name: "SVG", Extensions: []string{"svg"}, Unread: true, Sealed: true},

@@ -45,10 +45,11 @@ var makers = []formatKind{
 
 // notMeasured are the formats without generated files, with the reason.
 var notMeasured = map[string]string{
-	"image":         "it has no text but its name",
-	"bzip2 archive": "Go's library does not write it; what it holds is a tar archive",
-	"Word 97–2003":  "no Go library writes it, and it has tables of bytes in several streams",
-	"7-Zip archive": "no Go library writes it; LZMA is measured with xz",
+	"image":              "it has no text but its name",
+	"bzip2 archive":      "Go's library does not write it; what it holds is a tar archive",
+	"Word 97–2003":       "no Go library writes it, and it has tables of bytes in several streams",
+	"PowerPoint 97–2003": "no Go library writes it",
+	"7-Zip archive":      "no Go library writes it; LZMA is measured with xz",
 }
 
 // measured returns the makers, with the maker of plain text for text formats that have none.

@@ -3,12 +3,10 @@ package formats
 import (
 	"bytes"
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/internal/extract"
 	"parley/internal/extract/cfb"
 	"parley/internal/extract/extracttest"
 )
@@ -65,16 +63,6 @@ func TestCompound_KnowsStreamsByAnyCase(t *testing.T) {
 	capitals := bytes.Replace(data, name, extracttest.UTF16LE("WORDDOCUMENT"), 1)
 	if doc := extracttest.Read(t, "a", capitals); doc.Format != "Word 97–2003" {
 		t.Errorf("read as %q", doc.Format)
-	}
-}
-
-func TestCompound_NamesTheFormatsOfOldOffice(t *testing.T) {
-	for name, want := range map[string]string{
-		"libreoffice.ppt.gz": "PowerPoint 97",
-	} {
-		if refused := extracttest.WantReason(t, "a", extracttest.CompoundFile(t, name), extract.Limits{}, extract.Unsupported); !strings.Contains(refused.Detail, want) {
-			t.Errorf("%s is refused with %q", name, refused.Detail)
-		}
 	}
 }
 

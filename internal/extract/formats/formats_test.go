@@ -43,7 +43,7 @@ func TestFile_RefusesWithAReason(t *testing.T) {
 		{"a.txt", " \n\t\n", extract.Limits{}, extract.Empty, "no text"},
 		{"a.md", "[//]: # (nothing)\n", extract.Limits{}, extract.Empty, "no text"},
 		{"a.doc", "hello", extract.Limits{}, extract.Damaged, "cut off"},
-		{"a.ppt", "hello", extract.Limits{}, extract.Unsupported, "PowerPoint 97–2003 files are not read"},
+		{"a.ppt", "hello", extract.Limits{}, extract.Damaged, "cut off"},
 		{"a.rtf", "{\\rtf1 }", extract.Limits{}, extract.Empty, "no text"},
 		{"a.xyz", "hello", extract.Limits{}, extract.Unsupported, ".xyz"},
 		{"a.xlsx", "hello", extract.Limits{}, extract.Damaged, "cut off"},
@@ -86,7 +86,7 @@ func TestSupports(t *testing.T) {
 		{"a.pdf", "-", true}, {"b/A.PDF", "anything", true}, {"README", "-", true}, {"README", "text", true},
 		{"README", "\x7fELF", false}, {"v1.2/README", "-", true}, {"a.xlsb", "-", false}, {"a.jar", "-", false},
 		{"a.exe", "-", true}, {"a.exe", "MZ\x00", false}, {"a.exe", "%PDF-1.4", true}, {"a.bin", "PK\x03\x04", true},
-		{"a.xyz", "text", false}, {"a.doc", "-", true}, {"a.doc", "{\\rtf1", true}, {"a.ppt", "text", false},
+		{"a.xyz", "text", false}, {"a.doc", "-", true}, {"a.doc", "{\\rtf1", true}, {"a.ppt", "text", true},
 	} {
 		var head []byte
 		if c.head != "-" {
