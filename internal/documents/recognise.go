@@ -314,12 +314,13 @@ func (s *Service) recognisePage(ctx context.Context, pool recogniser, r extract.
 
 // RecogniseNow recognises the pages that wait, for commands that run no jobs. Tell is called before each page.
 func (s *Service) RecogniseNow(ctx context.Context, tell func(name string, done, of int)) error {
-	if s.reading.recognised == nil {
+	waiting := s.takeUnseen()
+	if s.reading.recognised == nil || len(waiting) == 0 {
 		return nil
 	}
 	pool := s.recogniser()
 	defer pool.Close()
-	for _, w := range s.takeUnseen() {
+	for _, w := range waiting {
 		err := s.recogniseFile(ctx, pool, w, func(done, of int) { tell(shownPath(w), done, of) }, func() error {
 			sleep(ctx, lockInterval)
 			return ctx.Err()
