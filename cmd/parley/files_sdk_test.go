@@ -26,6 +26,7 @@ type filesCalls struct {
 	Cited, Streamed               []fileCitation
 	Both, Given                   []fileCitation // from two vector stores, and from files of the request
 	Completed                     []string
+	Pages                         []bool // whether a page as it was read has the answer
 	Deleted                       []bool
 }
 
@@ -79,6 +80,9 @@ func TestSDK_OpenAIsClientGoesFromFilesToACitationOfThePage(t *testing.T) {
 // earlier request, and whole.
 func checkGiven(t *testing.T, got filesCalls) {
 	t.Helper()
+	if !slices.Equal(got.Pages, []bool{false, true}) {
+		t.Errorf("pages: %v", got.Pages)
+	}
 	var names []string
 	for _, c := range got.Both {
 		names = append(names, c.Filename)

@@ -277,7 +277,7 @@ func (s *serving) server() *server.Server {
 // protocols returns the protocols of the server.
 func (s *serving) protocols() []wire.Protocol {
 	files := filesapi.New(filesapi.Config{
-		Library: s.library, Search: s.corpus.Search, Read: s.read, Mode: s.engine.Defaults().Mode,
+		Library: s.library, Search: s.corpus.Search, Read: s.read, Pages: s.db.Corpus().Pages, Mode: s.engine.Defaults().Mode,
 		Namespace: s.cfg.Namespace, PublicURL: s.cfg.PublicURL, MaxUpload: int64(s.cfg.LimitsMaxUpload),
 	})
 	completions := openai.New(openai.Config{

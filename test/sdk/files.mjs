@@ -60,6 +60,8 @@ try {
     messages: [{ role: "user", content: [{ type: "text", text: question }, { type: "file", file: { file_id: file.id } }] }],
   });
   seen.completed = completion.choices[0].message.annotations.map((a) => a.url_citation.url);
+  seen.pages = [];
+  for await (const page of client.vectorStores.files.content(file.id, { vector_store_id: store.id })) seen.pages.push(page.text.includes("lighthouse"));
   seen.content = await (await client.files.content(file.id)).text();
   seen.vector = (await client.embeddings.create({ model: "parley", input: question })).data[0].embedding.length;
   seen.deleted = [(await client.vectorStores.delete(store.id)).deleted, (await client.files.delete(file.id)).deleted];

@@ -25,7 +25,7 @@ import (
 	"parley/internal/wire/openai"
 )
 
-// Config configures a Handler. Library and Search are required.
+// Config configures a Handler. Library, Search and Pages are required.
 type Config struct {
 	Library *library.Library
 	// Search finds passages in a namespace.
@@ -34,6 +34,9 @@ type Config struct {
 	// Read returns the title and the text of the file at a path, which may be hostile. The error for a file that
 	// cannot be read is an *extract.Error. Without it questions cannot bring files. Optional.
 	Read func(ctx context.Context, name, path string) (title string, chunks []retrieval.Chunk, err error)
+
+	// Pages returns the pages of a revision of a document, in order.
+	Pages func(ctx context.Context, revision int64) ([]retrieval.Page, error)
 
 	Mode      retrieval.Mode // of searches; "" means hybrid
 	Namespace string         // the server's; "" means "default"
@@ -90,6 +93,7 @@ func (h *Handler) Protocol() wire.Protocol {
 		post.At("POST "+store+"/files", h.attach),
 		get.At("GET "+store+"/files", h.members),
 		get.At("GET "+member, h.member),
+		get.At("GET "+member+"/content", h.memberContent),
 		post.At("POST "+member, h.changeMember),
 		change.At("DELETE "+member, h.detach),
 		post.At("POST "+batches, h.createBatch),

@@ -28,7 +28,7 @@ type site struct {
 func newSite(t *testing.T, quota documents.Quota) *site {
 	t.Helper()
 	s := &site{Site: librarytest.New(t, quota, wiretest.IDs())}
-	s.protocol = filesapi.New(filesapi.Config{Library: s.Library, Search: s.Corpus.Search, MaxUpload: 1 << 16}).Protocol()
+	s.protocol = filesapi.New(filesapi.Config{Library: s.Library, Search: s.Corpus.Search, Pages: s.DB.Corpus().Pages, MaxUpload: 1 << 16}).Protocol()
 	s.http = wiretest.Mount(s.protocol, slog.New(slog.DiscardHandler))
 	return s
 }

@@ -121,6 +121,42 @@ func (h *Handler) member(w http.ResponseWriter, r *wire.Request) error {
 	return wire.Reply(w, http.StatusOK, memberBodyOf(m))
 }
 
+// pageBody is a page of a file of a store as it was read.
+type pageBody struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+	Page int    `json:"page,omitempty"` // Parley's own
+}
+
+// memberContent handles GET /v1/vector_stores/{id}/files/{file}/content. It returns the text that was read, by pages; none
+// while there is none.
+func (h *Handler) memberContent(w http.ResponseWriter, r *wire.Request) error {
+	s, err := h.find(r)
+	if err != nil {
+		return err
+	}
+	revisions, err := h.cfg.Library.Revisions(r.Context(), s, []string{r.PathValue("file")})
+	if err != nil {
+		return err
+	}
+	data := []pageBody{}
+	for _, revision := range revisions {
+		pages, err := h.cfg.Pages(r.Context(), revision)
+		if err != nil {
+			return err
+		}
+		for _, p := range pages {
+			data = append(data, pageBody{"text", p.Text, p.Number})
+		}
+	}
+	return wire.Reply(w, http.StatusOK, struct {
+		Object   string     `json:"object"`
+		Data     []pageBody `json:"data"`
+		HasMore  bool       `json:"has_more"`
+		NextPage *string    `json:"next_page"`
+	}{Object: "vector_store.file_content.page", Data: data})
+}
+
 // changeMember handles POST /v1/vector_stores/{id}/files/{file} {"attributes"}.
 func (h *Handler) changeMember(w http.ResponseWriter, r *wire.Request) error {
 	object, err := r.Object()
