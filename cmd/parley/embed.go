@@ -24,7 +24,7 @@ func embedding(cfg Config, models *llm.Router) []retrieval.Option {
 		return nil
 	}
 	return []retrieval.Option{retrieval.WithEmbedding(retrieval.Embedding{
-		Embedders: models, Model: cfg.Embedding, Dimensions: cfg.EmbeddingDimensions, Share: builtin.LikenessShare,
+		Embedders: models, Model: cfg.Embedding, Dimensions: cfg.EmbeddingDimensions, Share: builtin.LikenessShare, Knows: builtin.Knows,
 	})}
 }
 

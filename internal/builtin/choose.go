@@ -124,7 +124,9 @@ func (a Answerer) chosen(ctx context.Context, ev *llm.Evidence, most limits) []u
 		return nil
 	}
 	if !n.answered(ev, units, a.Reader) {
-		return nil
+		if units = a.Reader.foreign(ctx, ev, units, candidates(ev, n)); units == nil {
+			return nil
+		}
 	}
 	chosen := greedy(ev, units, n, most)
 	if !n.named(ev, units, chosen) {

@@ -19,9 +19,16 @@ type Embedder struct{}
 // embedders are the encoders of the program by name.
 var embedders = map[string]struct {
 	open  func() (*encoder.Model, error)
-	share float64 // see LikenessShare
+	share float64                    // see LikenessShare
+	knows func(question string) bool // see Knows
 }{
-	"multilingual-e5-small": {open: e5small.Open, share: .3},
+	"multilingual-e5-small": {open: e5small.Open, share: .3, knows: isSpelled},
+}
+
+// Knows reports whether an embedder knows the script of a question. Those of other providers are taken to.
+func Knows(key, question string) bool {
+	name, builtin := strings.CutPrefix(key, "builtin:")
+	return !builtin || embedders[name].knows == nil || embedders[name].knows(question)
 }
 
 // LikenessShare returns how much the vectors of a built-in embedder count in hybrid search beside
@@ -52,10 +59,20 @@ func (Embedder) Embed(ctx context.Context, req llm.EmbedRequest) (llm.Embeddings
 		kind = encoder.Question
 	}
 	all := llm.Embeddings{Model: m.Name(), Vectors: make([][]float32, len(req.Texts))}
-	for i, text := range req.Texts {
-		if all.Vectors[i], err = m.Embed(ctx, text, kind); err != nil {
-			return llm.Embeddings{}, err
+	embed := func() {
+		for i, text := range req.Texts {
+			if all.Vectors[i], err = m.Embed(ctx, text, kind); err != nil {
+				return
+			}
 		}
+	}
+	if kind == encoder.Question {
+		embed() // somebody waits for it
+	} else {
+		gently(embed)
+	}
+	if err != nil {
+		return llm.Embeddings{}, err
 	}
 	return all, nil
 }

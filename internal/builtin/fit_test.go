@@ -29,6 +29,7 @@ var (
 	lossesOnly  = flag.Bool("losses", false, "only print where answers are lost")
 	chanceOnly  = flag.Bool("chance", false, "only fit how sure it is that the best block answers")
 	reading     = flag.Bool("reading", false, "with the built-in reader")
+	vectors     = flag.Bool("vectors", false, "with vectors of the built-in embedder beside the words")
 	only        = flag.String("only", "", "only questions in English (en), or only others (other)")
 )
 
@@ -226,7 +227,16 @@ func ask(t *testing.T, dir string) (all []asked) {
 	if *reading {
 		a.Reader = NewReader()
 	}
+	if *vectors {
+		options = append(options, retrieval.WithEmbedding(retrieval.Embedding{
+			Embedders: &llm.Router{Embedders: map[string]llm.Embedder{"builtin": Embedder{}}},
+			Model:     "builtin:multilingual-e5-small", Share: LikenessShare,
+		}))
+	}
 	corpus := index(t, filepath.Join(dir, "docs"), pool, options...)
+	if _, err := corpus.Embed(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
 	var seen *llm.Evidence
 	engine := chat.NewEngine(chat.Config{
 		Retriever: corpus, Models: &llm.Router{Providers: map[string]llm.Model{"builtin": &listener{Answerer: a, seen: &seen}}}, Rewrite: Rewrite,

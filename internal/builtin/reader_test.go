@@ -79,3 +79,34 @@ func TestReader_ComparesOnlyWhatItsVocabularySpells(t *testing.T) {
 		}
 	}
 }
+
+// A question shares no words with a text in another language, and the model puts the two further apart than two texts in
+// one language.
+func TestReader_AnswersFromTextsInOtherLanguages(t *testing.T) {
+	r := NewReader()
+	if r == nil {
+		t.Skip("no reader runs on this processor")
+	}
+	english := "The greenhouse is watered at six in the morning and must be locked after nine in the evening. " +
+		"Guests pay eleven euros for a tour. The head gardener is Imke Vos. Fallen leaves are put on the compost behind the shed."
+	deutsch := "Das Gewächshaus wird um sechs Uhr morgens gegossen. Gäste zahlen elf Euro für eine Führung durch den Garten. Die Leitung hat Imke Vos."
+	for _, c := range []struct{ question, text, want string }{
+		{"À quelle heure arrose-t-on la serre ?", english, "six in the morning"},
+		{"How much do guests pay for a tour of the garden?", deutsch, "elf Euro"},
+		{"Welche Farbe hat das Dach der Bibliothek?", english, ""},
+		{"Who won the football match on Saturday?", deutsch, ""},
+		{"À quelle heure arrose-t-on la serre ?", english + " Le gardien de la serre est là pour vous, et il vous aide.", ""}, // half translated
+	} {
+		ev := &llm.Evidence{Question: c.question, Query: c.question, Passages: []llm.Passage{{Text: c.text, Score: .8}}}
+		for _, w := range text.Terms(c.question) {
+			ev.Terms = append(ev.Terms, llm.Term{Text: w, Word: w, Weight: 1, IDF: 3})
+		}
+		said := ""
+		for _, q := range (Answerer{Reader: r}).quotes(t.Context(), ev, brief) {
+			said += q.text + "\n"
+		}
+		if (said == "") != (c.want == "") || !strings.Contains(said, c.want) {
+			t.Errorf("%s\n got %q\nwant %q", c.question, said, c.want)
+		}
+	}
+}

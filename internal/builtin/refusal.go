@@ -32,6 +32,11 @@ var refusals = map[string]phrases{
 	"es": {"No lo sé. Los documentos que puedo consultar no responden a esta pregunta.", "Lo más cercano:", ", página %s"},
 	"it": {"Non lo so. I documenti che posso consultare non rispondono a questa domanda.", "I passi più vicini:", ", pagina %s"},
 	"pt": {"Não sei. Os documentos que posso consultar não respondem a esta pergunta.", "O mais próximo:", ", página %s"},
+	"nl": {"Dat weet ik niet. De documenten die ik kan doorzoeken, beantwoorden deze vraag niet.", "Het dichtst in de buurt komen:", ", pagina %s"},
+	"pl": {"Nie wiem. Dokumenty, które mogę przeszukać, nie odpowiadają na to pytanie.", "Najbliższe fragmenty:", ", strona %s"},
+	"ru": {"Я не знаю. Документы, по которым я могу искать, не отвечают на этот вопрос.", "Ближе всего:", ", страница %s"},
+	"ja": {"わかりません。検索できる文書には、この質問への答えがありません。", "最も近い箇所：", "、%sページ"},
+	"ko": {"모르겠습니다. 검색할 수 있는 문서에는 이 질문에 대한 답이 없습니다.", "가장 가까운 내용:", ", %s쪽"},
 	"zh": {"我不知道。我能检索的文档没有回答这个问题。", "最接近的内容：", "，第%s页"},
 }
 

@@ -26,6 +26,9 @@ type Embedding struct {
 	// the words have the rest. It belongs to the model: the better its vectors, the more they count.
 	// 0 means the default. Optional.
 	Share func(model string) float64
+	// Knows reports whether a model knows the script of a question. Other questions are searched for by words
+	// alone. Optional.
+	Knows func(model, question string) bool
 }
 
 func (e *Embedding) share(model string) float64 {
@@ -63,6 +66,7 @@ type question struct {
 const (
 	noteNoVectors = "the documents have no vectors yet"
 	noteSwitching = "the documents are getting vectors of another model"
+	noteUnknown   = "the embedding model does not know the script of the question"
 	noteFailed    = "the question could not be embedded"
 )
 
@@ -72,6 +76,9 @@ func (c *Corpus) embedQuestion(ctx context.Context, st *state, text string) ques
 	g := st.vectors.generation
 	if st.vectors.empty() {
 		return question{note: noteNoVectors}
+	}
+	if c.embedding.Knows != nil && !c.embedding.Knows(g.Model, text) {
+		return question{note: noteUnknown}
 	}
 	key := questionKey{g.ID, text}
 	if v, ok := c.questions.Get(key); ok {

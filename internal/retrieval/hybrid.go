@@ -83,6 +83,7 @@ func (st *state) byBoth(ctx context.Context, v *view, q Query, terms []Term, ask
 	if err != nil {
 		return nil, 0, err
 	}
+	asked.share = 1 - (1-asked.share)*knownShare(terms)
 	f := fusion{st: st, asked: asked, words: make(map[ChunkKey]lexical.Hit), liked: make(map[ChunkKey]float64)}
 	var keys []ChunkKey
 	for i, h := range hits {
@@ -111,6 +112,28 @@ func (st *state) byBoth(ctx context.Context, v *view, q Query, terms []Term, ask
 	})
 	return all, max(matched, found.Matched), nil
 }
+
+// knownShare returns the share of a question's weight that is on words which some chunk holds: words that none holds
+// cannot rank. A question in another language than the documents is left to its vector.
+func knownShare(terms []Term) float64 {
+	var known, all float64
+	for _, t := range terms {
+		if t.Like || t.Other || t.Weight < contextBound {
+			continue
+		}
+		all += t.Weight * t.IDF
+		if t.Known {
+			known += t.Weight * t.IDF
+		}
+	}
+	if all == 0 {
+		return 1
+	}
+	return known / all
+}
+
+// contextBound is the weight below which a term comes from the conversation, not the question.
+const contextBound = 0.5
 
 // fusion is what byBoth knows of the chunks.
 type fusion struct {

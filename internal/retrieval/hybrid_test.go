@@ -389,3 +389,26 @@ func TestCorpus_SearchesWhileEmbeddingAndApplying(t *testing.T) {
 		t.Errorf("%d documents in the end, want 27", len(names(res)))
 	}
 }
+
+func TestSearch_LeavesAQuestionOfUnknownWordsToItsVector(t *testing.T) {
+	w := newWorld(t, with(meanings{"Hund": 0, "dog": 0, "invoice": 2}))
+	w.put(document("rest", "A dog rests in the garden."), document("paid", "The invoice of the firm Garten was paid."))
+	w.embed()
+	// No document knows these words but one, which stands for something else.
+	if got := names(w.search(retrieval.Query{Text: "Schläft unser alter Hund nachmittags draußen im Garten?"})); got[0] != "rest" {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestSearch_ByWordsWhereTheModelDoesNotKnowTheScript(t *testing.T) {
+	w := newWorld(t, retrieval.WithEmbedding(retrieval.Embedding{
+		Embedders: &llm.Router{Embedders: map[string]llm.Embedder{"test": pets}}, Model: "test:pets",
+		Knows: func(_, question string) bool { return question != "كلب" },
+	}))
+	w.put(document("dogs", "A dog sleeps. كلب"))
+	w.embed()
+	res := w.search(retrieval.Query{Text: "كلب"})
+	if res.Mode != retrieval.Text || len(res.Passages) != 1 || res.Note == "" {
+		t.Errorf("searched by %s, with the note %q: %v", res.Mode, res.Note, names(res))
+	}
+}

@@ -60,6 +60,75 @@ func LanguageOf(question string) string {
 	return "en"
 }
 
+// Language returns the language in which most of a text is written as an ISO 639-1 code, or "" if it is unknown, as
+// that of a table of figures is. Of the languages in a script other than Latin and Cyrillic it knows Chinese, Japanese and
+// Korean, of which a character counts as much as several letters, and which go on among names in Latin letters. It looks
+// at the beginning of a long text.
+func Language(s string) string {
+	if len(s) > maxLanguageText {
+		s = strings.ToValidUTF8(s[:maxLanguageText], "")
+	}
+	han, kana, hangul, spelled, others := 0, 0, 0, 0, 0
+	for _, r := range s {
+		switch {
+		case !unicode.IsLetter(r):
+		case unicode.Is(unicode.Han, r):
+			han += syllable
+		case unicode.In(r, unicode.Hiragana, unicode.Katakana):
+			kana += syllable
+		case unicode.Is(unicode.Hangul, r):
+			hangul += syllable
+		case unicode.In(r, unicode.Latin, unicode.Cyrillic):
+			spelled++
+		default:
+			others++
+		}
+	}
+	switch syllables := han + kana + hangul; {
+	case spelled > syllables+others:
+		if l := wordLanguage(s); l != "" {
+			return l
+		}
+	case others >= syllables:
+		return ""
+	}
+	switch {
+	case hangul > han+kana:
+		return "ko"
+	case kana*10 > han:
+		return "ja"
+	case han > 0:
+		return "zh"
+	}
+	return ""
+}
+
+// wordLanguage returns the language of a text by its function words; "" if it has too few of them.
+func wordLanguage(s string) string {
+	toks := Analyze(s)
+	folded := foldedWords(toks, s)
+	if l := languageOf(toks, folded); l != nil {
+		return l.code
+	}
+	stops := make(map[string]bool)
+	for i, t := range toks {
+		if t.Stop {
+			stops[folded[i]] = true
+		}
+	}
+	if len(stops) < 2 {
+		return ""
+	}
+	return "en"
+}
+
+// syllable is how many letters spell what one Chinese, Japanese or Korean character does: an English text is about three
+// times as long as its translation.
+const syllable = 3
+
+// maxLanguageText is how many bytes tell the language of a text.
+const maxLanguageText = 2000
+
 // foldedWords returns the folded word of each token.
 func foldedWords(toks []Token, s string) []string {
 	words := make([]string, len(toks))

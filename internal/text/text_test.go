@@ -143,3 +143,25 @@ func TestAnalyzeQuestion_KnowsFormsOfItsLanguage(t *testing.T) {
 		}
 	}
 }
+
+func TestLanguage_IsThatOfMostOfAText(t *testing.T) {
+	for s, want := range map[string]string{
+		"The sign says \"出口\", which is the way to the street.":      "en",
+		"Die Werkstatt ist am Samstag von zehn bis zwölf geöffnet.":  "de",
+		"Le refuge est gardé pendant l'été.":                         "fr",
+		"La biblioteca está abierta hasta las ocho.":                 "es",
+		"请在 Windows 中打开设置，然后选择网络。":                                   "zh",
+		"先在 GitHub 上打开 repository，点 Settings，再点 Webhooks。":           "zh",
+		"The museum (故宫博物院) is closed on Mondays and in the winter.": "en",
+		"受付は一階にあります。":                                                "ja",
+		"접수처는 일 층에 있습니다.":                                            "ko",
+		"Касса открыта до восьми, а вход для детей свободный.":       "ru",
+		"المكتبة مفتوحة حتى الثامنة":                                 "",
+		"12.5 | 13.7 | EUR": "",
+		"":                  "",
+	} {
+		if got := Language(s); got != want {
+			t.Errorf("%q: got %q, want %q", s, got, want)
+		}
+	}
+}
