@@ -26,7 +26,7 @@ func (f found) Search(_ context.Context, q retrieval.Query) (retrieval.Result, e
 
 func stored(name string, page int, text string) retrieval.Passage {
 	return retrieval.Passage{
-		Document: retrieval.Document{ID: "id-" + name, Name: name, Title: name}, Score: 1,
+		Document: retrieval.Document{ID: "id-" + name, Name: name, Title: name}, Score: 1, Rank: 1,
 		Chunk: retrieval.Chunk{Text: text, Tokens: 10, Spans: []retrieval.Span{{Page: page, End: len(text)}}},
 	}
 }

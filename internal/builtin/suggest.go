@@ -352,7 +352,7 @@ func evidence(q chat.QueryRewritten, res retrieval.Result) *llm.Evidence {
 	}
 	for _, p := range res.Passages {
 		ev.Passages = append(ev.Passages, llm.Passage{
-			Text: p.Chunk.Text, Score: p.Score, Title: p.Document.Title, Headings: p.Chunk.Headings,
+			Text: p.Chunk.Text, Score: p.Rank, Title: p.Document.Title, Headings: p.Chunk.Headings,
 			Marks: []llm.Mark{{Citation: p.Document.Name}},
 		})
 	}

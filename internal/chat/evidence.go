@@ -25,7 +25,7 @@ func (t *turn) evidence(passages []retrieval.Passage) *llm.Evidence {
 		e.Passages[i] = llm.Passage{
 			Text:     p.Chunk.Text,
 			Marks:    cite.Marks(p),
-			Score:    p.Score,
+			Score:    p.Rank,
 			Title:    p.Document.Title,
 			Headings: p.Chunk.Headings,
 			Part:     p.Chunk.Key.Ordinal,

@@ -167,7 +167,7 @@ func (t *turn) choose(ranking *rerank.Ranking) []retrieval.Passage {
 	for _, i := range ranking.Order {
 		p, score := t.found.Passages[i], ranking.Scores[i]
 		if score >= o.MinRerankScore {
-			p.Score, p.Scores.Rerank = score, &score
+			p.Score, p.Rank, p.Scores.Rerank = score, score, &score
 			passages = append(passages, p)
 		}
 	}

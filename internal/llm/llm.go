@@ -125,8 +125,8 @@ type Term struct {
 // Passage is a piece of text that may be quoted and cited.
 type Passage struct {
 	Text     string
-	Marks    []Mark // ascending by Offset; the first has Offset 0
-	Score    float64
+	Marks    []Mark  // ascending by Offset; the first has Offset 0
+	Score    float64 // in [0, 1], in relation to the best passage
 	Title    string
 	Headings []string
 	Part     int // index among the pieces of its document

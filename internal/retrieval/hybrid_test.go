@@ -100,6 +100,22 @@ func TestSearch_ScoresAreCosinesWhereThereAreVectors(t *testing.T) {
 	}
 }
 
+// Cosines of unlike texts are high with many models; what reads passages further needs to know how far they are apart.
+func TestSearch_RanksInRelationToTheBestWhateverFoundIt(t *testing.T) {
+	w := petWorld(t)
+	for _, mode := range []retrieval.Mode{retrieval.Text, retrieval.Vectors, retrieval.Hybrid} {
+		found := w.search(retrieval.Query{Text: "dog", Mode: mode}).Passages
+		if len(found) == 0 || found[0].Rank != 1 {
+			t.Fatalf("%s: %+v", mode, found)
+		}
+		for _, p := range found {
+			if p.Rank < 0 || p.Rank > 1 || mode == retrieval.Text && p.Rank != p.Score {
+				t.Errorf("%s: %s has the rank %v and the score %v", mode, p.Document.Name, p.Rank, p.Score)
+			}
+		}
+	}
+}
+
 func TestSearch_DoesWithoutAnEmbedderThatFails(t *testing.T) {
 	refused := &llm.Error{Status: 401, Err: errors.New("the key sk-123 is not valid")}
 	for name, fault := range map[string]llmtest.EmbedFault{

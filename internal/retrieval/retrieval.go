@@ -130,6 +130,7 @@ type Passage struct {
 	Chunk    Chunk
 	Document Document
 	Score    float64 // in [0, 1]; thresholds use it: the cosine, or without one BM25 in relation to the best
+	Rank     float64 // in [0, 1]; how good it is in relation to the best passage, whatever found it
 	Scores   Scores
 	Captions []string // the spans of the text that match best; only when asked for
 }

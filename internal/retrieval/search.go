@@ -64,6 +64,7 @@ func (c *Corpus) searchState(ctx context.Context, st *state, q Query, asked ques
 	if len(chosen) == 0 {
 		return res, true, nil
 	}
+	best := slices.MaxFunc(chosen, func(a, b candidate) int { return cmp.Compare(a.rank, b.rank) }).rank
 	keys := make([]ChunkKey, len(chosen))
 	byKey := make(map[ChunkKey]candidate, len(chosen))
 	for i, h := range chosen {
@@ -83,7 +84,7 @@ func (c *Corpus) searchState(ctx context.Context, st *state, q Query, asked ques
 			continue // a second look, at what is stored now
 		}
 		h := byKey[p.Chunk.Key]
-		p.Score, p.Scores = h.score, Scores{BM25: h.bm25, Vector: h.cosine}
+		p.Score, p.Rank, p.Scores = h.score, h.rank/cmp.Or(best, 1), Scores{BM25: h.bm25, Vector: h.cosine}
 		if p.Score < q.MinScore {
 			continue
 		}

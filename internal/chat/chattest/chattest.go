@@ -133,6 +133,7 @@ func Passage(name string, page int, text string) retrieval.Passage {
 		},
 		Document: retrieval.Document{ID: "doc-" + name, Revision: 1, Namespace: "default", Name: name, Title: name},
 		Score:    1,
+		Rank:     1,
 		Scores:   retrieval.Scores{BM25: &bm25},
 	}
 }
