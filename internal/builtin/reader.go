@@ -274,7 +274,7 @@ const foreignLike = 0.5
 const (
 	minWordedWhenRead  = 0.25 // where the words of the question are there
 	minChanceWhenRead  = 0.35 // where they are not
-	minChanceOfForeign = 0.5  // in another language: at .4 two more are right in test/answers/across, and two invented
+	minChanceOfForeign = 0.7  // in another language: at .5 four more are right in test/answers/across, and two of 22 elsewhere invented
 	maxLead            = 1.5
 )
 
@@ -287,7 +287,7 @@ type sureness struct {
 var (
 	sureWhenRead     = sureness{-1.9, 1.44, 1.58, .5}
 	sureWhenCompared = sureness{-3.42, 2.96, 1.66, .9}
-	sureOfForeign    = sureness{-3.42, 2.96, 1.66, .7}
+	sureOfForeign    = sureness{-3.42, 2.96, 1.66, .8}
 )
 
 // chance returns how likely the best unit is to answer.
