@@ -106,7 +106,7 @@ type authorizationServer struct {
 	asked map[string]url.Values // by code
 }
 
-func newAuthorizationServer(t *testing.T) *authorizationServer {
+func newAuthorizationServer(t testing.TB) *authorizationServer {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		t.Fatal(err)
@@ -157,18 +157,23 @@ func (a *authorizationServer) token(w http.ResponseWriter, r *http.Request) {
 	if a.other != "" {
 		resource = a.other
 	}
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: a.key, KeyID: "k"}}, nil)
-	if err == nil {
-		var text string
-		text, err = jwt.Signed(signer).Claims(map[string]any{"iss": a.URL, "aud": resource, "sub": "ann", "scope": asked.Get("scope"),
-			"exp": time.Now().Add(time.Hour).Unix(), "iat": time.Now().Unix()}).Serialize()
-		if err == nil {
-			w.Header().Set("Content-Type", "application/json")
-			_ = json.NewEncoder(w).Encode(map[string]any{"access_token": text, "token_type": "Bearer", "expires_in": 3600})
-			return
-		}
+	text, err := a.sign(resource, map[string]any{"scope": asked.Get("scope")})
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
 	}
-	http.Error(w, err.Error(), http.StatusInternalServerError)
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]any{"access_token": text, "token_type": "Bearer", "expires_in": 3600})
+}
+
+// sign returns a token of the user ann.
+func (a *authorizationServer) sign(audience string, more map[string]any) (string, error) {
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: a.key, KeyID: "k"}}, nil)
+	if err != nil {
+		return "", err
+	}
+	return jwt.Signed(signer).Claims(map[string]any{"iss": a.URL, "aud": audience, "sub": "ann",
+		"exp": time.Now().Add(time.Hour).Unix(), "iat": time.Now().Unix()}).Claims(more).Serialize()
 }
 
 // The official client finds the provider by itself, and its token counts only if it is for this server.

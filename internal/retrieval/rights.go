@@ -59,7 +59,12 @@ func joined(all []string) string {
 	if len(all) == 0 {
 		return ""
 	}
+	size := 0
+	for _, s := range all {
+		size += len(s) + len("1000:")
+	}
 	var b strings.Builder
+	b.Grow(size) // a user may be in a thousand groups
 	for _, s := range all {
 		b.WriteString(strconv.Itoa(len(s)))
 		b.WriteByte(':')
