@@ -68,6 +68,7 @@ func candidates(ev *llm.Evidence, n need) []unit {
 			units = append(units, u)
 		}
 	}
+	units = aboutOptions(ev.Query, units)
 	compareGrams(ev.Query, units)
 	return units
 }
