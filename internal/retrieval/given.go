@@ -71,7 +71,7 @@ func (g *Given) Search(ctx context.Context, q Query) (Result, error) {
 			return
 		}
 		taken[key] = true
-		p.Score, p.Scores = score, Scores{BM25: bm25}
+		p.Score, p.Rank, p.Scores = score, score, Scores{BM25: bm25}
 		if q.Captions {
 			p.Captions = captions(p.Chunk.Text, res.Terms)
 		}

@@ -43,6 +43,11 @@ func TestGiven_FindsTheBestPassageAndFillsUpFromTheBeginning(t *testing.T) {
 		if got := strings.Join(textsOf(found), "|"); err != nil || got != c.want {
 			t.Errorf("%+v: %q, %v; want %q", c.query, got, err, c.want)
 		}
+		for i, p := range found.Passages {
+			if p.Rank != p.Score || i == 0 && found.Matched > 0 && p.Rank != 1 {
+				t.Errorf("%+v: passage %d has the rank %v and the score %v", c.query, i, p.Rank, p.Score)
+			}
+		}
 	}
 	if empty, err := retrieval.NewGiven(nil); err != nil {
 		t.Error(err)
@@ -67,7 +72,7 @@ func TestMerge_RanksPassagesOfSeveralPlacesTogether(t *testing.T) {
 	strong := retrieval.Result{Passages: []retrieval.Passage{scored("strong", 0, 8, 0), scored("fair", 0, 4, 0)}, Matched: 2}
 	weak.Passages[0].Score = 1 // the best of its own place
 	got := retrieval.Merge([]retrieval.Result{weak, strong}, 2)
-	if texts := strings.Join(textsOf(got), " "); texts != "strong fair" || got.Passages[1].Score != 0.5 || got.Matched != 3 {
+	if texts := strings.Join(textsOf(got), " "); texts != "strong fair" || got.Passages[1].Score != 0.5 || got.Passages[0].Rank != 1 || got.Passages[1].Rank != 0.5 || got.Matched != 3 {
 		t.Errorf("by words: %q %+v", texts, got)
 	}
 	like := retrieval.Result{Mode: retrieval.Hybrid, Passages: []retrieval.Passage{scored("near", 0, 0, 0.9), scored("far", 0, 1, 0.2)}}

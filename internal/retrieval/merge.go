@@ -19,17 +19,20 @@ func Merge(all []Result, limit int) Result {
 			m.see(p)
 		}
 	}
-	ranks := map[ChunkKey]float64{}
 	for _, r := range all {
 		for _, p := range r.Passages {
-			ranks[p.Chunk.Key] = m.rank(&p)
+			p.Rank = m.rank(&p)
 			merged.Passages = append(merged.Passages, p)
 		}
 	}
-	slices.SortStableFunc(merged.Passages, func(a, b Passage) int {
-		return cmp.Compare(ranks[b.Chunk.Key], ranks[a.Chunk.Key])
-	})
+	slices.SortStableFunc(merged.Passages, func(a, b Passage) int { return cmp.Compare(b.Rank, a.Rank) })
 	merged.Passages = merged.Passages[:min(len(merged.Passages), limit)]
+	if len(merged.Passages) > 0 {
+		best := cmp.Or(merged.Passages[0].Rank, 1)
+		for i := range merged.Passages {
+			merged.Passages[i].Rank /= best
+		}
+	}
 	return merged
 }
 
