@@ -18,8 +18,8 @@ import (
 )
 
 // bounded are the tables, under their names in query plans, that a statement may scan: they do not
-// grow with use. t and n are the few rows of a subquery.
-var bounded = []string{"CONSTANT", "counters", "generations", "roots", "intents", "t", "n"}
+// grow with use. t and n are the few rows of a subquery, and json_each has those of a parameter.
+var bounded = []string{"CONSTANT", "counters", "generations", "roots", "intents", "t", "n", "json_each"}
 
 // readsAll are the statements that may scan a growing table, by a part of their text, each with the
 // reason. None runs during a turn.

@@ -10,3 +10,9 @@ export async function ask(page, question) {
 
 /** The text of the last answer. */
 export const answerText = (page) => page.locator(".answer .markdown").last().innerText();
+
+/** Begins a new chat, and waits until the one before is gone from the page: ask counts answers. */
+export async function begin(page) {
+  await page.locator(".new-chat").click();
+  await page.waitForSelector(".answer", { state: "detached" });
+}

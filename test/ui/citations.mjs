@@ -1,11 +1,11 @@
 // Ask, stream, click each citation: where the cited words are marked on the page that is shown.
-import { answerText, ask } from "./ask.mjs";
+import { answerText, ask, begin } from "./ask.mjs";
 
 export default async function ({ open, questions }) {
   const { page, seen } = await open();
   const found = [];
   for (const question of questions) {
-    await page.locator(".new-chat").click();
+    await begin(page);
     await page.waitForSelector(".answer-foot", { state: "detached" }); // ask counts them
     await ask(page, question);
     const chip = page.locator(".answer button.chip").first();

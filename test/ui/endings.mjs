@@ -1,10 +1,11 @@
 // Answers that were stopped, cut off by their limit, refused or doubted: what the page says of each.
+import { begin } from "./ask.mjs";
+
 export default async function ({ open, question }) {
   const { page, seen } = await open();
   const over = () => page.waitForFunction(() => document.querySelector(".answer:last-of-type") && !document.querySelector(".answer.at-work"));
   const send = async (word) => {
-    await page.locator(".new-chat").click();
-    await page.waitForSelector(".answer", { state: "detached" });
+    await begin(page);
     await page.fill("#question", `${question} ${word}`);
     await page.keyboard.press("Enter");
     await page.waitForSelector(".answer");

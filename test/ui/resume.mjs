@@ -1,5 +1,5 @@
 // An answer goes on over a reload in its midst, a lost connection, and is stopped where it is.
-import { answerText } from "./ask.mjs";
+import { answerText, begin } from "./ask.mjs";
 
 export default async function ({ open, question, pieces }) {
   const { page, context, seen } = await open();
@@ -14,8 +14,7 @@ export default async function ({ open, question, pieces }) {
   const reloaded = await answerText(page);
 
   // Left before the server has named the turn.
-  await page.locator(".new-chat").click();
-  await page.waitForSelector(".answer", { state: "detached" });
+  await begin(page);
   await send(page, question + " early");
   await page.waitForSelector(".answer .doing");
   await page.waitForFunction(() => location.hash.length > 10);
@@ -25,8 +24,7 @@ export default async function ({ open, question, pieces }) {
   const early = await answerText(page);
   const left = await page.evaluate(() => Object.keys(localStorage).filter((k) => k.startsWith("parley.pending.")).length);
 
-  await page.locator(".new-chat").click();
-  await page.waitForSelector(".answer", { state: "detached" });
+  await begin(page);
   await send(page, question + " offline");
   await begun();
   await context.setOffline(true);
@@ -37,8 +35,7 @@ export default async function ({ open, question, pieces }) {
   const reconnected = await answerText(page);
 
   // Asked while there is no connection: the question waits, and is stored with its answer.
-  await page.locator(".new-chat").click();
-  await page.waitForSelector(".answer", { state: "detached" });
+  await begin(page);
   await context.setOffline(true);
   await send(page, question + " later");
   await page.waitForSelector(".doing.reconnecting");
@@ -51,8 +48,7 @@ export default async function ({ open, question, pieces }) {
   const later = await answerText(page);
   const laterQuestion = await page.locator(".bubble").innerText();
 
-  await page.locator(".new-chat").click();
-  await page.waitForSelector(".answer", { state: "detached" });
+  await begin(page);
   await send(page, question + " stop");
   await begun();
   await page.keyboard.press("Escape");

@@ -1,7 +1,7 @@
 // Row S9: texts of models, documents and clients that try to run something, or to ask another host, in
 // every place of the page that shows texts. Once under the page's policy, and once without it, so that
 // it is the page which holds and not only the policy.
-import { answerText, ask } from "./ask.mjs";
+import { answerText, ask, begin } from "./ask.mjs";
 import { addresses, vectors } from "./vectors.mjs";
 
 const words = { input_tokens: 1, output_tokens: 1, cached_tokens: 0, reasoning_tokens: 0, estimated: false };
@@ -81,7 +81,7 @@ export default async function ({ base, open }) {
       await page.fill("#question", "");
     }
     // What a model streams, and what documents are called and hold.
-    await page.locator(".new-chat").click();
+    await begin(page);
     let streamed = 0; // the model answers with what it was asked
     for (let at = 0; at < vectors.length; at += together) {
       await ask(page, vectors.slice(at, at + together).join("\n\n"));

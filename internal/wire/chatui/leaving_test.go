@@ -23,6 +23,7 @@ func TestClientsThatLeave(t *testing.T) {
 		Protocol:  func(r chat.Runner) wire.Protocol { return handlerOf(r, nil).Protocol() },
 		ReplyPath: "/api/chat", ReplyBody: asked,
 		StreamPath: "/api/chat/sse", StreamBody: asked,
+		Ahead: true,
 	}.Test(t)
 }
 

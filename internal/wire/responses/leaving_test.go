@@ -25,7 +25,7 @@ func TestClientsThatLeave(t *testing.T) {
 		ReplyPath: endpoint, ReplyBody: asking,
 		StreamPath: endpoint, StreamBody: streaming,
 		Stopping: []string{
-			`"status":"failed"`, `"error":{"type":"server_error","code":"unavailable","message":"The server is stopping.","param":null}}`, "data: [DONE]\n\n",
+			`"error":{"type":"server_error","code":"unavailable","message":"The server is stopping.","param":null}}`, `"status":"failed"`, "data: [DONE]\n\n",
 		},
 	}.Test(t)
 }

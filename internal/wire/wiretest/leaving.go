@@ -85,6 +85,7 @@ type Leaving struct {
 	Protocol               func(chat.Runner) wire.Protocol
 	ReplyPath, ReplyBody   string // for a whole reply
 	StreamPath, StreamBody string
+	Ahead                  bool     // the turn is read ahead of the client, so that only the end of its context ends it
 	Stopping               []string // the end of a stream whose server stops, in parts that stand in this order
 }
 
@@ -99,7 +100,12 @@ func (l Leaving) Test(t *testing.T) {
 		<-r.Ended
 	}
 	t.Run("a stream cancels a turn that waits when its client leaves", func(t *testing.T) { stream(t, Waiting, `"It"`) })
-	t.Run("a stream ends the range when nothing can be written", func(t *testing.T) { stream(t, TalkingOn, "xxx") })
+	t.Run("a stream ends the range when nothing can be written", func(t *testing.T) {
+		if l.Ahead {
+			t.Skip("the turn is read ahead of the client")
+		}
+		stream(t, TalkingOn, "xxx")
+	})
 	t.Run("a reply cancels its turn when its client leaves, which is no fault", func(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
 		r := NewTalking(func(ctx context.Context, yield func(chat.Event, error) bool) {
