@@ -13,8 +13,11 @@ import (
 // such pieces in any language.
 const gramLength = 4
 
-// maxGrams bounds the pieces of a question.
-const maxGrams = 200
+// The limits of the pieces of a question, and of those that are looked at: a compound of many parts repeats them.
+const (
+	maxGrams    = 200
+	maxLookedAt = 20 * maxGrams
+)
 
 // grams are pieces of the words of a question, by how few of the blocks hold them.
 type grams struct {
@@ -34,6 +37,7 @@ func gramsOf(question string) (pieces []string) {
 		}
 	}
 	question = beginning(question)
+	looked := 0
 	toks, _ := text.AnalyzeQuestion(question)
 	for _, t := range toks {
 		word := []rune(strings.ToLower(question[t.Start:t.End]))
@@ -54,7 +58,8 @@ func gramsOf(question string) (pieces []string) {
 		case len(word) <= gramLength:
 			add(string(word))
 		default:
-			for i := 0; i+gramLength <= len(word); i++ {
+			for i := 0; i+gramLength <= len(word) && looked < maxLookedAt; i++ {
+				looked++
 				add(string(word[i : i+gramLength]))
 			}
 		}
