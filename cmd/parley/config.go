@@ -145,10 +145,17 @@ func forgetEnv(k *kong.Kong) error {
 
 // validate returns the first setting with an invalid value, or nil.
 func (c *Config) validate() *settingError {
-	checks := []struct {
-		name string // name of the flag
-		err  error
-	}{
+	for _, check := range c.checks() {
+		if check.err != nil {
+			return &check
+		}
+	}
+	return nil
+}
+
+// checks returns a result for each setting that can be wrong. The err of a valid one is nil.
+func (c *Config) checks() []settingError {
+	return []settingError{
 		{"addr", checkAddr(c.Addr)},
 		{"auth-anonymous", unless(slices.Contains([]string{settingAuto, settingOn, settingOff}, c.AuthAnonymous),
 			"%q is not one of auto, true and false", c.AuthAnonymous)},
@@ -219,12 +226,6 @@ func (c *Config) validate() *settingError {
 		{"extract-timeout", unless(c.ExtractTimeout > 0, "must be longer than 0s")},
 		{"extract-memory", unless(c.ExtractMemory >= 192<<20, "must be at least 192MiB")},
 	}
-	for _, check := range checks {
-		if check.err != nil {
-			return &settingError{flag: check.name, err: check.err}
-		}
-	}
-	return nil
 }
 
 // settingError is a setting whose value was read but is invalid.

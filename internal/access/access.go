@@ -67,7 +67,7 @@ var Anonymous = Principal{}
 type List struct {
 	Users    []string // subjects
 	Groups   []string // group ids
-	SignedIn bool     `json:",omitempty"` // everybody who has signed in; omitted, since hashes of metadata contain lists
+	SignedIn bool     `json:",omitempty"` // everybody who has signed in. False is left out of JSON, so that stored hashes of metadata stay the same
 }
 
 // Restricted reports whether the list admits some only. Otherwise everyone is allowed.

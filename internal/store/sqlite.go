@@ -250,8 +250,10 @@ func (s *statements) of(ctx context.Context, db *sql.DB, query string) (*sql.Stm
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if first, ok := s.all[query]; ok { // somebody else was faster
-		return first, stmt.Close()
+	if first, ok := s.all[query]; ok {
+		// Somebody else was faster. To close stmt could wait for a transaction that waits for the caller's. It is closed with
+		// the database; only the first requests at the start make such statements.
+		return first, nil
 	}
 	if s.all == nil {
 		s.all = map[string]*sql.Stmt{}

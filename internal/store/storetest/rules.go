@@ -84,7 +84,11 @@ func testRules(t *testing.T, c corpus) {
 		}
 		c.rightsAre(doing, rules, files)
 	}
-	// Documents that are made anew aside have the rights of the rules, too.
+	c.rulesDecideOverDocumentsMadeAnew(r, lists, rules, files)
+}
+
+// rulesDecideOverDocumentsMadeAnew makes all documents anew, aside from the others, and puts them in their places.
+func (c corpus) rulesDecideOverDocumentsMadeAnew(r *rand.Rand, lists []access.List, rules []retrieval.Rule, files map[string]retrieval.Document) {
 	for name, d := range files {
 		p := c.put(d.ID, name)
 		p.Document.Access, p.Document.Owner = pick(r, lists), d.Owner
@@ -93,7 +97,7 @@ func testRules(t *testing.T, c corpus) {
 		c.apply(retrieval.Batch{Namespace: retrieval.Aside("ns"), Put: []retrieval.Put{anew}})
 		files[name] = p.Document
 	}
-	_, n, err := c.SwitchAside(t.Context(), retrieval.Switch{Namespace: "ns"})
+	_, n, err := c.SwitchAside(c.Context(), retrieval.Switch{Namespace: "ns"})
 	c.must(err)
 	c.equal("documents made anew", len(files), n)
 	c.rightsAre("made anew", rules, files)

@@ -102,6 +102,7 @@ type condition struct {
 // passageMembers are the members of the metadata that are not attributes of files.
 var passageMembers = []string{"path", "document_title", "url", "source_url", "category", "section", "page", "indexed_at"}
 
+// holds tests the metadata of a record: a JSON object, some members of which clients have named.
 func (c condition) holds(metadata map[string]any) bool {
 	return slices.ContainsFunc(c.names, func(name string) bool { return c.test(metadata[name]) }) != c.negate
 }

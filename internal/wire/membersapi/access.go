@@ -96,7 +96,7 @@ type ruleShown struct {
 	list
 }
 
-// showFolder returns the path of a folder without the slash at its end, but for that of the namespace.
+// showFolder returns the path of a folder without the slash at its end. The path of the whole namespace is that slash.
 func showFolder(path string) *string {
 	if path != retrieval.WholeNamespace {
 		path = strings.TrimSuffix(path, "/")
