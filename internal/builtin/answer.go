@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"unicode"
 
 	"parley/internal/llm"
 )
@@ -104,15 +105,28 @@ func (a Answerer) quotes(ctx context.Context, ev *llm.Evidence, most limits) (qu
 type quote struct {
 	text     string
 	citation string
+	row      bool // of a table
 }
 
 // String returns the quote as it stands in an answer.
 func (q quote) String() string {
-	s := onOneLine(q.text)
+	s := q.said()
 	if q.citation == "" {
 		return s
 	}
 	return s + " [" + q.citation + "]"
+}
+
+// said returns the words of the quote: a text on one line, and a row as a person would say it, "Trainee — notice: two weeks;
+// pay: 900". A row that begins with the number of a line stays as it is.
+func (q quote) said() string {
+	s := onOneLine(q.text)
+	first, others, _ := strings.Cut(s, "; ")
+	_, about, _ := strings.Cut(first, ": ")
+	if !q.row || !strings.ContainsFunc(about, unicode.IsLetter) && !aYear.MatchString(about) {
+		return s
+	}
+	return about + " — " + others
 }
 
 // onOneLine returns a text with a space for each line break, as in the sources that protocols show.

@@ -35,7 +35,7 @@ func answer(t testing.TB, ev *llm.Evidence) said {
 		}
 		s := strings.TrimPrefix(c.Text, " ")
 		if at := strings.LastIndex(s, " ["); at >= 0 {
-			a.quotes = append(a.quotes, quote{s[:at], strings.TrimSuffix(s[at+2:], "]")})
+			a.quotes = append(a.quotes, quote{text: s[:at], citation: strings.TrimSuffix(s[at+2:], "]")})
 		} else {
 			a.quotes = append(a.quotes, quote{text: s})
 		}

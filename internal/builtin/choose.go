@@ -163,7 +163,7 @@ func (a Answerer) units(ctx context.Context, ev *llm.Evidence) (need, []unit) {
 	if n.total == 0 {
 		return n, nil
 	}
-	return n, a.Reader.judge(ctx, ev.Query, ev.Previous, n.goesOn, candidates(ev, n))
+	return n, a.Reader.judge(ctx, ev, n.goesOn, candidates(ev, n))
 }
 
 // grounds are what is known of how well the best block answers.
@@ -257,7 +257,7 @@ func appendQuotes(quotes []quote, p *llm.Passage, u *unit) []quote {
 			continue
 		}
 		end := piece.End
-		quotes = append(quotes, quote{text: p.Text[start:end], citation: citation})
+		quotes = append(quotes, quote{text: p.Text[start:end], citation: citation, row: inTable(p, p.Text[start:end])})
 		if i+1 < len(u.pieces) {
 			start = u.pieces[i+1].Start
 		}
@@ -278,10 +278,19 @@ func (n need) answered(ev *llm.Evidence, units []unit, r *Reader) bool {
 	worded := n.worded(ev, units) || slices.ContainsFunc(n.clauses(ev), func(c need) bool { return c.worded(ev, units) })
 	g := n.grounds(ev, units, best)
 	near := g.touches() && g[heldUnknown] <= maxUnknown
-	if sure, ok := r.sureness(ev.Query); ok {
+	if n.lacks(&units[best]) {
+		return false
+	}
+	if sure, ok := r.sureness(ev); ok {
 		chance := sure.chance(units, best)
+		if chance < minChanceOther && n.countsOthers(&units[best]) {
+			return false
+		}
 		if worded {
 			return chance >= minWordedWhenRead
+		}
+		if len(units) >= minCompeting && chance >= minChanceFar && units[best].features[like] >= sure.far {
+			return near || !n.goesOn
 		}
 		// What was talked of is near, too, to a question that goes on to something else.
 		return chance >= minChanceWhenRead && units[best].features[like] >= sure.alone && (near || !n.goesOn)
@@ -407,6 +416,9 @@ func greedy(ev *llm.Evidence, units []unit, n need, most limits) []int {
 		if best < 0 {
 			break
 		}
+		if len(chosen) == 0 {
+			best = n.wholeList(units, best)
+		}
 		u := &units[best]
 		if len(chosen) == 0 {
 			first = n.gain(u, covered, most)
@@ -421,6 +433,23 @@ func greedy(ev *llm.Evidence, units []unit, n need, most limits) []int {
 		maps.Copy(covered, u.asked)
 	}
 	return chosen
+}
+
+// wholeList returns the list that a unit is an item of, where the question is for several things and the list answers it
+// nearly as well; else the unit.
+func (n need) wholeList(units []unit, item int) int {
+	if !n.wanted.list {
+		return item
+	}
+	of, best := &units[item], item
+	for i := range units {
+		u := &units[i]
+		if u.list && u.passage == of.passage && u.start <= of.start && of.end <= u.end && u.end-u.start > of.end-of.start &&
+			u.score >= of.score-2*closeScore && (best == item || u.score > units[best].score) {
+			best = i
+		}
+	}
+	return best
 }
 
 // gain returns what a unit adds to an answer that already holds the covered terms: what of the question was

@@ -157,7 +157,7 @@ func (t *table) tied(ev *llm.Evidence, values []float64, value float64) (quotes 
 	for i, r := range t.rows {
 		if values[i] == value {
 			p := &ev.Passages[r.passage]
-			quotes = append(quotes, quote{text: p.Text[r.start:r.end], citation: p.CitationAt(r.start)})
+			quotes = append(quotes, quote{text: p.Text[r.start:r.end], citation: p.CitationAt(r.start), row: true})
 		}
 	}
 	if len(quotes) > maxTied || len(quotes) == len(t.rows) {

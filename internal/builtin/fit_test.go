@@ -75,7 +75,9 @@ func TestFit(t *testing.T) {
 			os.WriteFile(*kept, data, 0o600)
 		}
 	}
-	all = slices.DeleteFunc(all, func(x example) bool { return *only != "" && (*only == "en") != isEnglish(x.ev.Query) })
+	all = slices.DeleteFunc(all, func(x example) bool {
+		return *only != "" && (*only == "en") != (askedIn(x.ev.Query, x.ev.Passages) == "en")
+	})
 	if *chanceOnly {
 		fitChance(t, all, blockWeights)
 		return
@@ -455,7 +457,7 @@ func fitChance(t *testing.T, all []example, w features) {
 				good, bad := 0, 0
 				for i, row := range rows {
 					x := &all[i]
-					if x.need.worded(x.ev, x.units) != worded || (isEnglish(x.ev.Query) && *reading) != reads || row.chanceBy(weight) < least {
+					if x.need.worded(x.ev, x.units) != worded || ((askedIn(x.ev.Query, x.ev.Passages) == "en") && *reading) != reads || row.chanceBy(weight) < least {
 						continue
 					}
 					if right[i] > 0 {

@@ -64,8 +64,8 @@ func TestAnswer_RefusesWhatIsElsewhereAlsoInAConversation(t *testing.T) {
 func TestAnswerer_QuotesARowOfATableAlone(t *testing.T) {
 	p := newProduct(collection(t, "kinds.txtar"))
 	for question, want := range map[string]string{
-		"What is the payload of the Heron?":         "Model: Heron; Payload: 1,250 kg; Range: 260 km; Height: 2.6 m; Daily rate: 110 EUR [vans.md]",
-		"What does HF-429 mean?":                    "Code: HF-429; Meaning: Too many requests; What to do: Wait 60 seconds [api.md]",
+		"What is the payload of the Heron?":         "Heron — Payload: 1,250 kg; Range: 260 km; Height: 2.6 m; Daily rate: 110 EUR [vans.md]",
+		"What does HF-429 mean?":                    "HF-429 — Meaning: Too many requests; What to do: Wait 60 seconds [api.md]",
 		"What is the phone number of the workshop?": "A red light means: stop at once and call the workshop on 0800 555 019. [vans.md]",
 		"Who was absent from the meeting?":          "Absent: Ruth Klein. [minutes.txt]",
 	} {

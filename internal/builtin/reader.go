@@ -160,12 +160,32 @@ func (r *Reader) vector(ctx context.Context, text string, kind encoder.Kind) ([]
 	return v, nil
 }
 
-// Reads reports whether there is a reader, and it reads blocks together with a question in this language.
-func (r *Reader) Reads(question string) bool { return r != nil && isEnglish(question) }
+// askedIn returns the language of a question. Where its words do not tell, as in "Preis Trockner", it is that of the best
+// passage that tells one.
+func askedIn(question string, passages []llm.Passage) string {
+	language := text.LanguageOf(question)
+	if language != "en" || text.Language(question) != "" {
+		return language
+	}
+	for i := range passages {
+		if l := text.Language(passages[i].Text); l != "" {
+			return l
+		}
+	}
+	return language
+}
 
-// Compares reports whether there is a reader, and it compares meanings with a question in this language.
-func (r *Reader) Compares(question string) bool {
-	return r != nil && r.Vector != nil && !isEnglish(question) && isSpelled(question)
+// Reads reports whether there is a reader, and it reads texts together with this question.
+func (r *Reader) Reads(question string) bool { return r.reads(question, text.LanguageOf(question)) }
+
+// reads reports whether there is a reader, and it reads texts together with a question in this language.
+func (r *Reader) reads(question, language string) bool {
+	return r != nil && language == "en" && isASCII(question)
+}
+
+// compares reports whether there is a reader, and it compares meanings with a question that it does not read.
+func (r *Reader) compares(question, language string) bool {
+	return r != nil && r.Vector != nil && !r.reads(question, language) && isSpelled(question)
 }
 
 // knownScripts are the scripts that the model's vocabulary spells; it takes words in others for unknown.
@@ -188,9 +208,10 @@ func isSpelled(text string) bool {
 // judge keeps the units that have most of the question's words, and notes how well they answer it. A question
 // that goes on is read alone and behind the one before, and the better score counts. Without a reader all units stay
 // as they are.
-func (r *Reader) judge(ctx context.Context, question string, before []string, goesOn bool, units []unit) []unit {
-	reads := r.Reads(question)
-	if len(units) == 0 || !reads && !r.Compares(question) {
+func (r *Reader) judge(ctx context.Context, ev *llm.Evidence, goesOn bool, units []unit) []unit {
+	question, before, language := ev.Query, ev.Previous, askedIn(ev.Query, ev.Passages)
+	reads := r.reads(question, language)
+	if len(units) == 0 || !reads && !r.compares(question, language) {
 		return units
 	}
 	likeness := func(question string, texts []string) []float64 {
@@ -274,20 +295,26 @@ const foreignLike = 0.5
 const (
 	minWordedWhenRead  = 0.25 // where the words of the question are there
 	minChanceWhenRead  = 0.35 // where they are not
+	minChanceFar       = 0.55 // where they are not, and the block leads over many others
+	minChanceOther     = 0.75 // where it says nothing of the things that are to be counted: there may be another word for them
 	minChanceOfForeign = 0.7  // in another language: at .5 four more are right in test/answers/across, and two of 22 elsewhere invented
 	maxLead            = 1.5
 )
+
+// minCompeting is among how many blocks a lead tells something: in a document of a few sentences one is always far ahead.
+const minCompeting = maxRead / 2
 
 // sureness is how likely a best block is to answer, by what the reader says of it and by its lead.
 type sureness struct {
 	always, like, lead float64
 	alone              float64 // what the reader must say where the words of the question are not there
+	far                float64 // … if the block is far ahead of many others
 }
 
 var (
-	sureWhenRead     = sureness{-1.9, 1.44, 1.58, .5}
-	sureWhenCompared = sureness{-3.42, 2.96, 1.66, .9}
-	sureOfForeign    = sureness{-3.42, 2.96, 1.66, .8}
+	sureWhenRead     = sureness{-1.9, 1.44, 1.58, .5, .42}
+	sureWhenCompared = sureness{-3.42, 2.96, 1.66, .9, .7}
+	sureOfForeign    = sureness{-3.42, 2.96, 1.66, .8, .8}
 )
 
 // chance returns how likely the best unit is to answer.
@@ -296,11 +323,11 @@ func (s sureness) chance(units []unit, best int) float64 {
 }
 
 // sureness returns how sure this reader is of what it says on a question; false if it says nothing.
-func (r *Reader) sureness(question string) (sureness, bool) {
-	switch {
-	case r.Reads(question):
+func (r *Reader) sureness(ev *llm.Evidence) (sureness, bool) {
+	switch language := askedIn(ev.Query, ev.Passages); {
+	case r.reads(ev.Query, language):
 		return sureWhenRead, true
-	case r.Compares(question):
+	case r.compares(ev.Query, language):
 		return sureWhenCompared, true
 	}
 	return sureness{}, false
@@ -308,9 +335,6 @@ func (r *Reader) sureness(question string) (sureness, bool) {
 
 // squash maps the score of a scorer to [0, 1]: -10, what has nothing to do with the question, to 0 and 10 to 1.
 func squash(score float64) float64 { return min(max(score/20+.5, 0), 1.1) }
-
-// isEnglish reports whether a question is in the language that the encoder knows.
-func isEnglish(question string) bool { return text.LanguageOf(question) == "en" && isASCII(question) }
 
 // isASCII reports whether hardly any character of a text is of another script.
 func isASCII(s string) bool {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"parley/internal/llm"
-	"parley/internal/text"
 )
 
 // Refusal is what the answerer says when the passages do not hold an answer. Where passages come near, it
@@ -53,7 +52,7 @@ func (a Answerer) refusal(ctx context.Context, ev *llm.Evidence, nearest bool) s
 	case ev.Missing != "":
 		return unknown + ev.Missing
 	}
-	say, ok := refusals[text.LanguageOf(ev.Question)]
+	say, ok := refusals[askedIn(ev.Question, ev.Passages)]
 	if !ok {
 		say = english
 	}

@@ -1,7 +1,9 @@
 package builtin
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -175,9 +177,25 @@ func (v *surroundings) read(b block, s string) string {
 	if h := lastHeading(v.p.Headings); h != "" && !strings.HasPrefix(s, h) {
 		s = h + ": " + s
 	}
+	s = v.placed(s)
 	for cut := maxLooked; len(s) > maxLooked; cut-- {
 		if utf8.RuneStart(s[cut]) {
 			s = s[:cut]
+		}
+	}
+	return s
+}
+
+// placed returns a text below those headings, and the title of its document, that have words of the question which
+// the text lacks: "Installation requires NumPy." says of what only with them.
+func (v *surroundings) placed(s string) string {
+	held := v.n.termSet(s)
+	above := append([]string{v.p.Title}, v.p.Headings...)
+	for i := len(above) - 1; i >= 0; i-- {
+		own := v.n.termSet(above[i])
+		if slices.ContainsFunc(v.n.terms, func(t weighted) bool { return own[t.text] && !held[t.text] }) {
+			s = above[i] + ": " + s
+			maps.Copy(held, own)
 		}
 	}
 	return s

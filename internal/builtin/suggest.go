@@ -46,7 +46,7 @@ func (a Answerer) Suggest(ctx context.Context, in chat.SuggestInput) ([]string, 
 			break
 		}
 		quotes, err := a.answers(ctx, in, nil, q)
-		ok := slices.ContainsFunc(quotes, func(s quote) bool { return !strings.Contains(in.Answer, onOneLine(s.text)) })
+		ok := slices.ContainsFunc(quotes, func(s quote) bool { return !strings.Contains(in.Answer, s.said()) })
 		if ok && err == nil {
 			quotes, err = a.answers(ctx, in, history, q)
 		}

@@ -142,6 +142,12 @@ func (t *part) cells(line string) []string {
 	return cells
 }
 
+// inTable reports whether a text is a row below a header in a passage.
+func inTable(p *llm.Passage, s string) bool {
+	name, _, _ := strings.Cut(s, ": ")
+	return isRow(s) && !strings.Contains(s, "\n") && strings.Contains("\n"+p.Text, "\n"+name+" | ")
+}
+
 // numbers returns the numbers of a column, row by row; false where a cell is none or has another unit.
 func (t *table) numbers(column int) ([]float64, bool) {
 	unit, comma := "", t.decimalComma(column)

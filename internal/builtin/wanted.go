@@ -1,19 +1,24 @@
 package builtin
 
 import (
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 )
 
 // wanted is what an answer must have to be one.
 type wanted struct {
-	quantity   *regexp.Regexp // nil for none: what the text of an answer must match
-	list       bool           // several things, or steps in their order
-	definition bool           // what something is
-	negation   bool           // what is not so, or not allowed
-	decision   bool           // yes or no
-	time       bool           // when something is
-	person     bool           // who somebody is
+	quantity   *regexp.Regexp  // nil for none: what the text of an answer must match
+	list       bool            // several things, or steps in their order
+	definition bool            // what something is
+	negation   bool            // what is not so, or not allowed
+	decision   bool            // yes or no
+	time       bool            // when something is
+	person     bool            // who somebody is
+	who        bool            // nothing else than who somebody is
+	contact    *regexp.Regexp  // nil for none: how to reach somebody, which the text of an answer must match
+	counted    map[string]bool // nil for none: the terms of the things of which it says how many there are
 }
 
 // A kind of quantity, with how questions ask for it and how answers look, in several languages.
@@ -34,7 +39,8 @@ const numberWords = `one|two|three|four|five|six|seven|eight|nine|ten|eleven|twe
 var anyNumber = regexp.MustCompile(`(?i)[\p{Nd}\p{Nl}\p{No}]|[一二三四五六七八九十百千万两半零无일이삼사오육칠팔구십백천만]|(?:^|[^\pL])(?:\pL*(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)-\pL+|` + numberWords + `)(?:[^\pL]|$)`)
 
 // money finds an amount of money, or what stands for one.
-var money = regexp.MustCompile(`(?i)[$€£¥₩₹元円원%]|[\p{Nd}]|\b(?:free|nothing|double|half|euros?|dollars?|pounds?|gratis|kostenlos|gratuit\pL*|gratuito|grátis)\b|免费|倍|无料|(?:^|[^\pL])(?:` + numberWords + `)(?:[^\pL]|$)`)
+var money = regexp.MustCompile(`(?i)[$€£¥₩₹元円원%]|[\p{Nd}]|\b(?:free|nothing|double|half|euros?|dollars?|pounds?|gratis|kostenlos|gratuit\pL*|gratuito|grátis)\b|免费|倍|无料|[一二三四五六七八九十百千万两半零]|\b(?:cents?|kostenfrei|doppelt\pL*)\b` +
+	`|\b(?:no|without|keine?|ohne|aucuns?|sans|sin|senza|sem|nessun[oa]?) (?:\pL+ )?(?:costs?|charges?|fees?|kosten|gebühr(?:en)?|frais|costes?|costi?|custos?|taxas?)\b`)
 
 // measure finds a number with a unit. A year is none.
 var measure = regexp.MustCompile(`(?i)(?:[\p{Nd}\p{No}]|(?:^|[^\pL])(?:` + numberWords + `)) ?-?(?:[%€$£¥°"′″]|(?:[mckµ]?m|ft|feet|foot|in|inch(?:es)?|yards?|mi|miles?|meilen?|millas?|miglia|milhas?|[mck]?g|lbs?|oz` +
@@ -87,6 +93,12 @@ func wantedBy(question string) wanted {
 		decision:   decides.MatchString(question),
 	}
 	w.time, w.person = asksTime.MatchString(question), asksPerson.MatchString(question)
+	w.who, w.counted = asksWho.MatchString(question), countedBy(question)
+	if asksContact.MatchString(question) {
+		if w.contact = anAddress; asksPhone.MatchString(question) {
+			w.contact = aPhone
+		}
+	}
 	for _, q := range quantities {
 		if q.asks.MatchString(question) {
 			w.quantity = q.looks
@@ -122,3 +134,54 @@ var (
 	asksPerson = regexp.MustCompile(`(?i)\b(?:who|whom|whose|wer|wen|wem|wessen|qui|quién(?:es)?|chi|quem)\b|谁|哪位|誰|누구`)
 	aPerson    = regexp.MustCompile(`[\pL,:] (?:\p{Lu}\.? ?){0,2}\p{Lu}\p{Ll}+|(?i)\b(?:director|manager|team|officer|department|head|board|committee|chair|staff|employees?|members?|leitung|leiter|abteilung|vorstand|directeur|responsable|service|director|equipo|direttore|responsabile|diretor)\b|部|经理|主任|人员`)
 )
+
+// asksWho finds questions for a name: for whoever did something once. Who may do or get something is said in many words.
+var asksWho = regexp.MustCompile(`(?i)^\W*(?:and )?who (?:\pL{2,}ed|wrote|built|made|drew|won|said|sent|led|gave|sold|bought)\b`)
+
+// initials finds persons who are named by the first letters of their names, as in minutes.
+var initials = regexp.MustCompile(`\b\p{Lu}\. ?\p{Lu}|\b\p{Lu}{2,3}\b`)
+
+// asksContact finds questions for a phone number or an address of e-mail, and asksPhone those for the former.
+var (
+	asksContact = regexp.MustCompile(`(?i)^\W*(?:what|which|wie lautet|wie ist|welche|quel(?:le)?|cuál|qual[ei]?|che)\b.{0,40}` +
+		`(?:` + phoneNumber + `|e-?mail[ -]?address|e-?mail-?adresse|adresse (?:e-?mail|mail|électronique)|correo electrónico|indirizzo e-?mail|endereço de e-?mail)`)
+	asksPhone = regexp.MustCompile(`(?i)` + phoneNumber)
+	aPhone    = regexp.MustCompile(`\p{Nd}{3}|\p{Nd}\p{Nd}[ /-]\p{Nd}\p{Nd}`)
+	anAddress = regexp.MustCompile(`@|https?://|\bwww\.`)
+)
+
+const phoneNumber = `(?:phone|fax|mobile) number|telefonnummer|handynummer|numéro de (?:téléphone|portable)|(?:número|numero) d[ei] tel[eé]fon[eo]|número de telefone`
+
+// asksCount finds questions for how many things there are. German is not among its languages: the things are often a part
+// of a longer word there.
+var asksCount = regexp.MustCompile(`(?i)\b(?:how many|number of|combien d[e'’]|nombre d[e'’]|cuánt[oa]s|número de|quant[ie]|quantos|quantas)\s?(\pL{3,})`)
+
+// countedBy returns the terms of what a question wants counted; none where that is said in words in which questions are put
+// about anything.
+func countedBy(question string) map[string]bool {
+	m := asksCount.FindStringSubmatch(question)
+	if m == nil {
+		return nil
+	}
+	terms := termSet(m[1])
+	maps.DeleteFunc(terms, func(t string, _ bool) bool { return general()[t] })
+	return terms
+}
+
+// lacks reports whether a block lacks what the question wants of any answer: an amount, a name, a number to call.
+func (n need) lacks(u *unit) bool {
+	w := &n.wanted
+	return u.features[untyped] > 0 || w.contact != nil && !w.contact.MatchString(u.key) ||
+		w.who && !aPerson.MatchString(u.key) && !initials.MatchString(u.key)
+}
+
+// countsOthers reports whether a block says nothing of the things that the question wants counted.
+func (n need) countsOthers(u *unit) bool {
+	own := n.termSet(u.text)
+	for t := range n.wanted.counted {
+		if own[t] || own[likeMark+t] || !slices.ContainsFunc(n.terms, func(x weighted) bool { return x.text == t }) {
+			return false
+		}
+	}
+	return len(n.wanted.counted) > 0
+}

@@ -1,0 +1,97 @@
+package builtin
+
+import (
+	"strings"
+	"testing"
+
+	"parley/internal/llm"
+)
+
+func TestAnswer_RefusesWhatLacksTheKindOfAnswer(t *testing.T) {
+	for _, c := range []struct{ question, text string }{
+		{"Who built the tide mill?", "The tide mill was built of oak and stone, and stands by the harbour."},
+		{"What is the phone number of the Harbour Bakery?", "The Harbour Bakery opens at 7 and closes at 12."},
+		{"What does the harbour tour cost?", "No claim is made that the harbour tour is at its best in winter."},
+	} {
+		if got := quotesOf(t, about(c.question, passage("a.md", c.text))); !strings.HasPrefix(got, unknown) {
+			t.Errorf("%s: %s", c.question, got)
+		}
+	}
+	for question, text := range map[string]string{
+		"Who built the tide mill?":                        "The tide mill was built by Jonas Fell in 1820.",
+		"Who signed the minutes?":                         "The minutes were signed in haste (JF).",
+		"What is the phone number of the Harbour Bakery?": "The Harbour Bakery: call 0431 555 01.",
+		"What does the harbour tour cost?":                "For the harbour tour there is no charge.",
+	} {
+		if got := quotesOf(t, about(question, passage("a.md", text))); strings.HasPrefix(got, unknown) {
+			t.Errorf("%s: %s", question, got)
+		}
+	}
+}
+
+func TestWanted_ThingsToBeCounted(t *testing.T) {
+	u := unit{text: "Pumps: a station has 4 pumps and 2 valves."}
+	for question, others := range map[string]bool{
+		"How many pumps does a station have?":      false,
+		"What is the number of sirens?":            true,
+		"How many days does it take?":              false, // said of anything
+		"Combien de sirènes y a-t-il ?":            true,
+		"Wie viele Sirenen hat die Pumpstation?":   false, // a part of a longer word, perhaps
+		"How much does it cost to repair a siren?": false,
+	} {
+		n := needFor(about(question))
+		if got := n.countsOthers(&u); got != others {
+			t.Errorf("%s: %v", question, got)
+		}
+	}
+}
+
+func TestAskedIn_IsTheLanguageOfThePassagesWhereTheWordsTellNone(t *testing.T) {
+	german := []llm.Passage{{Text: "A-17 | B-9"}, {Text: "Die Kündigung muss schriftlich erklärt werden, und der Vertrag endet mit dem Monat."}}
+	for question, want := range map[string]string{
+		"Preis Trockner":                      "de",
+		"Was kostet einmal waschen?":          "de",
+		"What does it cost to use the dryer?": "en",
+		"Quel est le prix du séchoir ?":       "fr",
+	} {
+		if got := askedIn(question, german); got != want {
+			t.Errorf("%s: %s, want %s", question, got, want)
+		}
+	}
+	if got := askedIn("Preis Trockner", nil); got != "en" {
+		t.Errorf("without passages: %s", got)
+	}
+}
+
+func TestRead_APassageStandsBelowWhatItDoesNotNameItself(t *testing.T) {
+	p := llm.Passage{Text: "Installation needs a compiler.", Title: "Quillpack: a tool for feathers", Headings: []string{"Packaging"}}
+	for question, want := range map[string]string{
+		"What does Quillpack need?":       "Quillpack: a tool for feathers: Packaging: Installation needs a compiler.",
+		"What does an installation need?": "Packaging: Installation needs a compiler.",
+	} {
+		ev := about(question, p)
+		units := candidates(ev, needFor(ev))
+		if units[0].text != want {
+			t.Errorf("%s: %q", question, units[0].text)
+		}
+	}
+}
+
+func TestAnswer_QuotesTheWholeListOfAnItem(t *testing.T) {
+	units := []unit{
+		{passage: 0, start: 0, end: 90, list: true, score: 2.8},
+		{passage: 0, start: 20, end: 40, score: 3},
+		{passage: 1, start: 0, end: 90, list: true, score: 2.9},
+	}
+	steps := need{wanted: wanted{list: true}}
+	if got := steps.wholeList(units, 1); got != 0 {
+		t.Errorf("of a question for steps: %d", got)
+	}
+	if got := (need{}).wholeList(units, 1); got != 1 {
+		t.Errorf("of another question: %d", got)
+	}
+	units[0].score = 2
+	if got := steps.wholeList(units, 1); got != 1 {
+		t.Errorf("of a list that answers worse: %d", got)
+	}
+}
