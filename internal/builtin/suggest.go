@@ -197,7 +197,10 @@ func fromHeading(h, above string, names map[string]bool) string {
 	default:
 		h = inSentence(h, names)
 	}
+	rest, all := strings.CutPrefix(h, "all ")
 	switch {
+	case all && isPlural(rest):
+		return "What are all the " + rest + "?"
 	case len(text.Terms(h)) == 1 && len(text.Terms(above)) > 0 && !vague[strings.ToLower(above)]:
 		return "What does " + strings.TrimRight(above, "?") + " say about " + h + "?"
 	case asking[first]:
