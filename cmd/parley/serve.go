@@ -319,6 +319,7 @@ func (s *serving) protocols() []wire.Protocol {
 		responses.New(responses.Config{
 			Runner:     s.runner,
 			Turns:      s.turnsElsewhere(),
+			Log:        s.log,
 			Store:      s.db.Transcripts(),
 			Open:       files.Open,
 			Give:       files.Give,

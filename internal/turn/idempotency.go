@@ -176,3 +176,14 @@ func (c *Claim) take() *Claim {
 
 // repeats reports whether the turn only repeats the events that answered the key.
 func (c *Claim) repeats() bool { return c != nil && c.again }
+
+// Hold keeps the key of a request in use until release is called, for a turn that begins when the request may have
+// ended.
+func Hold(ctx context.Context) (release func()) {
+	c := steeringOf(ctx).Claim
+	if c == nil {
+		return func() {}
+	}
+	c.users.Add(1)
+	return c.Release
+}

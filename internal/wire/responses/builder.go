@@ -37,6 +37,7 @@ type builder struct {
 
 	seq       int
 	begun     bool
+	advanced  bool // it is stored that the response has begun
 	requested string
 	query     chat.QueryRewritten
 	found     chat.PassagesRetrieved
@@ -72,7 +73,10 @@ func (b *builder) answer(ctx context.Context) error {
 				return err
 			}
 		}
-		return b.add(e)
+		if err := b.add(e); err != nil {
+			return err
+		}
+		return b.advance(ctx)
 	})
 }
 
@@ -100,7 +104,7 @@ func (b *builder) fail(ctx context.Context, err error) {
 			_ = b.begin(b.requested) // if this fails, the client is gone
 		}
 	}
-	if !b.begun {
+	if !b.begun && !res.Background {
 		return
 	}
 	seq, out := b.seq, b.out
@@ -151,12 +155,37 @@ func (b *builder) begin(answering string) error {
 	}
 	b.begun = true
 	b.x.res.Fingerprint = answering
-	for _, name := range []string{"response.created", "response.in_progress"} {
+	if b.x.res.Status == waiting {
+		b.x.res.Status = inProgress
+	}
+	if !b.x.res.Background { // otherwise it has been sent
+		if err := b.emit(stateEvent{b.head("response.created"), &b.x.res}); err != nil {
+			return err
+		}
+	}
+	if err := b.emit(stateEvent{b.head("response.in_progress"), &b.x.res}); err != nil {
+		return err
+	}
+	return b.search()
+}
+
+// wait sends the first events of a response in the background, which has been stored.
+func (b *builder) wait() error {
+	for _, name := range []string{"response.created", "response.queued"} {
 		if err := b.emit(stateEvent{b.head(name), &b.x.res}); err != nil {
 			return err
 		}
 	}
-	return b.search()
+	return nil
+}
+
+// advance stores, once, that a response in the background is in progress.
+func (b *builder) advance(ctx context.Context) error {
+	if !b.x.res.Background || !b.begun || b.advanced {
+		return nil
+	}
+	b.advanced = true
+	return b.h.save(ctx, b.x)
 }
 
 // fingerprint returns the name of the answering model, with the upstream's own fingerprint.

@@ -22,6 +22,7 @@ type exchange struct {
 	req      chat.Request
 	res      response // the members that the request determines
 	streamed bool
+	placed   bool         // the response is stored already
 	input    []wire.Value // items, in which references of the API are resolved
 	search   string       // type of the item that shows the search; "" means none
 	results  bool         // the item includes the results
@@ -186,7 +187,7 @@ var members = map[string]func(x *exchange, v wire.Value) error{
 	"conversation":         (*exchange).readConversation,
 	"stream":               flag("stream", func(x *exchange) *bool { return &x.streamed }),
 	"store":                flag("store", func(x *exchange) *bool { return &x.res.Store }),
-	"background":           (*exchange).readBackground,
+	"background":           flag("background", func(x *exchange) *bool { return &x.res.Background }),
 	"temperature":          option("temperature", wire.Temperature),
 	"top_p":                option("top_p", wire.TopP),
 	"max_output_tokens":    (*exchange).readMaxOutput,
@@ -257,14 +258,6 @@ func (x *exchange) readConversation(v wire.Value) (err error) {
 	}
 	if x.conversation, err = textOf(v, param); err == nil && x.conversation == "" {
 		err = refusef(param, openai.Missing, "%q must name a conversation.", param)
-	}
-	return err
-}
-
-func (x *exchange) readBackground(v wire.Value) error {
-	background, err := boolOf(v, "background")
-	if background {
-		return refusef("background", openai.Unsupported, `"background" must be false: this server answers while the client waits.`)
 	}
 	return err
 }

@@ -53,7 +53,7 @@ func TestCreate_RefusesBadInputNamingIt(t *testing.T) {
 		{"instructions", with(`"instructions":[]`), "instructions", openai.Invalid},
 		{"stream", with(`"stream":"yes"`), "stream", openai.Invalid},
 		{"store", with(`"store":1`), "store", openai.Invalid},
-		{"background", with(`"background":true`), "background", openai.Unsupported},
+		{"background", with(`"background":1`), "background", openai.Invalid},
 		{"temperature", with(`"temperature":3`), "temperature", openai.Invalid},
 		{"max_output_tokens", with(`"max_output_tokens":0`), "max_output_tokens", openai.Invalid},
 		{"max_tool_calls", with(`"max_tool_calls":1.5`), "max_tool_calls", openai.Invalid},

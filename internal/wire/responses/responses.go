@@ -10,12 +10,14 @@ package responses
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"net/http"
 	"time"
 
 	"parley/internal/access"
 	"parley/internal/chat"
 	"parley/internal/ident"
+	"parley/internal/lru"
 	"parley/internal/transcript"
 	"parley/internal/turn"
 	"parley/internal/wire"
@@ -52,6 +54,7 @@ type Config struct {
 
 	Now   func() time.Time // nil means time.Now
 	NewID func() string    // makes ids; nil means ident.New
+	Log   *slog.Logger     // gets the errors of responses in the background; nil means that nothing is logged
 }
 
 const defaultMaxMessages = 1000
@@ -61,7 +64,10 @@ type Handler struct {
 	cfg     Config
 	catalog openai.Catalog
 	flights flights
-	sockets *sockets
+	sockets *crowd // open WebSockets
+
+	background *crowd                         // responses that are made without their clients
+	recordings *lru.Cache[flight, *recording] // of those that have ended
 }
 
 // New returns a Handler with the defaults of cfg filled in.
@@ -76,7 +82,13 @@ func New(cfg Config) *Handler {
 		cfg.NewID = ident.New
 	}
 	cfg.Defaults.FollowUps = false // the API has no field for them
-	return &Handler{cfg: cfg, catalog: openai.Catalog{Namespaces: cfg.Namespaces, Own: cfg.Namespace}, sockets: newSockets()}
+	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
+	return &Handler{
+		cfg: cfg, catalog: openai.Catalog{Namespaces: cfg.Namespaces, Own: cfg.Namespace},
+		sockets:    newCrowd(maxSockets, maxSockets, errSockets),
+		background: newCrowd(maxBackground, maxOwn, errBackground),
+		recordings: lru.New(maxRecordings, func(_ flight, r *recording) int { return r.bytes() }),
+	}
 }
 
 // Protocol returns the routes of the API.
@@ -92,6 +104,7 @@ func (h *Handler) Protocol() wire.Protocol {
 		socket.At("GET /v1/responses", h.connect),
 		turn.At("POST /v1/responses", h.create),
 		post.At("POST /v1/responses/compact", h.compact),
+		post.At("POST /v1/responses/input_tokens", h.countInput),
 		get.At("GET "+response, h.stored),
 		get.At("DELETE "+response, h.deleteResponse),
 		get.At("GET "+response+"/input_items", h.inputItems),
@@ -105,7 +118,13 @@ func (h *Handler) Protocol() wire.Protocol {
 		get.At("GET "+conversation+"/items/{item}", h.item),
 		get.At("DELETE "+conversation+"/items/{item}", h.deleteItem),
 	}
-	return wire.Protocol{OpenAPI: openAPI, Routes: wire.Slashed(routes...), Drain: h.sockets.drain, Wait: h.sockets.wait}
+	return wire.Protocol{OpenAPI: openAPI, Routes: wire.Slashed(routes...), Drain: h.sockets.drain, Wait: h.wait}
+}
+
+// wait waits for WebSockets and for responses in the background, and cancels them with cause when ctx ends.
+func (h *Handler) wait(ctx context.Context, cause error) {
+	h.sockets.wait(ctx, cause)
+	h.background.wait(ctx, cause)
 }
 
 // create handles POST /v1/responses.
@@ -119,6 +138,9 @@ func (h *Handler) create(w http.ResponseWriter, r *wire.Request) error {
 		return err
 	}
 	w.Header().Set("X-Turn-Id", x.req.TurnID)
+	if x.res.Background {
+		return h.launch(w, r, x)
+	}
 	if x.streamed {
 		return h.stream(w, r, x)
 	}

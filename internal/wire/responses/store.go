@@ -56,6 +56,9 @@ func (h *Handler) save(ctx context.Context, x *exchange) error {
 		body := transcript.Message{ID: responseBody, Body: mustJSON(&x.res)}
 		messages := append([]transcript.Message{body}, store(x.input, x.req.TurnID)...)
 		_, err := h.cfg.Store.Save(ctx, h.scope(transcript.Responses, x.who), x.res.ID, func(t *transcript.Transcript, found bool) error {
+			if x.placed && !found {
+				return transcript.ErrNotFound // it was deleted meanwhile
+			}
 			t.Messages, t.UpdatedAt = messages, h.cfg.Now()
 			if !found {
 				t.CreatedAt = t.UpdatedAt
@@ -196,8 +199,17 @@ func (h *Handler) notFound(r *wire.Request, err error, what string) error {
 
 // stored handles GET /v1/responses/{id}.
 func (h *Handler) stored(w http.ResponseWriter, r *wire.Request) error {
+	key := flight{r.Who.Subject, r.PathValue("id")}
 	if stream := r.URL.Query().Get("stream"); stream != "" && stream != "false" {
-		return refusef("stream", openai.Unsupported, `"stream" is not supported here: a stored response is whole.`)
+		return h.resume(w, r, key)
+	}
+	return h.reread(w, r, key)
+}
+
+// reread responds with a stored response.
+func (h *Handler) reread(w http.ResponseWriter, r *wire.Request, key flight) error {
+	if err := h.settle(r, key); err != nil {
+		return err
 	}
 	t, err := h.find(r)
 	if err != nil {
@@ -209,6 +221,9 @@ func (h *Handler) stored(w http.ResponseWriter, r *wire.Request) error {
 // deleteResponse handles DELETE /v1/responses/{id}.
 func (h *Handler) deleteResponse(w http.ResponseWriter, r *wire.Request) error {
 	id := r.PathValue("id")
+	if err := h.land(r, flight{r.Who.Subject, id}); err != nil {
+		return err
+	}
 	if err := h.cfg.Store.Delete(r.Context(), h.scope(transcript.Responses, r.Who), id); err != nil {
 		return h.notFound(r, err, "response")
 	}

@@ -58,16 +58,26 @@ type flight struct{ owner, id string }
 type landing struct {
 	cancel context.CancelCauseFunc
 	done   chan struct{}
+	events *recording // of a response in the background; otherwise nil
 }
 
 // fly makes a response, which its owner can cancel meanwhile.
 func (h *Handler) fly(ctx context.Context, b *builder) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	key, l := flight{b.x.who.Subject, b.x.res.ID}, &landing{cancel, make(chan struct{})}
-	defer close(l.done)
-	defer h.flights.enter(key, l)()
+	ctx, end := h.depart(ctx, b.x, nil)
+	defer end()
 	return b.run(ctx)
+}
+
+// depart makes a response cancellable until end is called. The events are nil unless it is made in the background.
+func (h *Handler) depart(ctx context.Context, x *exchange, events *recording) (_ context.Context, end func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	l := &landing{cancel, make(chan struct{}), events}
+	leave := h.flights.enter(flight{x.who.Subject, x.res.ID}, l)
+	return ctx, func() {
+		leave()
+		close(l.done)
+		cancel(nil)
+	}
 }
 
 // enter adds a flight until leave is called.
@@ -87,11 +97,16 @@ func (f *flights) enter(key flight, l *landing) (leave func()) {
 	}
 }
 
+// find returns a flight, or nil.
+func (f *flights) find(key flight) *landing {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.all[key]
+}
+
 // end cancels a flight and waits for its end. It reports false if there is none.
 func (f *flights) end(ctx context.Context, key flight) (bool, error) {
-	f.mu.Lock()
-	l := f.all[key]
-	f.mu.Unlock()
+	l := f.find(key)
 	if l == nil {
 		return false, nil
 	}
@@ -110,47 +125,56 @@ const (
 	landInterval = 50 * time.Millisecond
 )
 
-// endElsewhere cancels a response that another server makes, and waits until it is stored. It does
-// nothing if there is none.
-func (h *Handler) endElsewhere(ctx context.Context, r *wire.Request, key flight) error {
+// elsewhere looks for a response that another server makes. It reports whether one does; if stop is set, it cancels the
+// response. Otherwise it waits until the response is stored as ended, since its turn may have ended just now.
+func (h *Handler) elsewhere(r *wire.Request, key flight, stop bool) (running bool, err error) {
 	if h.cfg.Turns == nil {
-		return nil
+		return false, nil
 	}
-	if _, err := h.find(r); err == nil {
-		return nil // it has ended
-	}
-	l, err := h.cfg.Turns.Log(ctx, key.owner, strings.TrimPrefix(key.id, responsePrefix))
+	l, err := h.cfg.Turns.Log(r.Context(), key.owner, strings.TrimPrefix(key.id, responsePrefix))
 	if errors.Is(err, turn.ErrNotFound) {
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return err
+		return false, err
+	}
+	if !stop && !l.Ended() {
+		return true, nil
 	}
 	l.Stop()
-	ctx, cancel := context.WithTimeout(ctx, landPatience)
+	ctx, cancel := context.WithTimeout(r.Context(), landPatience)
 	defer cancel()
 	for {
-		if _, err := h.find(r); err == nil {
-			return nil
+		if t, err := h.find(r); err == nil && !isPending(wire.Value(t.Messages[0].Body)) {
+			return false, nil
 		}
 		select {
 		case <-time.After(landInterval):
 		case <-ctx.Done():
-			return nil // the caller says that it is not stored
+			return false, nil // the caller says that it is not stored
 		}
 	}
+}
+
+// land cancels a response that is being made, here or elsewhere, and waits until it is stored.
+func (h *Handler) land(r *wire.Request, key flight) error {
+	here, err := h.flights.end(r.Context(), key)
+	if err != nil || here {
+		return err
+	}
+	if t, err := h.find(r); err == nil && !isPending(wire.Value(t.Messages[0].Body)) {
+		return nil // it has ended
+	}
+	_, err = h.elsewhere(r, key, true)
+	return err
 }
 
 // cancel handles POST /v1/responses/{id}/cancel. It returns the final response; a response that had
 // already ended is unchanged.
 func (h *Handler) cancel(w http.ResponseWriter, r *wire.Request) error {
 	key := flight{r.Who.Subject, r.PathValue("id")}
-	here, err := h.flights.end(r.Context(), key)
-	if err == nil && !here {
-		err = h.endElsewhere(r.Context(), r, key)
-	}
-	if err != nil {
+	if err := h.land(r, key); err != nil {
 		return err
 	}
-	return h.stored(w, r)
+	return h.reread(w, r, key)
 }

@@ -43,7 +43,7 @@ func (h *Handler) connect(w http.ResponseWriter, r *wire.Request) error {
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
-	leave, err := h.sockets.enter(cancel)
+	leave, err := h.sockets.enter(r.Who.Subject, cancel)
 	if err != nil {
 		return err
 	}
@@ -145,6 +145,7 @@ func (s *socket) message(ctx context.Context, message []byte) error {
 	x, err := s.h.decode(ctx, object, s.from, &s.memory)
 	begun := false
 	if err == nil {
+		x.res.Background = false // as "stream", it has no meaning here
 		b := &builder{h: s.h, x: x, out: sender{s, ctx}, quiet: true}
 		err = s.h.fly(ctx, b)
 		begun = b.begun

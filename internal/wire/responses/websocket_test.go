@@ -264,19 +264,19 @@ func TestWebSocket_IsForNoPageOfAnotherOrigin(t *testing.T) {
 }
 
 func TestSockets_AreLimited(t *testing.T) {
-	s := newSockets()
+	s := newCrowd(maxSockets, maxSockets, errSockets)
 	var leave func()
 	for range maxSockets {
 		var err error
-		if leave, err = s.enter(nil); err != nil {
+		if leave, err = s.enter("", nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.enter(nil); !errors.Is(err, errSockets) {
+	if _, err := s.enter("", nil); !errors.Is(err, errSockets) {
 		t.Errorf("one more: %v", err)
 	}
 	leave()
-	if _, err := s.enter(nil); err != nil {
+	if _, err := s.enter("", nil); err != nil {
 		t.Errorf("after one has left: %v", err)
 	}
 }

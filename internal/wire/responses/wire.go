@@ -42,6 +42,7 @@ type response struct {
 
 // The statuses of responses and items.
 const (
+	waiting     = "queued"
 	inProgress  = "in_progress"
 	completed   = "completed"
 	unfinished  = "incomplete"

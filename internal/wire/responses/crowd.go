@@ -20,33 +20,42 @@ var errSockets = &chat.Error{
 	Msg:  "The server has as many WebSockets open as it may. Please try again in a moment.",
 }
 
-// sockets are the open WebSockets. net/http does not wait for them when it stops.
-type sockets struct {
+// crowd is a limited number of things for which net/http does not wait when it stops: open WebSockets, or responses in
+// the background.
+type crowd struct {
+	most, own int   // of all owners, and of one
+	full      error // of enter
+
 	mu    sync.Mutex
 	open  map[int]context.CancelCauseFunc
+	each  map[string]int // how many an owner has
 	last  int
-	stop  chan struct{} // closed when idle sockets must end
+	stop  chan struct{} // closed when idle ones must end
 	empty chan struct{} // closed when the last one has ended; nil if nothing waits for that
 }
 
-func newSockets() *sockets {
-	return &sockets{open: map[int]context.CancelCauseFunc{}, stop: make(chan struct{})}
+func newCrowd(most, own int, full error) *crowd {
+	return &crowd{most: most, own: own, full: full, open: map[int]context.CancelCauseFunc{}, each: map[string]int{}, stop: make(chan struct{})}
 }
 
-// enter adds a socket until leave is called.
-func (s *sockets) enter(cancel context.CancelCauseFunc) (leave func(), err error) {
+// enter adds one until leave is called.
+func (s *crowd) enter(owner string, cancel context.CancelCauseFunc) (leave func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.open) >= maxSockets {
-		return nil, errSockets
+	if len(s.open) >= s.most || s.each[owner] >= s.own {
+		return nil, s.full
 	}
 	s.last++
+	s.each[owner]++
 	id := s.last
 	s.open[id] = cancel
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		delete(s.open, id)
+		if s.each[owner]--; s.each[owner] == 0 {
+			delete(s.each, owner)
+		}
 		if len(s.open) == 0 && s.empty != nil {
 			close(s.empty)
 			s.empty = nil
@@ -54,8 +63,8 @@ func (s *sockets) enter(cancel context.CancelCauseFunc) (leave func(), err error
 	}, nil
 }
 
-// drain ends idle sockets at once, and the others after their response. It may be called again.
-func (s *sockets) drain() {
+// drain ends idle ones at once, and the others after their response. It may be called again.
+func (s *crowd) drain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	select {
@@ -65,8 +74,8 @@ func (s *sockets) drain() {
 	}
 }
 
-// wait waits until all sockets have ended. When ctx ends it cancels them with cause.
-func (s *sockets) wait(ctx context.Context, cause error) {
+// wait waits until all have ended. When ctx ends it cancels them with cause.
+func (s *crowd) wait(ctx context.Context, cause error) {
 	s.mu.Lock()
 	if len(s.open) == 0 {
 		s.mu.Unlock()

@@ -1,0 +1,269 @@
+package responses
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"time"
+
+	"parley/internal/chat"
+	"parley/internal/transcript"
+	"parley/internal/turn"
+	"parley/internal/wire"
+	"parley/internal/wire/openai"
+)
+
+// The limits of responses in the background: how many run at one time, of all callers and of one, and the bytes of the
+// events that are kept of one, and of all that have ended.
+const (
+	maxBackground = 64
+	maxOwn        = 16
+	maxRecording  = 16 << 20
+	maxRecordings = 32 << 20
+)
+
+// keepAlive is how often a client that follows a response hears of the server while nothing happens.
+const keepAlive = 15 * time.Second
+
+var (
+	errBackground = &chat.Error{Kind: chat.RateLimited, Msg: "Too many responses are being made in the background. Please try again later."}
+	errLong       = &chat.Error{Kind: chat.TooLarge, Msg: "The answer is too long."}
+)
+
+// recording holds the events of a response in the background, for clients that follow it. The number of an event is its
+// index. It is a sink for one builder, and safe for concurrent readers.
+type recording struct {
+	name string // of the event being written
+	line []byte
+
+	mu      sync.Mutex
+	events  []recorded
+	size    int
+	ended   bool
+	changed chan struct{} // closed at the next change
+}
+
+// recorded is an event: its name and its JSON.
+type recorded struct {
+	name string
+	body []byte
+}
+
+func newRecording() *recording { return &recording{changed: make(chan struct{})} }
+
+func (r *recording) event(name string) []byte {
+	r.name = name
+	return r.line[:0]
+}
+
+func (r *recording) next(line []byte) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.line = line
+	if r.size += len(line); r.size > maxRecording {
+		return errLong
+	}
+	r.events = append(r.events, recorded{r.name, bytes.Clone(line)})
+	r.wake()
+	return nil
+}
+
+func (r *recording) soon(line []byte) error { return r.next(line) }
+
+// wake tells the readers of a change. The caller must hold r.mu.
+func (r *recording) wake() {
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+func (r *recording) end() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = true
+	r.wake()
+}
+
+func (r *recording) bytes() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.size
+}
+
+// from returns the events from a number on, a channel that is closed when there may be more, and whether there will be
+// none.
+func (r *recording) from(n int) (events []recorded, changed <-chan struct{}, ended bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.events[min(n, len(r.events)):], r.changed, r.ended
+}
+
+// launch responds to a request for a response in the background: with its state, or with its events.
+func (h *Handler) launch(w http.ResponseWriter, r *wire.Request, x *exchange) error {
+	if !x.res.Store {
+		return refusef("background", openai.Invalid, `"background" needs "store": the response is fetched from the store.`)
+	}
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))
+	leave, err := h.background.enter(x.who.Subject, cancel)
+	if err != nil {
+		cancel(nil)
+		return err
+	}
+	x.res.Status = waiting
+	state, events := mustJSON(&x.res), newRecording()
+	ctx, end := h.depart(ctx, x, events)
+	b := &builder{h: h, x: x, out: events}
+	if err = h.save(ctx, x); err == nil {
+		err = b.wait()
+	}
+	if err != nil {
+		end()
+		leave()
+		cancel(nil)
+		return err
+	}
+	x.placed = true
+	release := turn.Hold(ctx)
+	go func() {
+		defer cancel(nil)
+		defer leave()
+		defer release()
+		defer end()
+		h.finish(ctx, b, events)
+	}()
+	if x.streamed {
+		return h.follow(w, r, events, 0)
+	}
+	return wire.WriteJSON(w, http.StatusOK, state)
+}
+
+// finish makes a response in the background to its end.
+func (h *Handler) finish(ctx context.Context, b *builder, events *recording) {
+	defer func() {
+		if v := recover(); v != nil {
+			h.cfg.Log.Error("panic", "turn_id", b.x.req.TurnID, "value", v, "stack", string(debug.Stack()))
+		}
+		events.end()
+		h.recordings.Put(flight{b.x.who.Subject, b.x.res.ID}, events)
+	}()
+	if err := b.run(ctx); err != nil {
+		h.cfg.Log.Log(ctx, wire.LevelOf(ctx, err), "response in the background failed", "turn_id", b.x.req.TurnID, "error", err)
+	}
+}
+
+// follow sends the events of a response from a number on, until it has ended or the client leaves, which does not end
+// the response.
+func (h *Handler) follow(w http.ResponseWriter, r *wire.Request, from *recording, n int) error {
+	stream := wire.SSE(w)
+	defer stream.Close() // fails only if the client is gone
+	idle := time.NewTicker(keepAlive)
+	defer idle.Stop()
+	for {
+		events, changed, ended := from.from(n)
+		for _, e := range events {
+			if err := stream.SendSoon(append(stream.Event(e.name), e.body...)); err != nil {
+				return err
+			}
+		}
+		n += len(events)
+		if ended {
+			return stream.Send(append(stream.Line(), "[DONE]"...))
+		}
+		select {
+		case <-changed:
+		case <-idle.C:
+			if err := stream.Comment("keep-alive"); err != nil {
+				return err
+			}
+		case <-r.Context().Done():
+			return context.Cause(r.Context())
+		}
+	}
+}
+
+// resume handles GET /v1/responses/{id}?stream=true&starting_after=.
+func (h *Handler) resume(w http.ResponseWriter, r *wire.Request, key flight) error {
+	n := 0
+	if after := r.URL.Query().Get("starting_after"); after != "" {
+		var err error
+		if n, err = strconv.Atoi(after); err != nil || n < 0 {
+			return refusef("starting_after", openai.Invalid, `"starting_after" must be the number of an event.`)
+		}
+		n++
+	}
+	if _, err := h.find(r); err != nil {
+		return err
+	}
+	events := h.recordingOf(key)
+	if events == nil {
+		return refusef("stream", openai.Unsupported, `"stream" needs a response in the background whose events are still there: GET this one without "stream".`)
+	}
+	return h.follow(w, r, events, n)
+}
+
+// recordingOf returns the events of a response that runs in the background, or has ended lately; nil if there are none.
+func (h *Handler) recordingOf(key flight) *recording {
+	if l := h.flights.find(key); l != nil {
+		return l.events
+	}
+	events, _ := h.recordings.Get(key)
+	return events
+}
+
+// errLost is the error of a response whose server ended while it made it.
+var errLost = &chat.Error{Kind: chat.Unavailable, Msg: "The server ended before the response was complete. Please ask again."}
+
+// isPending reports whether a stored response has not ended.
+func isPending(body wire.Value) bool {
+	object, _ := body.Object()
+	status, _ := object.Get("status")
+	text, _ := status.Text()
+	return text == waiting || text == inProgress
+}
+
+// graceTime is how long another server may take from storing a response to beginning its turn.
+const graceTime = 15 * time.Second
+
+// settle ends a stored response that nobody makes any more, because its server was killed.
+func (h *Handler) settle(r *wire.Request, key flight) error {
+	if h.flights.find(key) != nil {
+		return nil
+	}
+	t, err := h.find(r)
+	if err != nil || !isPending(wire.Value(t.Messages[0].Body)) {
+		return err
+	}
+	if h.cfg.Turns != nil && h.cfg.Now().Sub(t.UpdatedAt) < graceTime {
+		return nil
+	}
+	if running, err := h.elsewhere(r, key, false); err != nil || running {
+		return err
+	}
+	return h.lose(r, key)
+}
+
+// lose stores that a response has failed, unless it has ended meanwhile.
+func (h *Handler) lose(r *wire.Request, key flight) error {
+	_, err := h.cfg.Store.Save(r.Context(), h.scope(transcript.Responses, r.Who), key.id, func(t *transcript.Transcript, found bool) error {
+		if !found {
+			return transcript.ErrNotFound
+		}
+		body := &t.Messages[0].Body
+		if !isPending(wire.Value(*body)) {
+			return nil
+		}
+		var res response
+		if err := json.Unmarshal(*body, &res); err != nil {
+			return fmt.Errorf("read response %s: %w", key.id, err)
+		}
+		p, _ := problemOf(errLost)
+		res.Status, res.Error = failed, p.cause()
+		*body, t.UpdatedAt = mustJSON(&res), h.cfg.Now()
+		return nil
+	})
+	return h.notFound(r, err, "response")
+}

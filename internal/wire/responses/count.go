@@ -1,0 +1,35 @@
+package responses
+
+import (
+	"net/http"
+
+	"parley/internal/tokens"
+	"parley/internal/wire"
+)
+
+// messageTokens is what the frame of a message adds to its text.
+const messageTokens = 4
+
+// countInput handles POST /v1/responses/input_tokens: about how many tokens the messages of a request have, with those
+// that it continues. What is retrieved for the answer is not known yet.
+func (h *Handler) countInput(w http.ResponseWriter, r *wire.Request) error {
+	object, err := r.Object()
+	if err != nil {
+		return err
+	}
+	x, err := h.decode(r.Context(), object, asker{who: r.Who, base: wire.BaseURL(r.Request, h.cfg.PublicURL, false)}, nil)
+	if err != nil {
+		return err
+	}
+	n := 0
+	for _, m := range x.req.Messages {
+		n += messageTokens + tokens.Count(m.Text())
+	}
+	for _, tool := range x.res.Tools {
+		n += tokens.Count(string(tool))
+	}
+	return wire.Reply(w, http.StatusOK, struct {
+		Object string `json:"object"`
+		Input  int    `json:"input_tokens"`
+	}{"response.input_tokens", n})
+}
