@@ -2,10 +2,12 @@ package server
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	"parley/internal/trace"
+	"parley/internal/wire"
 )
 
 // strayBodyTimeout is the time limit for a body that no handler has begun to read. Handlers use
@@ -26,7 +28,7 @@ func (s *Server) handle(x *exchange, r *http.Request) {
 		x.refuse(errUnknownHost)
 		return
 	}
-	e, handler := s.find(r)
+	r, e, handler := s.aliased(r)
 	if e != nil {
 		x.route, x.quiet, x.req.Fail = e.path, e.quiet, e.fail
 		if !e.quiet {
@@ -59,11 +61,18 @@ func (s *Server) trustOf(e *endpoint) *trust {
 // unknown responds to an unknown path, in the form of the protocol to which the path may belong.
 func (s *Server) unknown(x *exchange) {
 	for _, p := range s.protocols {
-		if p.Unknown != nil && strings.HasPrefix(x.req.URL.Path, p.Root) {
+		if p.Unknown != nil && isBelow(x.req.URL.Path, p) {
 			x.req.Fail = p.Unknown
 		}
 	}
 	x.refuse(errUnknownPath)
+}
+
+// isBelow reports whether a path is below the root of a protocol, or below another name of it.
+func isBelow(path string, p wire.Protocol) bool {
+	return strings.HasPrefix(path, p.Root) || slices.ContainsFunc(p.Aliases, func(a wire.Alias) bool {
+		return strings.HasPrefix(a.Path(path), p.Root)
+	})
 }
 
 // oddFraming reports whether other software on the way may see the end of the request elsewhere than

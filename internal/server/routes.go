@@ -81,6 +81,29 @@ func (s *Server) Routes() []wire.Route {
 	return all
 }
 
+// aliased returns the endpoint and handler of a request, and the request with the path of its route, which is another one
+// if the request uses an alias.
+func (s *Server) aliased(r *http.Request) (*http.Request, *endpoint, http.Handler) {
+	e, h := s.find(r)
+	if e != nil {
+		return r, e, h
+	}
+	for _, p := range s.protocols {
+		for _, a := range p.Aliases {
+			path := a.Path(r.URL.Path)
+			if path == "" {
+				continue
+			}
+			again := r.Clone(r.Context())
+			again.URL.Path, again.URL.RawPath = path, a.Path(r.URL.RawPath)
+			if e, h := s.find(again); e != nil {
+				return again, e, h
+			}
+		}
+	}
+	return r, nil, h
+}
+
 // find returns the endpoint of a request and the handler that serves it. That is the mux, which sets the
 // path's values, unless the path ends with a URL, which the mux would clean. The endpoint is nil for an
 // unknown path and for one that the mux would redirect to a cleaner path, since a redirect loses a POST.

@@ -22,7 +22,9 @@ type Protocol struct {
 	// ends. Called after Drain. Optional.
 	Wait func(ctx context.Context, cause error)
 
-	// Unknown responds for the paths below Root that have no route. Optional.
+	Aliases []Alias // other paths to routes; the first that leads to one counts
+
+	// Unknown responds for the paths below Root, or below an alias of it, that have no route. Optional.
 	Root    string
 	Unknown Fail
 }

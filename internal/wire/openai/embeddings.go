@@ -43,7 +43,7 @@ func (h *Handler) embed(w http.ResponseWriter, r *wire.Request) error {
 	if err != nil {
 		return err
 	}
-	x, err := h.embeddingOf(object)
+	x, err := h.embeddingOf(object, r.PathValue("name"))
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,8 @@ func (h *Handler) embed(w http.ResponseWriter, r *wire.Request) error {
 	return wire.WriteJSON(w, http.StatusOK, x.appendVectors(nil, made))
 }
 
-func (h *Handler) embeddingOf(object wire.Object) (x embedding, err error) {
+// embeddingOf reads a request. The deployment is the model of a request that names none in its body; "" without one.
+func (h *Handler) embeddingOf(object wire.Object, deployment string) (x embedding, err error) {
 	x.req.Purpose, x.plain = llm.ForDocument, true
 	var in struct {
 		Model      wire.Value `json:"model"`
@@ -69,6 +70,9 @@ func (h *Handler) embeddingOf(object wire.Object) (x embedding, err error) {
 		Dimensions wire.Value `json:"dimensions"`
 	}
 	object.Read(&in)
+	if deployment != "" && !isGiven(in.Model) {
+		in.Model = wire.AppendString(nil, deployment)
+	}
 	if x.model, err = h.embedderOf(in.Model); err != nil {
 		return x, err
 	}

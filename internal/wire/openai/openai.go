@@ -85,10 +85,12 @@ func (h *Handler) Protocol() wire.Protocol {
 	turn := wire.Route{Right: wire.Ask, Fail: fail, Turn: true, Body: wire.JSON}
 	return wire.Protocol{
 		OpenAPI: openAPI,
-		Routes: append(wire.Slashed(turn.At("POST /v1/chat/completions", h.complete), post.At("POST /v1/embeddings", h.embed)),
+		Routes: append(wire.Slashed(turn.At("POST /v1/chat/completions", h.complete), post.At("POST /v1/embeddings", h.embed), post.At("POST /openai/deployments/{name}/embeddings", h.embed)),
 			rt.At("GET /v1/models", h.models),
 			rt.At("GET /v1/models/{id...}", h.model)),
-		Root: "/v1/", Unknown: unknown,
+		// Azure OpenAI's paths: those of its API v1, and the older ones, which come with api-version.
+		Aliases: []wire.Alias{{From: "/openai/v1/", To: "/v1/"}, {From: "/openai/", To: "/v1/"}},
+		Root:    "/v1/", Unknown: unknown,
 	}
 }
 
