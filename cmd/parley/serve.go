@@ -197,6 +197,7 @@ func (s *serving) work(ctx context.Context, from documents.Sources, watch bool, 
 	b.Go(func() { s.keepWhole(ctx) })
 	b.Go(func() { s.keepSettled(ctx) })
 	b.Go(func() { s.keepHouse(ctx) })
+	b.Go(func() { s.keepExpiring(ctx) })
 }
 
 // await reports whether a channel was closed before ctx ended.

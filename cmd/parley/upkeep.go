@@ -93,6 +93,16 @@ func (s *serving) keepHouse(ctx context.Context) {
 	}
 }
 
+// expiryInterval is how often files and vector stores that have expired are deleted.
+const expiryInterval = time.Minute
+
+// keepExpiring regularly deletes what has expired.
+func (s *serving) keepExpiring(ctx context.Context) {
+	for sleep(ctx, expiryInterval) {
+		s.house(ctx, "delete what has expired", s.library.Sweep)
+	}
+}
+
 // house runs one of these tasks and logs its result.
 func (s *serving) house(ctx context.Context, doing string, do func(context.Context) (int, error)) {
 	if n, err := do(ctx); err != nil && ctx.Err() == nil {

@@ -98,7 +98,8 @@ func New(cfg Config) *Library {
 type File struct {
 	ID        string    `json:"-"`
 	Name      string    `json:"name"`
-	Group     string    `json:"group,omitempty"` // that finds the file too; see Share
+	Group     string    `json:"group,omitempty"`  // that finds the file too; see Share
+	Expires   time.Time `json:"expires,omitzero"` // zero means never
 	Purpose   string    `json:"-"`
 	Size      int64     `json:"-"`
 	CreatedAt time.Time `json:"-"`
@@ -142,14 +143,25 @@ func (l *Library) add(ctx context.Context, owner string, f File, r io.Reader) (F
 	return f, errors.Join(err, l.cfg.Documents.Drop(owner, f.ID))
 }
 
-// SetPurpose changes the purpose of a file.
-func (l *Library) SetPurpose(ctx context.Context, owner, id, purpose string) (File, error) {
-	i, err := l.cfg.Items.Save(ctx, fileKey(owner, id), func(i *shelf.Item, found bool) error {
+// FinishFile sets the purpose of a file, and how long it lives; 0 means for ever.
+func (l *Library) FinishFile(ctx context.Context, owner, id, purpose string, lifetime time.Duration) (File, error) {
+	key := fileKey(owner, id)
+	if lifetime > 0 { // before the file says so: what has a deadline and does not expire stays
+		if err := l.expireAt(ctx, key, l.cfg.Now().Add(lifetime)); err != nil {
+			return File{}, err
+		}
+	}
+	i, err := l.cfg.Items.Save(ctx, key, func(i *shelf.Item, found bool) error {
 		if !found {
 			return ErrNotFound
 		}
+		f, err := fileOf(*i)
+		if err == nil && lifetime > 0 {
+			f.Expires = i.CreatedAt.Add(lifetime).UTC()
+			i.Body, err = json.Marshal(f)
+		}
 		i.Group = purpose
-		return nil
+		return err
 	})
 	if err != nil {
 		return File{}, err
@@ -172,8 +184,16 @@ func (l *Library) room(ctx context.Context, list shelf.List, n, most int) error 
 	return nil
 }
 
-// File returns a file.
+// File returns a file that has not expired.
 func (l *Library) File(ctx context.Context, owner, id string) (File, error) {
+	f, err := l.storedFile(ctx, owner, id)
+	if err == nil && l.isOver(f.Expires) {
+		return File{}, ErrNotFound
+	}
+	return f, err
+}
+
+func (l *Library) storedFile(ctx context.Context, owner, id string) (File, error) {
 	i, err := l.cfg.Items.Item(ctx, fileKey(owner, id))
 	if err != nil {
 		return File{}, err
@@ -222,6 +242,11 @@ func (l *Library) DeleteFile(ctx context.Context, owner, id string) error {
 	if err != nil {
 		return err
 	}
+	return l.deleteFile(ctx, owner, f)
+}
+
+func (l *Library) deleteFile(ctx context.Context, owner string, f File) error {
+	id := f.ID
 	if f.Group != "" {
 		if err := l.unshare(ctx, owner, f); err != nil {
 			return err
@@ -249,7 +274,8 @@ type Store struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	Metadata    json.RawMessage `json:"metadata,omitempty"` // an object; nil for none
-	ActiveAt    time.Time       `json:"active_at"`
+	ActiveAt    time.Time       `json:"active_at"`          // of its last change, and of its last use if it expires
+	Days        int             `json:"days,omitempty"`     // after which it expires if nobody uses it; 0 means never
 	CreatedAt   time.Time       `json:"-"`
 }
 
@@ -272,15 +298,43 @@ func (l *Library) AddStore(ctx context.Context, owner string, s Store) (Store, e
 	}
 	s.CreatedAt = l.cfg.Now()
 	s.ActiveAt = s.CreatedAt.UTC()
-	return l.save(ctx, storeKey(owner, StorePrefix+strings.ToLower(l.cfg.NewID())), func(was *Store) { *was = s })
+	key := storeKey(owner, StorePrefix+strings.ToLower(l.cfg.NewID()))
+	if err := l.expireStore(ctx, key, s); err != nil {
+		return s, err
+	}
+	return l.save(ctx, key, func(was *Store) { *was = s })
 }
 
-// ChangeStore changes the fields that a client may set.
+// expireStore makes Sweep look at a store when it may have expired.
+func (l *Library) expireStore(ctx context.Context, key shelf.Key, s Store) error {
+	if s.Days == 0 {
+		return nil
+	}
+	return l.expireAt(ctx, key, s.ExpiresAt())
+}
+
+// ChangeStore changes the fields that a client may set, or the time of the last use. The change is made twice, the first
+// time on a copy.
 func (l *Library) ChangeStore(ctx context.Context, owner, id string, change func(*Store)) (Store, error) {
-	if _, err := l.Store(ctx, owner, id); err != nil {
+	s, err := l.Store(ctx, owner, id)
+	if err != nil {
 		return Store{}, err
 	}
-	return l.save(ctx, storeKey(owner, id), change)
+	if l.Expired(s) {
+		return Store{}, ErrExpired
+	}
+	days, now := s.Days, l.cfg.Now().UTC()
+	again := func(s *Store) {
+		change(s)
+		if s.Days != days {
+			s.ActiveAt = now
+		}
+	}
+	again(&s)
+	if err := l.expireStore(ctx, storeKey(owner, id), s); err != nil {
+		return Store{}, err
+	}
+	return l.save(ctx, storeKey(owner, id), again)
 }
 
 func (l *Library) save(ctx context.Context, key shelf.Key, change func(*Store)) (s Store, err error) {
@@ -327,8 +381,9 @@ func (l *Library) Visible(ctx context.Context, owner string, namespaces []string
 	}
 	own := map[string]bool{}
 	stores, err := l.cfg.Items.Items(ctx, shelf.List{Kind: shelf.Stores, Owner: owner})
-	for _, s := range stores {
-		own[s.ID] = true
+	for _, i := range stores {
+		s, broken := storeOf(i)
+		own[i.ID] = broken == nil && !l.Expired(s)
 	}
 	return slices.DeleteFunc(slices.Clone(namespaces), func(name string) bool { return IsStore(name) && !own[name] }), err
 }

@@ -65,7 +65,11 @@ func (e *MissingError) Error() string { return "there is no file " + e.File }
 func (l *Library) Attach(ctx context.Context, s Store, files []Attachment, batch string) ([]Member, error) {
 	l.attaching.Lock()
 	defer l.attaching.Unlock()
-	if _, err := l.Store(ctx, s.Owner, s.ID); err != nil { // it may have been deleted meanwhile
+	now, err := l.Store(ctx, s.Owner, s.ID) // it may have been deleted meanwhile
+	if err == nil {
+		err = l.Use(ctx, now)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if err := l.room(ctx, shelf.List{Kind: shelf.Members, Owner: s.Owner, Parent: s.ID}, len(files), MaxMembers); err != nil {

@@ -22,14 +22,19 @@ const (
 	Stores  Kind = "store"
 	Members Kind = "member" // a file in a store; its id is the file's
 	Batches Kind = "batch"  // files that were added to a store together
+	Uploads Kind = "upload" // a file that comes in parts
+	Parts   Kind = "part"   // a part of an upload
 	Shares  Kind = "share"  // the owner of a file that others may search who know its group
+
+	// Deadlines are of no owner: their time is when an item of the same id expires, of the kind and owner in their body.
+	Deadlines Kind = "deadline"
 )
 
 // Key identifies an item.
 type Key struct {
 	Kind   Kind
 	Owner  string // access.Principal.Subject; "" for the anonymous caller
-	Parent string // the id of the store, for members and batches; otherwise ""
+	Parent string // the id of the store, for members and batches, or of the upload of a part; otherwise ""
 	ID     string
 }
 
@@ -37,8 +42,8 @@ type Key struct {
 type Item struct {
 	Key
 	Group     string // the purpose of a file, or the batch of a member; "" for none
-	State     string // of a member
-	Size      int64  // in bytes, of files and members
+	State     string // of a member or upload
+	Size      int64  // in bytes, of files, members, uploads and parts
 	CreatedAt time.Time
 	Body      json.RawMessage // compact JSON
 }

@@ -51,12 +51,13 @@ type Site struct {
 	Service *documents.Service
 	Library *library.Library
 	Data    string
+	At      time.Time // what the clock of the library says
 }
 
-// New returns a library whose clock stands still. newID makes the ids.
+// New returns a library whose clock stands still until At changes. newID makes the ids.
 func New(t testing.TB, quota documents.Quota, newID func() string) *Site {
 	t.Helper()
-	s := &Site{TB: t, Data: t.TempDir()}
+	s := &Site{TB: t, Data: t.TempDir(), At: time.Unix(1706301586, 0)}
 	var err error
 	if s.DB, err = store.Open(t.Context(), s.Data, nil); err != nil {
 		t.Fatal(err)
@@ -75,7 +76,7 @@ func New(t testing.TB, quota documents.Quota, newID func() string) *Site {
 	})
 	s.Library = library.New(library.Config{
 		Items: s.DB.Shelf(), Documents: s.Service, NewID: newID,
-		Now: func() time.Time { return time.Unix(1706301586, 0) },
+		Now: func() time.Time { return s.At },
 	})
 	return s
 }

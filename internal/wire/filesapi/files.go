@@ -24,13 +24,17 @@ type fileBody struct {
 	Object    string `json:"object"`
 	Bytes     int64  `json:"bytes"`
 	CreatedAt int64  `json:"created_at"`
+	ExpiresAt *int64 `json:"expires_at,omitempty"`
 	Filename  string `json:"filename"`
 	Purpose   string `json:"purpose"`
 	Status    string `json:"status"`
 }
 
 func bodyOf(f library.File) fileBody {
-	return fileBody{ID: f.ID, Object: "file", Bytes: f.Size, CreatedAt: f.CreatedAt.Unix(), Filename: f.Name, Purpose: f.Purpose, Status: "processed"}
+	return fileBody{
+		ID: f.ID, Object: "file", Bytes: f.Size, CreatedAt: f.CreatedAt.Unix(), ExpiresAt: unixOf(f.Expires),
+		Filename: f.Name, Purpose: f.Purpose, Status: "processed",
+	}
 }
 
 // purposes are the values of a file's purpose. Parley treats them all alike.
@@ -38,12 +42,11 @@ var purposes = []string{"assistants", "user_data", "vision", "evals", "batch", "
 
 // upload handles POST /v1/files, a form with the fields file and purpose in either order.
 func (h *Handler) upload(w http.ResponseWriter, r *wire.Request) error {
-	select {
-	case h.receiving <- struct{}{}:
-		defer func() { <-h.receiving }()
-	default:
-		return &chat.Error{Kind: chat.RateLimited, Msg: "Too many files are coming in at the moment. Please try again later."}
+	leave, err := h.receive()
+	if err != nil {
+		return err
 	}
+	defer leave()
 	form := &form{h: h, r: r}
 	f, err := form.read(w)
 	if err != nil {
@@ -54,11 +57,22 @@ func (h *Handler) upload(w http.ResponseWriter, r *wire.Request) error {
 	return wire.Reply(w, http.StatusOK, bodyOf(f))
 }
 
+// receive takes one of the places for content that comes in, until leave is called.
+func (h *Handler) receive() (leave func(), err error) {
+	select {
+	case h.receiving <- struct{}{}:
+		return func() { <-h.receiving }, nil
+	default:
+		return nil, &chat.Error{Kind: chat.RateLimited, Msg: "Too many files are coming in at the moment. Please try again later."}
+	}
+}
+
 // form is an upload in progress.
 type form struct {
 	h       *Handler
 	r       *wire.Request
 	purpose string
+	expiry  expiry
 	file    *library.File // set once it is stored
 }
 
@@ -73,7 +87,11 @@ func (f *form) read(w http.ResponseWriter) (library.File, error) {
 	case f.purpose == "":
 		return library.File{}, badPurpose(openai.Missing)
 	}
-	return f.h.cfg.Library.SetPurpose(f.r.Context(), f.r.Who.Subject, f.file.ID, f.purpose)
+	lifetime, err := f.expiry.lifetime()
+	if err != nil {
+		return library.File{}, err
+	}
+	return f.h.cfg.Library.FinishFile(f.r.Context(), f.r.Who.Subject, f.file.ID, f.purpose, lifetime)
 }
 
 func badPurpose(code string) error {
@@ -105,8 +123,16 @@ func (f *form) field(name, value string) error {
 			return badPurpose(openai.Invalid)
 		}
 		f.purpose = value
+	case name == "expires_after[anchor]":
+		f.expiry.given, f.expiry.anchor = true, value
+	case name == "expires_after[seconds]":
+		seconds, err := strconv.Atoi(value)
+		if err != nil {
+			return errFileExpiry
+		}
+		f.expiry.given, f.expiry.n = true, seconds
 	case strings.HasPrefix(name, "expires_after"):
-		return openai.Refuse(chat.Invalid, "expires_after", openai.Unsupported, `"expires_after" is not supported: files stay until they are deleted.`)
+		return errFileExpiry
 	}
 	return nil
 }

@@ -73,6 +73,7 @@ func (h *Handler) Protocol() wire.Protocol {
 	post.Body, empty.Body, upload.Body = wire.JSON, wire.Ignored, wire.Unread
 	const (
 		file    = "/v1/files/{id}"
+		parts   = "/v1/uploads/{id}"
 		store   = "/v1/vector_stores/{id}"
 		member  = store + "/files/{file}"
 		batches = store + "/file_batches"
@@ -84,6 +85,10 @@ func (h *Handler) Protocol() wire.Protocol {
 		get.At("GET "+file, h.file),
 		change.At("DELETE "+file, h.deleteFile),
 		get.At("GET "+file+"/content", h.content),
+		post.At("POST /v1/uploads", h.createUpload),
+		upload.At("POST "+parts+"/parts", h.addPart),
+		post.At("POST "+parts+"/complete", h.completeUpload),
+		empty.At("POST "+parts+"/cancel", h.cancelUpload),
 		post.At("POST /v1/vector_stores", h.createStore),
 		get.At("GET /v1/vector_stores", h.stores),
 		get.At("GET "+store, h.store),
@@ -120,6 +125,16 @@ func Failure(err error) error {
 		return ingestapi.OverQuota(quota)
 	case queued:
 		return ingestapi.TooManyJobs(queue)
+	case errors.Is(err, library.ErrExpired):
+		return openai.Refuse(chat.Invalid, "vector_store_id", "vector_store_expired", "The vector store has expired: it holds nothing any more.")
+	case errors.Is(err, library.ErrState):
+		return openai.Refuse(chat.Invalid, "upload_id", openai.Invalid, "The upload has been completed or cancelled.")
+	case errors.Is(err, library.ErrSize):
+		return openai.Refuse(chat.Invalid, "bytes", openai.Invalid, "The parts do not have the size that was announced for the upload.")
+	case errors.Is(err, library.ErrPart):
+		return openai.Refuse(chat.Invalid, "part_ids", openai.Invalid, "Each id must be that of a part of this upload, once.")
+	case errors.Is(err, library.ErrChecksum):
+		return openai.Refuse(chat.Invalid, "md5", openai.Invalid, "The parts do not have this checksum.")
 	case missing:
 		return openai.Refuse(chat.NotFound, "file_id", "not_found", "There is no file with the id "+quoted(gone.File)+".")
 	case errors.Is(err, documents.ErrFull):
@@ -128,7 +143,7 @@ func Failure(err error) error {
 		return wire.Refuse(http.StatusInsufficientStorage, "quota_exceeded",
 			"Nothing was stored: that would be more files or vector stores than one caller may have. Delete some first.")
 	case errors.Is(err, library.ErrNotFound):
-		return &chat.Error{Kind: chat.NotFound, Msg: "There is no such file, vector store or batch.", Err: err}
+		return &chat.Error{Kind: chat.NotFound, Msg: "There is no such file, vector store, batch or upload.", Err: err}
 	}
 	return err
 }

@@ -57,7 +57,7 @@ func (h *Handler) attach(w http.ResponseWriter, r *wire.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := checkUnsupported(object); err != nil {
+	if err := checkChunking(object); err != nil {
 		return err
 	}
 	s, err := h.find(r)
@@ -239,7 +239,7 @@ func (h *Handler) createBatch(w http.ResponseWriter, r *wire.Request) error {
 }
 
 func batchOf(object wire.Object) ([]library.Attachment, error) {
-	if err := checkUnsupported(object); err != nil {
+	if err := checkChunking(object); err != nil {
 		return nil, err
 	}
 	var in struct {
@@ -277,7 +277,7 @@ func filesOf(v wire.Value) ([]library.Attachment, error) {
 		object, _ := v.Object()
 		a, err := attachmentOf(object, "files[].")
 		if err == nil {
-			err = checkUnsupported(object)
+			err = checkChunking(object)
 		}
 		if err != nil {
 			return nil, err

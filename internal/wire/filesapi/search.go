@@ -71,6 +71,9 @@ func (h *Handler) search(w http.ResponseWriter, r *wire.Request) error {
 	if err != nil {
 		return err
 	}
+	if err := h.cfg.Library.Use(r.Context(), s); err != nil {
+		return err
+	}
 	passages, err := h.passages(r, s, q)
 	if err != nil {
 		return err
@@ -171,6 +174,9 @@ type Searched struct {
 // result is not safe for concurrent use.
 func (h *Handler) Open(ctx context.Context, owner, id string, f Filter) (Searched, error) {
 	s, err := h.cfg.Library.Store(ctx, owner, id)
+	if err == nil {
+		err = Failure(h.cfg.Library.Use(ctx, s))
+	}
 	if err != nil {
 		return Searched{}, err
 	}

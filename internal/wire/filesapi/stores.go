@@ -23,6 +23,8 @@ type storeBody struct {
 	UsageBytes   int64           `json:"usage_bytes"`
 	FileCounts   counts          `json:"file_counts"`
 	Status       string          `json:"status"`
+	ExpiresAfter *storeExpiry    `json:"expires_after,omitempty"`
+	ExpiresAt    *int64          `json:"expires_at,omitempty"`
 	LastActiveAt int64           `json:"last_active_at"`
 	Metadata     json.RawMessage `json:"metadata"`
 }
@@ -60,13 +62,16 @@ func (h *Handler) storeBody(ctx context.Context, s library.Store) (b storeBody, 
 	}
 	b = storeBody{
 		ID: s.ID, Object: "vector_store", CreatedAt: s.CreatedAt.Unix(), Name: s.Name, LastActiveAt: s.ActiveAt.Unix(),
-		Metadata: objectOrEmpty(s.Metadata),
+		Metadata: objectOrEmpty(s.Metadata), ExpiresAfter: storeExpiryOf(s), ExpiresAt: unixOf(s.ExpiresAt()),
 	}
 	if s.Description != "" {
 		b.Description = &s.Description
 	}
 	b.FileCounts, b.UsageBytes = countsOf(tallies)
 	b.Status = b.FileCounts.state()
+	if h.cfg.Library.Expired(s) {
+		b.Status = "expired"
+	}
 	return b, nil
 }
 
@@ -96,6 +101,7 @@ type storeChange struct {
 	Description wire.Value `json:"description"`
 	Metadata    wire.Value `json:"metadata"`
 	Files       wire.Value `json:"file_ids"`
+	Expires     wire.Value `json:"expires_after"`
 }
 
 // changeOf reads the changes of a store. Members that are absent stay unchanged.
@@ -113,7 +119,18 @@ func changeOf(object wire.Object) (in storeChange, change func(*library.Store), 
 	if err != nil {
 		return in, nil, err
 	}
+	expiry, err := expiryOf(in.Expires, "days", errStoreExpiry)
+	if err != nil {
+		return in, nil, err
+	}
+	days, err := expiry.days()
+	if err != nil {
+		return in, nil, err
+	}
 	return in, func(s *library.Store) {
+		if in.Expires != nil {
+			s.Days = days
+		}
 		if in.Name != nil {
 			s.Name = name
 		}
@@ -123,7 +140,7 @@ func changeOf(object wire.Object) (in storeChange, change func(*library.Store), 
 		if in.Metadata != nil {
 			s.Metadata = metadata
 		}
-	}, checkUnsupported(object)
+	}, checkChunking(object)
 }
 
 // createStore handles POST /v1/vector_stores.

@@ -97,17 +97,12 @@ func textOf(v wire.Value, param string, most int) (string, error) {
 	return text, nil
 }
 
-// checkUnsupported refuses options that the server does not support. The server chooses how to cut
-// files, so a chunking strategy is only checked.
-func checkUnsupported(object wire.Object) error {
+// checkChunking checks a chunking strategy, which changes nothing: the server chooses how to cut files.
+func checkChunking(object wire.Object) error {
 	var in struct {
-		Expires  wire.Value `json:"expires_after"`
 		Chunking wire.Value `json:"chunking_strategy"`
 	}
 	object.Read(&in)
-	if isGiven(in.Expires) {
-		return refusef("expires_after", openai.Unsupported, `"expires_after" is not supported: a vector store stays until it is deleted.`)
-	}
 	if !isGiven(in.Chunking) {
 		return nil
 	}

@@ -63,7 +63,6 @@ func fail(w http.ResponseWriter, _ *wire.Request, err error) {
 var elsewhere = map[string]string{
 	"completions": "Completions are not there: use POST /v1/responses or POST /v1/chat/completions.",
 	"assistants":  assistantsElsewhere, "threads": assistantsElsewhere,
-	"uploads": "Uploads in parts are not there: POST /v1/files takes a file whole.",
 }
 
 const assistantsElsewhere = "Assistants and threads are not there: POST /v1/conversations begins a conversation, and POST /v1/responses answers in it."
