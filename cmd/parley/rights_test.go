@@ -40,7 +40,7 @@ var idOf = []struct{ path, kind string }{
 	{"/chat_history/sessions/{id}", "azure chat"},
 	{"/chat-history/{id}", "chat"}, {"/chat/{session_id}", "session"},
 	{"/api/chat/{id}/stream", "stream"}, {"/v1/responses/{id}", "response"}, {"/v1/conversations/{id}", "conversation"},
-	{"/v1/files/{", "file"}, {"/v1/vector_stores/{", "store"}, {"/api/v1/knowledge/{id}", "store"},
+	{"/v1/files/{", "file"}, {"/v1/uploads/{", "upload"}, {"/v1/vector_stores/{", "store"}, {"/api/v1/knowledge/{id}", "store"},
 	{"/p/librechat/documents/{id}", "librechat file"}, {"/api/documents/{id}", "document"}, {"/api/turns/{id}", "turn"}, {"/api/jobs/{id}", "job"}, {"/api/keys/{id}", "key"},
 	{"/content/{path...}", "name"}, {"/delete/{url...}", "name"},
 	{"/v1/models/{id...}", "model"}, {"/assets/{path...}", "asset"}, {"/v1/chat/completions/{", "completion"},
@@ -106,6 +106,7 @@ func (m *matrix) own() {
 	m.made("POST", "/history/generate", `{`+question+`}`, "")
 	w := m.as(m.owner, "POST", "/chat", `{`+question+`}`, "application/json")
 	m.ids["turn"] = w.Header().Get("X-Turn-Id")
+	m.ids["upload"] = m.made("POST", "/v1/uploads", `{"filename":"`+canary+`.txt","bytes":1,"mime_type":"text/plain","purpose":"assistants"}`, "id")
 	m.ids["store"] = m.made("POST", "/v1/vector_stores", `{"name":"`+canary+`"}`, "id")
 	form, contentType := formOf(m.t, canary+"-upload.md")
 	var j struct {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -277,7 +278,9 @@ func (s *serving) server() *server.Server {
 
 // protocols returns the protocols of the server.
 func (s *serving) protocols() []wire.Protocol {
+	temp := s.scratch()
 	files := filesapi.New(filesapi.Config{
+		Temp:    temp,
 		Library: s.library, Search: s.corpus.Search, Read: s.read, Pages: s.db.Corpus().Pages, Mode: s.engine.Defaults().Mode,
 		Namespace: s.cfg.Namespace, PublicURL: s.cfg.PublicURL, MaxUpload: int64(s.cfg.LimitsMaxUpload),
 	})
@@ -342,7 +345,7 @@ func (s *serving) protocols() []wire.Protocol {
 			Search: s.corpus.Search, Namespaces: s.namespaces, Library: s.library, Mode: s.engine.Defaults().Mode,
 			Namespace: s.cfg.Namespace, PublicURL: s.cfg.PublicURL,
 		}).Protocol(),
-		s.libreChat().Protocol(),
+		s.libreChat(temp).Protocol(),
 		openwebui.New(openwebui.Config{Library: s.library, MaxUpload: int64(s.cfg.LimitsMaxUpload)}).Protocol(),
 		s.webAPI().Protocol(),
 		keysapi.New(s.db.APIKeys()).Protocol(),
@@ -367,9 +370,21 @@ func (s *serving) chatUI() *chatui.Handler {
 	})
 }
 
+// scratch returns an empty folder for files that are only read. What a killed server left there is removed; no other
+// server has the same data folder. "" means the system's folder, if that one cannot be made.
+func (s *serving) scratch() string {
+	dir := filepath.Join(s.cfg.Data, "scratch")
+	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700)); err != nil {
+		s.log.Error("make the folder for files that are read", "error", err)
+		return ""
+	}
+	return dir
+}
+
 // libreChat returns the handler of LibreChat's rag_api.
-func (s *serving) libreChat() *librechat.Handler {
+func (s *serving) libreChat(temp string) *librechat.Handler {
 	return librechat.New(librechat.Config{
+		Temp:      temp,
 		Library:   s.library,
 		Search:    s.corpus.Search,
 		Pages:     s.db.Corpus().Pages,

@@ -42,6 +42,7 @@ type Config struct {
 	Namespace string         // the server's; "" means "default"
 	PublicURL string         // the URL of the server for clients; "" means the URL of each request
 	MaxUpload int64          // bytes of a file; 0 means 200 MiB
+	Temp      string         // folder for files of questions while they are read; "" means the system's
 }
 
 // maxReceiving limits concurrent uploads, since each may use its full limit of the disk.

@@ -136,7 +136,7 @@ func (h *Handler) give(ctx context.Context, owner string, f chat.File) (b retrie
 
 // read returns the text of a file, and a hash of its name and content.
 func (h *Handler) read(ctx context.Context, name string, content io.Reader) (r reading, sum string, err error) {
-	temp, err := os.CreateTemp("", "parley-given-")
+	temp, err := os.CreateTemp(h.cfg.Temp, "parley-given-")
 	if err != nil {
 		return r, "", fmt.Errorf("store a file for reading: %w", err)
 	}
