@@ -77,7 +77,8 @@ type usage struct {
 }
 
 type inputDetails struct {
-	Cached int `json:"cached_tokens"`
+	Cached     int `json:"cached_tokens"`
+	CacheWrite int `json:"cache_write_tokens"` // always 0: no provider here reports it
 }
 
 type outputDetails struct {
