@@ -24,7 +24,7 @@ const (
 	partPrefix     = "part_"
 )
 
-// The states of an upload, besides Completed and Cancelled.
+// Pending is the state of an upload that is neither Completed nor Cancelled.
 const Pending = "pending"
 
 // Errors of uploads.

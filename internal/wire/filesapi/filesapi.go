@@ -144,7 +144,7 @@ func Failure(err error) error {
 		return wire.Refuse(http.StatusInsufficientStorage, "quota_exceeded",
 			"Nothing was stored: that would be more files or vector stores than one caller may have. Delete some first.")
 	case errors.Is(err, library.ErrNotFound):
-		return &chat.Error{Kind: chat.NotFound, Msg: "There is no such file, vector store, batch or upload.", Err: err}
+		return &chat.Error{Kind: chat.NotFound, Msg: "There is no such file, vector store or batch.", Err: err}
 	}
 	return err
 }
