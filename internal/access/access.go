@@ -11,7 +11,7 @@ import "slices"
 type Principal struct {
 	Subject    string   // stable user id; "" for the anonymous caller
 	Name       string   // for people to read; gives no rights
-	Groups     []string // group ids, in no particular order
+	Groups     []string // group ids, in no particular order; never changed in place
 	Role       Role     // "" for the anonymous caller
 	Namespaces []string // that the caller may use; nil means all
 	Members    *Members // of the namespaces that have some, at the time of the request

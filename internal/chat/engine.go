@@ -306,7 +306,7 @@ func (t *turn) runStage(ctx context.Context, out *output, s stage) error {
 	}
 	var done StageFinished
 	start := time.Now()
-	ctx, span := trace.Stage(ctx, string(s.name))
+	ctx, span := trace.Stage(ctx, string(s.name), t.req.Namespace)
 	err := t.guard(ctx, out, s, &done)
 	if err == nil {
 		err = ctx.Err()

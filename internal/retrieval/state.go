@@ -25,8 +25,9 @@ type state struct {
 	checked       atomic.Int64 // when it was last known to be current, in nanoseconds since 1970
 	expired       atomic.Bool  // it lacks a change of this process, and may not be searched any more
 
-	mu    sync.Mutex
-	views map[viewKey]*view // bounded by maxViews
+	mu     sync.Mutex
+	views  map[viewKey]*view    // bounded by maxViews
+	groups map[groupList]string // what joined returned for long lists; bounded by maxViews
 }
 
 // part is one segment of an index.
@@ -47,7 +48,7 @@ func newState(version int64, parts []part, rights rightsTable, loading time.Dura
 	}
 	st := &state{
 		parts: parts, rights: rights, reader: lexical.NewReader(segments), loading: loading,
-		views: make(map[viewKey]*view),
+		views: make(map[viewKey]*view), groups: make(map[groupList]string),
 	}
 	st.version.Store(version)
 	st.checked.Store(time.Now().UnixNano())
@@ -147,9 +148,38 @@ type viewKey struct {
 	within           string
 }
 
-func (f Filter) key() viewKey {
+// groupList is a list of groups by its place in memory, which is not used again while it is a key.
+type groupList struct {
+	first *string
+	n     int
+}
+
+// longList is from how many groups on the result of joined is kept.
+const longList = 32
+
+// joinedGroups is joined for the groups of a principal, which nobody changes. Who signs in with a remembered token or with a session
+// brings the same list each time, and that of a thousand groups takes as long to join as a twentieth of a search.
+func (st *state) joinedGroups(groups []string) string {
+	if len(groups) < longList {
+		return joined(groups)
+	}
+	list := groupList{&groups[0], len(groups)}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	key, ok := st.groups[list]
+	if !ok {
+		if len(st.groups) >= maxViews {
+			clear(st.groups)
+		}
+		key = joined(groups)
+		st.groups[list] = key
+	}
+	return key
+}
+
+func (st *state) viewKey(f Filter) viewKey {
 	return viewKey{
-		subject: f.Principal.Subject, groups: joined(f.Principal.Groups),
+		subject: f.Principal.Subject, groups: st.joinedGroups(f.Principal.Groups),
 		include: f.IncludeCategory, exclude: f.ExcludeCategory,
 		user: f.RequireUser, group: f.RequireGroup, within: f.Within.name(),
 	}
@@ -166,7 +196,7 @@ func (v *view) forQuery() *view { return &view{lexical: v.lexical.ForQuery(), ve
 
 // view returns the part of the index that the filter lets through.
 func (st *state) view(f Filter) *view {
-	key := f.key()
+	key := st.viewKey(f)
 	st.mu.Lock()
 	v := st.views[key]
 	st.mu.Unlock()

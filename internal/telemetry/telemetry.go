@@ -62,7 +62,7 @@ func Start(ctx context.Context, o Options) (stop func(context.Context) error, er
 	if err != nil {
 		return nil, err
 	}
-	traces := sdktrace.NewTracerProvider(sdktrace.WithBatcher(spans), sdktrace.WithResource(about))
+	traces := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(newTogether(sdktrace.NewBatchSpanProcessor(spans))), sdktrace.WithResource(about))
 	ends := []func(context.Context) error{traces.Shutdown}
 	if o.Metrics != nil {
 		numbers, err := otlpmetrichttp.New(ctx, otlpmetrichttp.WithEndpointURL(base.JoinPath("v1/metrics").String()))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	oteltrace "go.opentelemetry.io/otel/trace"
@@ -36,17 +37,15 @@ type Params struct {
 	MaxTokens         int
 }
 
-// Sent records the parameters of a completion.
+// Sent records the parameters of a completion, which is always streamed from its provider.
 func (s *Span) Sent(p Params) {
 	if s == nil {
 		return
 	}
-	s.span.SetAttributes(attribute.Float64("gen_ai.request.temperature", p.Temperature))
-	if p.MaxTokens > 0 {
-		s.span.SetAttributes(attribute.Int("gen_ai.request.max_tokens", p.MaxTokens))
-	}
+	s.set(attribute.Bool("gen_ai.request.stream", true), attribute.Float64("gen_ai.request.temperature", p.Temperature))
+	s.setCount("gen_ai.request.max_tokens", p.MaxTokens)
 	if p.TopP > 0 {
-		s.span.SetAttributes(attribute.Float64("gen_ai.request.top_p", p.TopP))
+		s.set(attribute.Float64("gen_ai.request.top_p", p.TopP))
 	}
 }
 
@@ -64,25 +63,34 @@ func (s *Span) Got(r Reply) {
 	if s == nil {
 		return
 	}
-	for key, value := range map[string]string{"gen_ai.response.id": r.ID, "gen_ai.response.model": r.Model} {
-		if value != "" {
-			s.span.SetAttributes(attribute.String(key, value))
-		}
-	}
+	s.setText("gen_ai.response.id", r.ID)
+	s.setText("gen_ai.response.model", r.Model)
 	if r.FinishReason != "" {
-		s.span.SetAttributes(attribute.StringSlice("gen_ai.response.finish_reasons", []string{r.FinishReason}))
+		s.set(attribute.StringSlice("gen_ai.response.finish_reasons", []string{r.FinishReason}))
 	}
-	for key, value := range map[string]int{"input_tokens": r.Input, "output_tokens": r.Output, "cache_read.input_tokens": r.Cached} {
-		if value > 0 {
-			s.span.SetAttributes(attribute.Int("gen_ai.usage."+key, value))
-		}
+	s.setCount("gen_ai.usage.input_tokens", r.Input)
+	s.setCount("gen_ai.usage.output_tokens", r.Output)
+	s.setCount("gen_ai.usage.cache_read.input_tokens", r.Cached)
+}
+
+// setText adds an attribute unless it is empty.
+func (s *Span) setText(key, value string) {
+	if value != "" {
+		s.set(attribute.String(key, value))
 	}
 }
 
-// FirstToken marks the moment at which a model began to answer.
+// setCount adds an attribute unless it is 0.
+func (s *Span) setCount(key string, value int) {
+	if value > 0 {
+		s.set(attribute.Int(key, value))
+	}
+}
+
+// FirstToken notes the moment at which a model began to answer.
 func (s *Span) FirstToken() {
 	if s != nil {
-		s.span.AddEvent("gen_ai.first_token")
+		s.set(attribute.Float64("gen_ai.response.time_to_first_chunk", time.Since(s.begun).Seconds()))
 	}
 }
 
@@ -116,6 +124,6 @@ func (s *Span) messages(key string, messages []Message) {
 		list = append(list, message{m.Role, []part{{"text", text}}})
 	}
 	if raw, err := json.Marshal(list); err == nil {
-		s.span.SetAttributes(attribute.String(key, string(raw)))
+		s.set(attribute.String(key, string(raw)))
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -56,11 +57,12 @@ func (s *Span) EndRequest(status int) {
 	if s == nil {
 		return
 	}
-	s.span.SetAttributes(attribute.Int("http.response.status_code", status))
+	s.set(attribute.Int("http.response.status_code", status))
+	failed := ""
 	if status >= http.StatusInternalServerError {
-		s.fail(strconv.Itoa(status))
+		failed = strconv.Itoa(status)
 	}
-	s.span.End()
+	s.end(failed)
 }
 
 // ToHeader writes the traceparent header for a request that is sent within ctx.
@@ -72,8 +74,10 @@ func ToHeader(ctx context.Context, h http.Header) {
 
 // Span is an operation in progress. A nil Span does nothing.
 type Span struct {
-	span    oteltrace.Span
-	content bool
+	span       oteltrace.Span
+	content    bool
+	begun      time.Time
+	attributes []attribute.KeyValue // are set at the end, all at once, since each call costs an allocation
 }
 
 // start begins a span.
@@ -82,8 +86,23 @@ func start(ctx context.Context, name string, kind oteltrace.SpanKind, attributes
 	if s == nil {
 		return ctx, nil
 	}
-	ctx, span := s.tracer.Start(ctx, name, oteltrace.WithSpanKind(kind), oteltrace.WithAttributes(attributes...))
-	return ctx, &Span{span, s.content}
+	ctx, span := s.tracer.Start(ctx, name, oteltrace.WithSpanKind(kind))
+	return ctx, &Span{span, s.content, time.Now(), attributes}
+}
+
+// set adds attributes.
+func (s *Span) set(attributes ...attribute.KeyValue) {
+	s.attributes = append(s.attributes, attributes...)
+}
+
+// end ends the span, as an error of a kind unless that is empty.
+func (s *Span) end(failed string) {
+	if failed != "" {
+		s.set(attribute.String("error.type", failed))
+		s.span.SetStatus(codes.Error, failed)
+	}
+	s.span.SetAttributes(s.attributes...)
+	s.span.End()
 }
 
 // Turn begins the span of a turn.
@@ -93,6 +112,7 @@ func Turn(ctx context.Context, id, conversation, namespace string) (context.Cont
 	}
 	attributes := []attribute.KeyValue{
 		attribute.String("gen_ai.operation.name", "invoke_agent"),
+		attribute.String("gen_ai.provider.name", "parley"),
 		attribute.String("gen_ai.agent.name", "parley"),
 		attribute.String("gen_ai.data_source.id", namespace),
 		attribute.String("parley.turn.id", id),
@@ -104,12 +124,14 @@ func Turn(ctx context.Context, id, conversation, namespace string) (context.Cont
 }
 
 // Stage begins the span of a stage of a turn.
-func Stage(ctx context.Context, name string) (context.Context, *Span) {
+func Stage(ctx context.Context, name, namespace string) (context.Context, *Span) {
 	if enabled.Load() == nil {
 		return ctx, nil
 	}
 	if name == "retrieve" {
-		return start(ctx, name, oteltrace.SpanKindInternal, attribute.String("gen_ai.operation.name", "retrieval"))
+		return start(ctx, "retrieval "+namespace, oteltrace.SpanKindInternal,
+			attribute.String("gen_ai.operation.name", "retrieval"), attribute.String("gen_ai.provider.name", "parley"),
+			attribute.String("gen_ai.data_source.id", namespace))
 	}
 	return start(ctx, name, oteltrace.SpanKindInternal)
 }
@@ -129,10 +151,7 @@ func (s *Span) End(err error) {
 	if s == nil {
 		return
 	}
-	if err != nil {
-		s.fail(kindOf(err))
-	}
-	s.span.End()
+	s.end(kindOf(err))
 }
 
 // EndAs ends the span of a turn with its status; only "completed" and "cancelled" are no errors.
@@ -140,22 +159,20 @@ func (s *Span) EndAs(status string) {
 	if s == nil {
 		return
 	}
-	s.span.SetAttributes(attribute.String("parley.turn.status", status))
-	if status != "completed" && status != "cancelled" {
-		s.fail(status)
+	s.set(attribute.String("parley.turn.status", status))
+	if status == "completed" || status == "cancelled" {
+		s.end("")
+	} else {
+		s.end(status)
 	}
-	s.span.End()
 }
 
-func (s *Span) fail(kind string) {
-	s.span.SetAttributes(attribute.String("error.type", kind))
-	s.span.SetStatus(codes.Error, kind)
-}
-
-// kindOf returns a value for error.type.
+// kindOf returns a value for error.type; for nil it is empty.
 func kindOf(err error) string {
 	var typed interface{ ErrorType() string }
 	switch {
+	case err == nil:
+		return ""
 	case errors.Is(err, context.Canceled):
 		return "cancelled"
 	case errors.Is(err, context.DeadlineExceeded):

@@ -46,12 +46,13 @@ const patience = time.Minute
 
 // stack is a server on top of an upstream.
 type stack struct {
-	url    string
-	up     *llmtest.Upstream
-	db     *store.DB
-	log    *journal
-	client *http.Client
-	toUp   *http.Transport // connections to the upstream
+	url     string
+	up      *llmtest.Upstream
+	db      *store.DB
+	log     *journal
+	client  *http.Client
+	metrics *server.Metrics
+	toUp    *http.Transport // connections to the upstream
 
 	fault atomic.Value                        // string: the upstream's current fault
 	found func(context.Context, string) error // called for each search
@@ -74,7 +75,7 @@ func newStack(t testing.TB, o options) *stack {
 	if o.idle == 0 {
 		o.idle = 500 * time.Millisecond
 	}
-	s := &stack{up: llmtest.NewUpstream(t), log: &journal{}, saved: make(chan turn.Record, 20_000), client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
+	s := &stack{up: llmtest.NewUpstream(t), log: &journal{}, metrics: server.NewMetrics(), saved: make(chan turn.Record, 20_000), client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
 	t.Cleanup(s.client.CloseIdleConnections)
 	s.fault.Store("none")
 	if s.up.Fault = o.count; o.count == nil {
@@ -98,7 +99,7 @@ func newStack(t testing.TB, o options) *stack {
 		Retriever: s, Models: s.router(t, books, o), Rewrite: builtin.Rewrite, Suggest: builtin.Answerer{}.Suggest, Logger: log,
 		Defaults: defaults,
 	})
-	runner := turn.NewRunner(engine, db.State(), turn.Options{Log: log, Saved: func(r turn.Record) { s.saved <- r }})
+	runner := turn.NewRunner(engine, db.State(), turn.Options{Log: log, Observe: s.metrics.Observe, Saved: func(r turn.Record) { s.saved <- r }})
 	s.serve(t, o, engine, runner, log)
 	return s
 }
@@ -131,7 +132,7 @@ func (s *stack) router(t testing.TB, books *ledger.Ledger, o options) *llm.Route
 func (s *stack) serve(t testing.TB, o options, engine *chat.Engine, runner *turn.Runner, log *slog.Logger) {
 	defaults := engine.Defaults()
 	completions := wireopenai.New(wireopenai.Config{Runner: runner, Defaults: defaults})
-	srv := server.New(server.Config{WriteTimeout: o.write, Drain: -1}, server.Deps{Documents: s, Status: s, Log: log, Protocols: []wire.Protocol{
+	srv := server.New(server.Config{WriteTimeout: o.write, Drain: -1}, server.Deps{Documents: s, Status: s, Log: log, Metrics: s.metrics, Protocols: []wire.Protocol{
 		azurechat.New(azurechat.Config{Runner: runner, Store: s.db.Transcripts(), Defaults: defaults}).Protocol(),
 		completions.Protocol(),
 		yourdata.New(yourdata.Config{Runner: runner, Store: s.db.Transcripts(), Complete: completions.Complete, Defaults: defaults}).Protocol(),

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -141,7 +143,7 @@ func TestTraces_ATurnIsOneTraceWithASpanForEachStage(t *testing.T) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	const turn = "POST /v1/chat/completions > invoke_agent parley > "
-	for _, want := range []string{turn + "history", turn + "rewrite", turn + "retrieve", turn + "prompt", turn + "generate > chat m"} {
+	for _, want := range []string{turn + "history", turn + "rewrite", turn + "retrieval default", turn + "prompt", turn + "generate > chat m"} {
 		if got := c.path(want[strings.LastIndex(want, "> ")+2:]); got != want {
 			t.Errorf("a span is at %q, want %q", got, want)
 		}
@@ -158,6 +160,18 @@ func TestTraces_ATurnIsOneTraceWithASpanForEachStage(t *testing.T) {
 	}
 	if usage := c.attributes("chat m", "gen_ai.usage", "gen_ai.response"); usage["gen_ai.usage.output_tokens"] == "" || usage["gen_ai.response.model"] == "" {
 		t.Errorf("the model call lacks its usage or its model: %v", usage)
+	}
+	for name, keys := range map[string][]string{
+		"invoke_agent parley": {"gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.agent.name", "gen_ai.data_source.id"},
+		"retrieval default":   {"gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.data_source.id"},
+		"chat m":              {"gen_ai.request.stream", "gen_ai.response.time_to_first_chunk", "gen_ai.response.finish_reasons"},
+	} {
+		has := c.attributes(name, "gen_ai.")
+		for _, key := range keys {
+			if has[key] == "" {
+				t.Errorf("the span %s lacks %s: %v", name, key, has)
+			}
+		}
 	}
 	_, header := s.up.Last()
 	if want := "00-" + trace + "-" + hex.EncodeToString(c.spans["chat m"].GetSpanId()) + "-01"; header.Get("Traceparent") != want {
@@ -222,32 +236,52 @@ func TestTraces_ACollectorThatHangsDelaysNoTurn(t *testing.T) {
 	}
 }
 
-// BenchmarkTraces_OfATurn compares the processor time of a turn that is traced with one that is not.
+// BenchmarkTraces_OfATurn compares the processor time of turns that are traced, with metrics, with that of turns that are not.
+// Both kinds take turns in bursts on one server, so that other programs disturb them alike. What the traced burst costs includes
+// starting, sending everything that is left, and the collector's own reading, which all happen in this process. Issue 16 allows 5 %.
+//
+//	go test ./test/hardening -run '^$' -bench Traces -benchtime 12x
 func BenchmarkTraces_OfATurn(b *testing.B) {
 	c := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
 	b.Cleanup(c.Close)
-	for _, traced := range []bool{false, true} {
-		b.Run(map[bool]string{false: "off", true: "on"}[traced], func(b *testing.B) {
-			s := newStack(b, options{})
-			go func() { // so that the buffer never fills
-				for range s.saved {
-					continue
-				}
-			}()
-			if traced {
-				stop, err := telemetry.Start(b.Context(), telemetry.Options{Endpoint: c.URL, Log: slog.New(slog.DiscardHandler)})
-				if err != nil {
-					b.Fatal(err)
-				}
-				b.Cleanup(func() { _ = stop(context.Background()) })
+	s := newStack(b, options{})
+	go func() { // so that the buffer never fills
+		for range s.saved {
+			continue
+		}
+	}()
+	burst := func(options *telemetry.Options) float64 {
+		runtime.GC() // so that none pays for another's garbage
+		start := texttest.ProcessTime()
+		stop := func(context.Context) error { return nil }
+		if options != nil {
+			var err error
+			if stop, err = telemetry.Start(b.Context(), *options); err != nil {
+				b.Fatal(err)
 			}
-			start := texttest.ProcessTime()
-			for b.Loop() {
-				if out, err := s.ask(b.Context(), protocols[1]); err != nil || !out.completed {
-					b.Fatal(err, out.raw)
-				}
+		}
+		const turns = 1000
+		for range turns {
+			if out, err := s.ask(b.Context(), protocols[1]); err != nil || !out.completed {
+				b.Fatal(err, out.raw)
 			}
-			b.ReportMetric(float64((texttest.ProcessTime()-start).Nanoseconds())/float64(b.N), "cpu-ns/turn")
-		})
+		}
+		if err := stop(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		return float64((texttest.ProcessTime() - start).Microseconds()) / turns
 	}
+	on := telemetry.Options{Endpoint: c.URL, Metrics: s.metrics.Gatherer(), Log: slog.New(slog.DiscardHandler)}
+	burst(nil)
+	var off, traced, ratios []float64
+	for b.Loop() {
+		off, traced = append(off, burst(nil)), append(traced, burst(&on))
+		ratios = append(ratios, traced[len(traced)-1]/off[len(off)-1])
+	}
+	quartile := func(of []float64, n int) float64 { return slices.Sorted(slices.Values(of))[n*(len(of)-1)/4] }
+	b.ReportMetric(quartile(off, 2), "µs-off")
+	b.ReportMetric(quartile(traced, 2), "µs-on")
+	b.ReportMetric(quartile(traced, 2)/quartile(off, 2), "ratio")
+	b.ReportMetric(quartile(ratios, 1), "q1-of-ratios")
+	b.ReportMetric(quartile(ratios, 3), "q3-of-ratios")
 }
