@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
@@ -28,7 +29,7 @@ const canary = "xylophonequartz"
 // matrix is a server to which callers of all kinds make all requests (rows S1 to S3).
 type matrix struct {
 	*wholeServer
-	t      *testing.T
+	t      testing.TB
 	bodies map[string]string // by method and path of the route's pattern, as openapi.json has them
 
 	owner, ownerID, other, reader, elsewhere string // keys; all but reader are editors
@@ -48,10 +49,13 @@ var idOf = []struct{ path, kind string }{
 	{"/openai/deployments/{name}", "deployment"}, {"/api/namespaces/{name}", "namespace"},
 }
 
+// notOwned are the kinds that belong to nobody. Of streams, TestResume_RepeatsAllChunksOfTheAnswerThatIsBeingWritten asks for those of others.
+var notOwned = []string{"key", "model", "asset", "completion", "provider", "stream", "deployment", "namespace"}
+
 // second are the placeholders after the first one.
 var second = strings.NewReplacer("{n}", "1", "{item}", "msg_1", "{file_id}", "file-1", "{batch_id}", "vsfb_1", "{$}", "")
 
-func newMatrix(t *testing.T) *matrix {
+func newMatrix(t testing.TB) *matrix {
 	m := &matrix{wholeServer: newWholeServer(t, func(c *Config) { c.AuthAnonymous = settingOff }), t: t, bodies: map[string]string{}, ids: map[string]string{}}
 	in := m.serving.instance
 	m.owner = newKey(t, in, apikey.Key{Role: access.Editor})
@@ -145,7 +149,7 @@ func (m *matrix) ownFileOfLibreChat() {
 	m.ids["librechat file"] = f.ID
 }
 
-func formOf(t *testing.T, name string) (body, contentType string) {
+func formOf(t testing.TB, name string) (body, contentType string) {
 	t.Helper()
 	var b bytes.Buffer
 	form := multipart.NewWriter(&b)
@@ -289,8 +293,6 @@ func TestRights_EveryRouteRefusesWhoMayNotCallIt(t *testing.T) {
 
 func TestRights_WhatBelongsToOthersIsLikeWhatIsNotThere(t *testing.T) {
 	m := newMatrix(t)
-	// Of streams, TestResume_RepeatsAllChunksOfTheAnswerThatIsBeingWritten asks for those of others.
-	notOwned := []string{"key", "model", "asset", "completion", "provider", "stream", "deployment", "namespace"}
 	objects := 0
 	for _, rt := range m.routes {
 		method, _, _ := strings.Cut(rt.Pattern, " ")
@@ -341,6 +343,58 @@ func TestRights_WhatBelongsToOthersIsLikeWhatIsNotThere(t *testing.T) {
 	}
 }
 
+// BenchmarkRights_ForeignAndMissing compares how long requests for what belongs to others take with those for what does not exist
+// (rows S1 and S3). Both kinds of request take turns, and medians are compared, so that a busy machine disturbs both alike. Run it
+// with -v to see each route.
+//
+//	go test ./cmd/parley -run '^$' -bench ForeignAndMissing -benchtime 300x
+func BenchmarkRights_ForeignAndMissing(b *testing.B) {
+	m := newMatrix(b)
+	type route struct {
+		wire.Route
+		method, foreign, missing string
+		took                     [2][]float64 // of what is foreign and of what is missing, in µs
+	}
+	var routes []*route
+	for _, rt := range m.routes {
+		method, _, _ := strings.Cut(rt.Pattern, " ")
+		foreign, kind := m.target(rt, false)
+		missing, _ := m.target(rt, true)
+		if kind == "" || slices.Contains(notOwned, kind) || rt.Right == wire.Administer ||
+			m.as(m.other, method, foreign, m.bodies[rt.Pattern], "application/json").Code != http.StatusNotFound ||
+			m.as(m.other, method, missing, m.bodies[rt.Pattern], "application/json").Code != http.StatusNotFound {
+			continue
+		}
+		routes = append(routes, &route{Route: rt, method: method, foreign: foreign, missing: missing})
+	}
+	n := 0
+	for b.Loop() {
+		for _, rt := range routes {
+			for i := range 2 {
+				which := (i + n) % 2 // each kind is first half of the times
+				target := []string{rt.foreign, rt.missing}[which]
+				start := time.Now()
+				m.as(m.other, rt.method, target, m.bodies[rt.Pattern], "application/json")
+				rt.took[which] = append(rt.took[which], float64(time.Since(start).Nanoseconds())/1000)
+			}
+		}
+		n++
+	}
+	least, most := math.Inf(1), 0.0
+	for _, rt := range routes {
+		foreign, missing := median(rt.took[0]), median(rt.took[1])
+		least, most = min(least, foreign/missing), max(most, foreign/missing)
+		b.Logf("%-62s foreign %7.1f µs, missing %7.1f µs, ratio %.2f", rt.Pattern, foreign, missing, foreign/missing)
+	}
+	b.ReportMetric(float64(len(routes)), "routes")
+	b.ReportMetric(least, "least-ratio")
+	b.ReportMetric(most, "most-ratio")
+}
+
+func median(of []float64) float64 {
+	return slices.Sorted(slices.Values(of))[len(of)/2]
+}
+
 // claims are the ways in which a list could be asked for what belongs to somebody else.
 func (m *matrix) claims() []string {
 	owner := url.QueryEscape(m.ownerID)
@@ -360,7 +414,7 @@ func TestRights_ListsTellOnlyOnesOwnWhateverIsClaimed(t *testing.T) {
 			w := m.as(m.other, method, path+"?"+claim, "", "")
 			told := w.Body.String()
 			for what, id := range m.ids {
-				if !slices.Contains([]string{"model", "asset", "completion", "provider", "stream", "deployment", "namespace", "key"}, what) && strings.Contains(told, id) {
+				if !slices.Contains(notOwned, what) && strings.Contains(told, id) {
 					t.Errorf("%s?%s tells the id of the owner's %s: %.300s", path, claim, what, told)
 				}
 			}

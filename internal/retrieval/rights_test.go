@@ -419,3 +419,24 @@ func TestSearch_DoesNotTakeListsForOneAnother(t *testing.T) {
 		}
 	}
 }
+
+// The result of joining a long list of groups is kept by the place of the list, so places must not be taken for one another either.
+func TestSearch_DoesNotTakeLongListsForOneAnother(t *testing.T) {
+	w := newWorld(t)
+	w.put(restricted(document("report", "the merger"), access.List{Groups: []string{"group-99"}}))
+	groups := make([]string, 100)
+	for i := range groups {
+		groups[i] = fmt.Sprintf("group-%d", i)
+	}
+	for _, c := range []struct {
+		of   []string
+		want []string
+	}{{groups, []string{"report"}}, {groups[:99], []string{}}, {slices.Clone(groups), []string{"report"}}, {groups[1:], []string{"report"}}, {groups[1:50], []string{}}} {
+		for range 2 {
+			got := names(w.search(retrieval.Query{Filter: retrieval.Filter{Principal: access.Principal{Groups: c.of}}, Text: "merger"}))
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("seen by %d groups from %s on (-want +got):\n%s", len(c.of), c.of[0], diff)
+			}
+		}
+	}
+}
