@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -32,6 +33,7 @@ type gate struct {
 	log    *slog.Logger // gets a warning now and then while places are scarce
 
 	origins origins
+	closing atomic.Pointer[lastCall] // set when the server stops
 
 	mu        sync.Mutex
 	conns     map[net.Conn]*place
@@ -71,14 +73,65 @@ func newGate(ln net.Listener, places int, log *slog.Logger) *gate {
 		conns: map[net.Conn]*place{}, addresses: map[string]*address{}}
 }
 
-// Accept returns the next connection without waiting for a free place.
+// lastCall is the time between the decision to stop and the closing of the listener.
+type lastCall struct {
+	listener interface{ SetDeadline(t time.Time) error }
+	until    time.Time
+	ended    chan struct{} // closed when no more connections are taken
+}
+
+// The listener is closed when no connection has come for quietTime, and after lastCallTime at the latest.
+const (
+	quietTime    = 5 * time.Millisecond
+	lastCallTime = 200 * time.Millisecond
+)
+
+// stop makes Accept end, but first has it take the connections that the system has made already. Closing the listener resets those: their
+// clients have connected and perhaps sent a request, so a proxy cannot know that it may ask another server.
+func (g *gate) stop() {
+	listener, ok := g.Listener.(interface{ SetDeadline(t time.Time) error })
+	if !ok {
+		return // http.Server closes it
+	}
+	last := &lastCall{listener: listener, until: time.Now().Add(lastCallTime), ended: make(chan struct{})}
+	g.closing.Store(last)
+	if listener.SetDeadline(time.Now()) != nil { // which wakes Accept
+		return
+	}
+	select {
+	case <-last.ended:
+	case <-time.After(2 * lastCallTime): // nobody is in Accept
+	}
+}
+
+// more lets Accept wait once more, and reports whether it should. Only Accept calls it, and not again after it returned false.
+func (l *lastCall) more() bool {
+	if time.Now().Before(l.until) && l.listener.SetDeadline(time.Now().Add(quietTime)) == nil {
+		return true
+	}
+	close(l.ended)
+	return false
+}
+
+// Accept returns the next connection without waiting for a free place. After stop, it returns what has come and then
+// http.ErrServerClosed.
 func (g *gate) Accept() (net.Conn, error) {
 	for {
+		last := g.closing.Load()
+		if last != nil && !last.more() {
+			return nil, http.ErrServerClosed // net/http closes the listener
+		}
 		conn, err := g.Listener.Accept()
 		if err == nil {
 			conn = &wholeConn{Conn: conn}
 			g.enter(conn)
 			return conn, nil
+		}
+		if g.closing.Load() != nil {
+			if last != nil { // nothing came for quietTime
+				last.until = time.Time{}
+			}
+			continue
 		}
 		// The system has no free file descriptor. net/http would wait up to a second before its next
 		// attempt.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -387,5 +388,59 @@ func TestKeyOf_TakesANetworkOfIPv6ForOneClient(t *testing.T) {
 	}
 	if got := keyOf(&net.UnixAddr{Name: "/run/parley"}); got != "/run/parley" {
 		t.Errorf("a socket is %q", got)
+	}
+}
+
+// lateListener accepts nothing until it is let, as on a busy machine.
+type lateListener struct {
+	*net.TCPListener
+	let chan struct{}
+}
+
+func (l lateListener) Accept() (net.Conn, error) {
+	<-l.let
+	return l.TCPListener.Accept()
+}
+
+// A client that has connected when the server stops is answered, though nobody has accepted its connection yet.
+func TestServe_AnswersAtTheStopWhoeverHasConnected(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := lateListener{ln.(*net.TCPListener), make(chan struct{})}
+	ctx, stop := context.WithCancel(t.Context())
+	s, done := newServer(t, options{}), make(chan error, 1)
+	go func() { done <- s.Serve(ctx, late) }()
+	var conns []net.Conn
+	for range 20 {
+		conn := dialFrom(t, other, ln.Addr().String())
+		if _, err := fmt.Fprint(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		conns = append(conns, conn)
+	}
+	stop()
+	for !s.draining.Load() {
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(10 * time.Millisecond)
+	close(late.let)
+	for i, conn := range conns {
+		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatalf("connection %d: %v", i, err)
+		}
+		res.Body.Close()
+		if res.StatusCode != http.StatusOK {
+			t.Errorf("connection %d: status %d", i, res.StatusCode)
+		}
+	}
+	if err := wait(t, done); err != nil {
+		t.Errorf("Serve returned %v", err)
+	}
+	if conn, err := net.Dial("tcp", ln.Addr().String()); err == nil {
+		conn.Close()
+		t.Error("a stopped server takes connections")
 	}
 }

@@ -69,6 +69,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	case <-ctx.Done():
 	}
 	s.draining.Store(true)
+	gate.stop()
 	s.drain(srv, gate, cancel)
 	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve on %s: %w", ln.Addr(), err)
