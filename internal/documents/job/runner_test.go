@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -384,6 +385,46 @@ func TestRunner_TellsWhichJobItCarriesOut(t *testing.T) {
 	if jobs := r.Running(); len(jobs) > 0 {
 		t.Errorf("afterwards it carries out %+v", jobs)
 	}
+}
+
+// asked counts how often a store is asked for a job of bob.
+type asked struct {
+	*jobtest.Memory
+	byBob atomic.Int32
+}
+
+func (a *asked) Job(ctx context.Context, owner, id string) (job.Job, error) {
+	if owner == "bob" {
+		a.byBob.Add(1)
+	}
+	return a.Memory.Job(ctx, owner, id)
+}
+
+// Row S1: a running job of somebody else takes as long as one that does not exist.
+func TestRunner_LooksForTheRunningJobsOfOthersAsForThoseThatAreNot(t *testing.T) {
+	begun, store := make(chan struct{}), &asked{Memory: &jobtest.Memory{}}
+	r := job.NewRunner(job.Options{Store: store, Execute: untilCancelled(begun)})
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.Run(ctx)
+	}()
+	j, err := r.Add(ctx, job.Job{ID: job.NewID(), Kind: "k", Owner: "ann", Request: []byte("{}"), Files: []job.File{{Name: "a", State: job.FileQueued}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-begun
+	for i, id := range []string{j.ID, job.NewID()} {
+		if _, err := r.Job(ctx, "bob", id); !errors.Is(err, job.ErrNotFound) {
+			t.Errorf("bob gets %v", err)
+		}
+		if n := store.byBob.Load(); n != int32(i)+1 {
+			t.Errorf("after %d requests the store was asked %d times", i+1, n)
+		}
+	}
+	stop()
+	<-done
 }
 
 // of adds a job for an owner.
