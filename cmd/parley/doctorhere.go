@@ -176,6 +176,9 @@ func checkServer(s store.Server) (all []finding) {
 	if off := s.Clock.Abs(); off > someSkew {
 		add("set the clocks with NTP", "the clock of the PostgreSQL server differs by %v", off.Round(time.Second))
 	}
+	if s.Limits != "" {
+		add("set them to 0 for Parley's user (ALTER ROLE … SET … = 0)", "the PostgreSQL server sets time limits, which cut long reads, and sessions that hold locks: %s", s.Limits)
+	}
 	if s.Connections < s.Needed {
 		add("raise max_connections of the PostgreSQL server, or lower pool_max_conns in --database", "%d connections are left on the PostgreSQL server, and a Parley needs up to %d", s.Connections, s.Needed)
 	}

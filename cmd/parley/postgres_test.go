@@ -108,6 +108,20 @@ func TestDoctor_ChecksPostgres(t *testing.T) {
 	if exists(data) {
 		t.Error("the data folder was created")
 	}
+
+	findings, _ = doctor(t, nil, "--database", url+"&statement_timeout=1min&idle_session_timeout=1h", "--data", data)
+	wantFinding(t, findings, "databases", warned, "idle_session_timeout = 1h, statement_timeout = 1min")
+	pgtest.Exec(t, url, "CREATE ROLE guest LOGIN")
+	t.Cleanup(func() { pgtest.Exec(t, url, "DROP ROLE guest") })
+	pgtest.Exec(t, url, "DROP SCHEMA parley_corpus, parley_state CASCADE")
+	for change, want := range map[[2]string]string{
+		{"user=parley", "user=guest"}:  "GRANT CREATE ON DATABASE",
+		{"user=parley", "user=nobody"}: "check the user",
+		{"/test_", "/none_"}:           "create the database",
+	} {
+		findings, _ = doctor(t, nil, "--database", strings.Replace(url, change[0], change[1], 1), "--data", data)
+		wantFinding(t, findings, "databases", broken, want)
+	}
 }
 
 // refused runs a command of the binary that should fail, and returns its output and code.

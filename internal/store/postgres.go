@@ -173,6 +173,7 @@ type Server struct {
 	Durable     bool          // it keeps what it has acknowledged
 	Connections int           // that are left, counting those of this process
 	Needed      int           // connections that a process opens at most
+	Limits      string        // times after which it ends statements or sessions, as "statement_timeout = 1min"; "" for none
 }
 
 // Server returns the state of the server of a PostgreSQL database.
@@ -181,8 +182,10 @@ func (d *DB) Server(ctx context.Context) (s Server, err error) {
 	err = d.state.db.read.QueryRowContext(ctx, `SELECT current_setting('server_version'), (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::BIGINT,
 		current_setting('fsync') = 'on' AND current_setting('full_page_writes') = 'on' AND current_setting('synchronous_commit') <> 'off',
 		current_setting('max_connections')::INTEGER - current_setting('superuser_reserved_connections')::INTEGER -
-			(SELECT COUNT(*)::INTEGER FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid())`).
-		Scan(&s.Version, &now, &s.Durable, &s.Connections)
+			(SELECT COUNT(*)::INTEGER FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()),
+		(SELECT COALESCE(string_agg(name || ' = ' || current_setting(name), ', ' ORDER BY name), '') FROM pg_settings
+			WHERE name IN ('idle_session_timeout', 'lock_timeout', 'statement_timeout', 'transaction_timeout') AND setting <> '0')`).
+		Scan(&s.Version, &now, &s.Durable, &s.Connections, &s.Limits)
 	if err != nil {
 		return s, d.state.db.fail("look at the server", err)
 	}
@@ -198,7 +201,21 @@ func (d *DB) Server(ctx context.Context) (s Server, err error) {
 type ServerError struct{ Err error }
 
 func (e *ServerError) Error() string {
-	return fmt.Sprintf("the PostgreSQL database cannot be used (%v): check --database, and that the server runs and lets this user in", e.Err)
+	remedy := "check --database, and that the server runs and lets this user in"
+	if refused, ok := errors.AsType[*pgconn.PgError](e.Err); ok && remedies[refused.Code] != "" {
+		remedy = remedies[refused.Code]
+	}
+	return fmt.Sprintf("the PostgreSQL database cannot be used (%v): %s", e.Err, remedy)
+}
+
+// remedies says what to do, by the code of PostgreSQL's error.
+var remedies = map[string]string{
+	"28000": "check the user in --database, and pg_hba.conf of the server",
+	"28P01": "check the user and the password in --database",
+	"3D000": "create the database, with the encoding UTF-8, or correct --database",
+	"42501": "let the user create schemas (GRANT CREATE ON DATABASE), and own parley_corpus and parley_state if they exist",
+	"53300": "raise max_connections of the server, or lower pool_max_conns in --database",
+	"57P03": "wait until the server has started",
 }
 
 // Unwrap returns the cause.
