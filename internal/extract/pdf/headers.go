@@ -7,14 +7,15 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // dropRunningLines removes what is printed on page after page around the text: headers, footers
 // and page numbers. Text of the body must not be lost, so a line goes only where all of this holds:
 // it is one of the outermost of its page and stands in the margin; the same line stands at the same
 // height on the pages around it, at regular distance; its numbers are the same there or count the
-// pages; and there are the more of it, the more it looks like text (see runningRule). The first one
-// stays if it says something, because a title may be printed nowhere else.
+// pages; and there are the more of it, the more it looks like text (see runningRule), or sentences go on past it.
+// The first one stays if it says something, because a title may be printed nowhere else.
 func dropRunningLines(pages []*pdfPage) {
 	rule := newRunningRule(pages)
 	places := map[string][]runningLine{}
@@ -28,9 +29,9 @@ func dropRunningLines(pages []*pdfPage) {
 	}
 	drop := map[[2]int]bool{} // page and line
 	for key, lines := range places {
-		for _, place := range samePlace(lines) {
+		for _, place := range slices.Concat(parted(samePlace(lines))...) {
 			for _, run := range regularRuns(place, rule.pages) {
-				if !rule.holds(key, pages[run[0].page], &pages[run[0].page].lines[run[0].line], run) {
+				if !rule.holds(key, pages[run[0].page], &pages[run[0].page].lines[run[0].line], run) && !flowsPast(pages, run) {
 					continue
 				}
 				if saysSomething(key) {
@@ -119,6 +120,70 @@ func (r runningRule) holds(key string, p *pdfPage, line *pdfLine, run []runningL
 		return !counts && (long || n >= 4 && n*3 >= r.pages*2) // "Exhibit 4" on page 4 is a title
 	}
 	return n >= 5 || n >= 3 && n*2 >= r.pages
+}
+
+// parted parts the lines of each place whose numbers stay for several pages, as those of chapters do.
+func parted(places [][]runningLine) (all [][][]runningLine) {
+	for _, place := range places {
+		var parts [][]runningLine
+		stays := false
+		for i, l := range place {
+			if i > 0 && slices.Equal(l.numbers, place[i-1].numbers) {
+				parts[len(parts)-1] = append(parts[len(parts)-1], l)
+				stays = stays || l.page != place[i-1].page
+				continue
+			}
+			parts = append(parts, []runningLine{l})
+		}
+		if !stays {
+			parts = [][]runningLine{place}
+		}
+		all = append(all, parts)
+	}
+	return all
+}
+
+// flowsPast reports whether a sentence goes on below the lines of a run that it began above, on two pages at
+// least: no title stands within a sentence.
+func flowsPast(pages []*pdfPage, run []runningLine) bool {
+	flows := 0
+	for i, l := range run {
+		p := pages[l.page]
+		if i == 0 || l.page == 0 || p.number != pages[l.page-1].number+1 || p.lines[l.line].base < (p.low+p.high)/2 {
+			continue
+		}
+		before, after := lastOfBody(pages[l.page-1]), firstBelow(p, p.lines[l.line].base)
+		if before == nil || after == nil || len(before.gaps)+len(after.gaps) > 0 || before.size != after.size {
+			continue
+		}
+		first, _ := utf8.DecodeRune(after.Text)
+		if unicode.IsLower(first) && !endsSentence(before.Text) {
+			flows++
+		}
+	}
+	return flows >= 2
+}
+
+// lastOfBody returns the lowest line of a page above its lower margin, nil if there is none.
+func lastOfBody(p *pdfPage) *pdfLine {
+	var last *pdfLine
+	for i := range p.lines {
+		if l := &p.lines[i]; l.base > p.low+(p.high-p.low)/12 && (last == nil || l.base < last.base) {
+			last = l
+		}
+	}
+	return last
+}
+
+// firstBelow returns the highest line of a page below a height, nil if there is none.
+func firstBelow(p *pdfPage, base float32) *pdfLine {
+	var first *pdfLine
+	for i := range p.lines {
+		if l := &p.lines[i]; l.base < base-.5*l.size && (first == nil || l.base > first.base) {
+			first = l
+		}
+	}
+	return first
 }
 
 // samePlace parts lines by their height on the page.

@@ -99,7 +99,15 @@ func (l *pdfLayout) page(p *pdfPage, out *compose.Builder) error {
 	for i := 0; i < len(p.lines); {
 		id := p.lines[i].element.id
 		j := i + 1
-		for j < len(p.lines) && (!useTags || p.lines[j].element.id == id) {
+		if g := p.lines[i].grid; g != nil {
+			if !g.done {
+				blocks = append(blocks, g.blocks(l.words, p.lines)...)
+				g.done = true
+			}
+			i = j
+			continue
+		}
+		for j < len(p.lines) && p.lines[j].grid == nil && (!useTags || p.lines[j].element.id == id) {
 			j++
 		}
 		if useTags && id > 0 {

@@ -25,6 +25,8 @@ type pdfLine struct {
 	gaps             []pdfGap   // those wider than any space between words
 	words            []pdfGap   // all places between its words, the gaps among them
 	element          pdfElement // the structure element it belongs to; id 0 for none
+	grid             *grid      // the ruled table it stands in; nil for none
+	cell             int        // and its cell there
 	letters, strange int        // words, and those whose font does not say what they are
 }
 
@@ -118,7 +120,13 @@ func (r *pdfReader) read(index int) pdfPageState {
 		r.endLine()
 		measureRoom(r.lines)
 	}
-	return r.state(page)
+	state := r.state(page)
+	if state == pageRead && len(r.lines) <= maxTableLines {
+		drawn := r.readRules(page)
+		r.lines = intoGrids(r.lines, gridsOf(drawn))
+		r.lines = intoGrids(r.lines, bandsOf(drawn.level, r.lines))
+	}
+	return state
 }
 
 func (r *pdfReader) state(page uint64) pdfPageState {
