@@ -9,7 +9,7 @@ var Table = []Format{
 		// ISO 32000-1, annex H.3.4.1: readers accept the header anywhere in the first 1,024 bytes.
 		Signatures: []string{"%PDF-"}, Within: 1024,
 		Reads:  "the text of each page with headings, lists and tables, form fields and annotations; attached files as documents of their own",
-		Limits: "pages that are pictures, or whose fonts do not say which characters they show, are named and not read; a table that goes on over pages repeats its header only if the page does",
+		Limits: "pages that are pictures, or whose fonts do not say which characters they show, are named and not read; tables without lines, figures or wide gaps are paragraphs",
 	},
 	{
 		Name: "Word", Extensions: []string{"docx", "docm"}, Rare: []string{"dotx", "dotm"}, View: Text, Web: true, Binary: true,
@@ -51,8 +51,8 @@ var Table = []Format{
 	{
 		Name: "OpenDocument text", Extensions: []string{"odt"}, Rare: []string{"ott", "odm", "sxw"}, View: Text, Web: true, Binary: true,
 		Media:  []Media{{"application/vnd.oasis.opendocument.text", []string{"odt"}, "odt"}},
-		Reads:  "text with headings, lists, tables and notes",
-		Limits: "no formulas; no text in pictures",
+		Reads:  "text with headings, lists, tables and notes, formulas as LaTeX",
+		Limits: "no text in pictures",
 	},
 	{
 		Name: "OpenDocument spreadsheet", Extensions: []string{"ods"}, Rare: []string{"ots", "sxc"}, View: Sheet, Web: true, Binary: true,
@@ -75,7 +75,7 @@ var Table = []Format{
 	{
 		Name: "EPUB", Extensions: []string{"epub"}, View: HTML, Web: true, Binary: true,
 		Media:  []Media{{"application/epub+zip", []string{"epub"}, "epub"}},
-		Reads:  "the chapters in reading order",
+		Reads:  "the chapters in reading order, formulas as LaTeX",
 		Limits: "no text in pictures; no protected books",
 	},
 	{
@@ -90,7 +90,7 @@ var Table = []Format{
 			{"text/html", []string{"html", "htm"}, "html"},
 			{"application/xhtml+xml", []string{"xhtml"}, "html"},
 		},
-		Reads:  "the main content, without navigation and other page furniture",
+		Reads:  "the main content, without navigation and other page furniture; formulas (MathML) as LaTeX",
 		Limits: "nothing that scripts add; a thread of comments below an article is left out",
 	},
 	{
@@ -146,7 +146,7 @@ var Table = []Format{
 	{
 		Name: "XML", Extensions: []string{"xml"}, Rare: []string{"rdf", "dita", "docbook", "dbk", "tei"}, View: Text, Vague: true,
 		Media: []Media{{"application/xml", []string{"xml"}, ""}},
-		Reads: "titles, paragraphs, and short elements as lines `name: text`",
+		Reads: "titles, paragraphs, and short elements as lines `name: text`; formulas (MathML) as LaTeX",
 	},
 	{
 		Name: "Word XML", Extensions: []string{"xml"}, View: Text, Roots: []string{"w:wordDocument", "pkg:package"},

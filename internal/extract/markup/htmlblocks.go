@@ -64,10 +64,8 @@ func (w *htmlWalker) node(n *html.Node) {
 	if n.Type != html.ElementNode || skipped[n.DataAtom] || n.DataAtom == atom.Head {
 		return
 	}
-	if n.Namespace == "math" { // of which annotations only repeat what it says
-		if !strings.HasPrefix(n.Data, "annotation") {
-			w.walk(n)
-		}
+	if n.Namespace == "math" {
+		w.inline.WriteString(formulaOf(n))
 		return
 	}
 	switch n.DataAtom {

@@ -12,6 +12,7 @@ import (
 // prepareHTML makes a page ready for the article finder and the walker, which both judge elements by
 // what they are called: what stands in headings stays, and what only helps to find one's way goes.
 func prepareHTML(root *html.Node) {
+	writeFormulas(root)
 	for n := range root.Descendants() {
 		switch n.DataAtom {
 		case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:

@@ -263,7 +263,9 @@ func (w *markdownWalker) inline(block ast.Node) string {
 }
 
 func (w *markdownWalker) writeInline(b *strings.Builder, parent ast.Node) {
-	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
+	var next ast.Node
+	for n := parent.FirstChild(); n != nil; n = next {
+		next = n.NextSibling()
 		switch n := n.(type) {
 		case *ast.Text:
 			b.WriteString(unescapeMarkdown(n.Value(w.source)))
@@ -289,8 +291,14 @@ func (w *markdownWalker) writeInline(b *strings.Builder, parent ast.Node) {
 		case *ast.AutoLink:
 			b.Write(n.Label(w.source))
 		case *ast.RawHTML:
-			if strings.HasPrefix(strings.ToLower(string(n.Segments.Value(w.source))), "<br") {
+			switch tag := strings.ToLower(string(n.Segments.Value(w.source))); {
+			case strings.HasPrefix(tag, "<br"):
 				b.WriteByte('\n')
+			case tag == "<sup>":
+				if text, ok := n.NextSibling().(*ast.Text); ok {
+					b.WriteString(compose.Superscript(unescapeMarkdown(text.Value(w.source))))
+					next = text.NextSibling()
+				}
 			}
 		case *tables.FootnoteLink, *tables.FootnoteBacklink, *tables.TaskCheckBox:
 		default:

@@ -11,6 +11,7 @@ import (
 
 	"parley/internal/extract"
 	"parley/internal/extract/compose"
+	"parley/internal/extract/latex"
 	"parley/internal/extract/zipxml"
 )
 
@@ -69,9 +70,16 @@ const (
 	longLines   = 2000
 )
 
-func (w *xmlWalker) visit(_ *xml.Decoder, token xml.Token) error {
+func (w *xmlWalker) visit(d *xml.Decoder, token xml.Token) error {
 	switch t := token.(type) {
 	case xml.StartElement:
+		if t.Name.Local == "math" {
+			formula, err := latex.ReadMathML(d, t)
+			if text := w.text(formula); err == nil {
+				err = text
+			}
+			return err
+		}
 		if len(w.open) >= maxXMLDepth {
 			return extract.Damagedf("its elements are nested too deeply")
 		}

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"parley/internal/extract/compose"
 )
 
 // texSilent are commands whose arguments are not text.
@@ -127,6 +129,8 @@ func (t *texReader) arguments(b *strings.Builder, name, rest string, depth int) 
 		b.WriteString("[" + group + "]")
 	case name == "footnote" || name == "thanks":
 		b.WriteString(" (" + t.plain(group, depth+1) + ")")
+	case name == "textsuperscript":
+		b.WriteString(compose.Superscript(t.plain(group, depth+1)))
 	case name == "url" || name == "path":
 		b.WriteString(group)
 	case name == "SI" || name == "qty":

@@ -30,6 +30,7 @@ func readODF(ctx context.Context, f *extract.File) (*extract.Document, error) {
 		return nil, err
 	}
 	w := newODFWalker(f)
+	w.archive = archive
 	if err := w.numbers.styles(archive); err != nil {
 		return nil, err
 	}

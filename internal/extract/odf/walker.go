@@ -2,18 +2,23 @@ package odf
 
 import (
 	"encoding/xml"
+	"errors"
+	"io"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"parley/internal/extract"
 	"parley/internal/extract/compose"
+	"parley/internal/extract/latex"
 	"parley/internal/extract/zipxml"
 )
 
 // odfWalker turns the content of an OpenDocument file into pages as it streams by.
 type odfWalker struct {
 	limits  extract.Limits
+	archive *zipxml.Archive // nil for a flat document
 	budget  *compose.Budget
 	out     compose.Builder
 	pages   []extract.Page
@@ -68,7 +73,7 @@ func (w *odfWalker) visit(d *xml.Decoder, token xml.Token) error {
 		return w.end(t.Name.Local)
 	case xml.CharData:
 		if n := len(w.open); n > 0 {
-			text := string(t)
+			text := odfSpaces.Replace(string(t))
 			if w.open[n-1].isRaised() {
 				text = compose.Superscript(text)
 			}
@@ -77,6 +82,9 @@ func (w *odfWalker) visit(d *xml.Decoder, token xml.Token) error {
 	}
 	return nil
 }
+
+// odfSpaces makes spaces of what is white space in the source. Tabs and line breaks of the text have elements.
+var odfSpaces = strings.NewReplacer("\n", " ", "\r", " ", "\t", " ")
 
 // skippedODF are elements whose content is not text of the document: deleted text, settings, and
 // what is shown in place of an object.
@@ -98,6 +106,14 @@ func (w *odfWalker) start(d *xml.Decoder, e xml.StartElement) error {
 	switch e.Name.Local {
 	case "automatic-styles", "styles":
 		return w.numbers.skip(d)
+	case "math":
+		formula, err := latex.ReadMathML(d, e)
+		if written := w.write(formula); err == nil {
+			err = written
+		}
+		return err
+	case "object":
+		return w.object(zipxml.Attr(e, "href"))
 	}
 	if isSkippedODF(e.Name) {
 		return d.Skip()
@@ -174,6 +190,27 @@ func (w *odfWalker) end(name string) error {
 		return w.endTable(name)
 	}
 	return nil
+}
+
+// object writes the formula that a part of the archive holds. Other objects are left out.
+func (w *odfWalker) object(href string) error {
+	if w.archive == nil || href == "" {
+		return nil
+	}
+	formula := ""
+	err := zipxml.IgnoreSyntax(zipxml.EachElement(w.archive, path.Join(href, "content.xml"), func(d *xml.Decoder, e xml.StartElement) (err error) {
+		switch {
+		case formula == "" && e.Name.Local == "math":
+			formula, err = latex.ReadMathML(d, e)
+		case formula == "":
+			err = io.EOF
+		}
+		return err
+	}))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	return w.write(formula)
 }
 
 // write adds to the innermost paragraph.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"parley/internal/extract"
+	"parley/internal/extract/latex"
 	"parley/internal/extract/zipxml"
 )
 
@@ -29,11 +30,11 @@ func readFormula(d *xml.Decoder, start xml.StartElement) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	latex := strings.Join(strings.Fields(f.latex()), " ")
-	if latex == "" {
+	text := strings.Join(strings.Fields(f.latex()), " ")
+	if text == "" {
 		return "", nil
 	}
-	return "$" + latex + "$", nil
+	return "$" + text + "$", nil
 }
 
 func parseFormula(d *xml.Decoder, start xml.StartElement, depth int, left *int) (formula, error) {
@@ -101,7 +102,7 @@ func (f formula) group(name string) string { return "{" + strings.TrimSpace(f.ki
 func (f formula) latex() string {
 	switch f.name {
 	case "t":
-		return symbols.Replace(f.text)
+		return latex.Symbols.Replace(f.text)
 	case "f":
 		switch kind, _ := f.property("type"); kind {
 		case "lin", "skw":
@@ -163,13 +164,13 @@ func (f formula) operator() string {
 	if !found {
 		return `\int`
 	}
-	return symbols.Replace(chr)
+	return latex.Symbols.Replace(chr)
 }
 
 func (f formula) brackets() string {
 	between := func(property, usual string) string {
 		if val, found := f.property(property); found {
-			return symbols.Replace(val)
+			return latex.Symbols.Replace(val)
 		}
 		return usual
 	}
@@ -182,14 +183,9 @@ func (f formula) brackets() string {
 	return between("begChr", "(") + strings.Join(parts, between("sepChr", "|")) + between("endChr", ")")
 }
 
-var accents = map[string]string{
-	"": `\hat`, "\u0302": `\hat`, "^": `\hat`, "\u0303": `\tilde`, "~": `\tilde`, "\u0304": `\bar`, "\u0305": `\bar`, "¯": `\bar`, "‾": `\bar`, "\u0307": `\dot`,
-	"\u0308": `\ddot`, "\u20d7": `\vec`, "→": `\vec`, "\u030c": `\check`, "\u0301": `\acute`, "\u0300": `\grave`, "\u0306": `\breve`,
-}
-
 func (f formula) accent() string {
 	chr, _ := f.property("chr")
-	if name, known := accents[chr]; known {
+	if name, known := latex.Accents[chr]; known {
 		return name + f.group("e")
 	}
 	return f.kid("e").all() + chr
@@ -215,8 +211,3 @@ func (f formula) rows(name string) string {
 	}
 	return strings.Join(rows, ` \\ `)
 }
-
-// symbols writes operators as LaTeX names them. Letters and other signs stay: people look for them as they are.
-var symbols = strings.NewReplacer("∑", `\sum`, "∏", `\prod`, "∫", `\int`, "∮", `\oint`, "⋃", `\bigcup`, "⋂", `\bigcap`,
-	"×", `\times `, "·", `\cdot `, "⋅", `\cdot `, "±", `\pm `, "≤", `\le `, "≥", `\ge `, "≠", `\ne `, "≈", `\approx `, "∞", `\infty `,
-	"→", `\to `, "∂", `\partial `, "√", `\sqrt `, "−", "-", "\u2061", "", "\u00a0", " ")

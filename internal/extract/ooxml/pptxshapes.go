@@ -24,6 +24,8 @@ type slideParagraph struct {
 	text   string
 	level  int // of the list, from 0
 	bullet bulletKind
+	number string // the scheme of a number (ECMA-376 part 1, section 20.1.10.61): "alphaLcParenR"
+	start  int    // that the paragraph's list begins with; 0 for 1
 }
 
 type bulletKind uint8
@@ -56,15 +58,12 @@ func (s shape) write(out *compose.Builder) error {
 		return out.AddTable(s.rows, len(s.rows[0]) > 1 && tabular.IsHeader(s.rows[0]))
 	}
 	isBody := s.placeholder && (s.role == "" || s.role == "body" || s.role == "obj")
-	var counters [10]int
+	var lists slideLists
 	for _, p := range s.paragraphs {
 		kind, marker := extract.Paragraph, ""
 		switch {
 		case p.bullet == bulletNumber:
-			level := min(p.level, len(counters)-1)
-			counters[level]++
-			clear(counters[level+1:])
-			kind, marker = extract.ListItem, strconv.Itoa(counters[level])+". "
+			kind, marker = extract.ListItem, lists.next(p)+" "
 		case p.bullet == bulletSign, p.bullet == bulletInherited && isBody && len(s.paragraphs) > 1:
 			kind, marker = extract.ListItem, "• "
 		case compose.ListMarker(p.text) > 0:
@@ -77,6 +76,37 @@ func (s shape) write(out *compose.Builder) error {
 	return nil
 }
 
+// slideLists counts the items of the numbered lists of a shape, by level.
+type slideLists [10]struct {
+	count, start int
+	scheme       string
+}
+
+// next returns the number of a paragraph.
+func (l *slideLists) next(p slideParagraph) string {
+	level := min(max(p.level, 0), len(l)-1)
+	at := &l[level]
+	if at.count == 0 || at.scheme != p.number || at.start != p.start {
+		at.count, at.scheme, at.start = max(p.start, 1)-1, p.number, p.start
+	}
+	at.count++
+	clear(l[level+1:])
+	format := "decimal"
+	for prefix, name := range map[string]string{"alphaLc": "lowerLetter", "alphaUc": "upperLetter", "romanLc": "lowerRoman", "romanUc": "upperRoman"} {
+		if strings.HasPrefix(p.number, prefix) {
+			format = name
+		}
+	}
+	number := compose.ListNumber(at.count, format)
+	switch {
+	case strings.HasSuffix(p.number, "ParenBoth"):
+		return "(" + number + ")"
+	case strings.HasSuffix(p.number, "ParenR"):
+		return number + ")"
+	}
+	return number + "."
+}
+
 // shapeWalker collects the shapes of a slide from its XML.
 type shapeWalker struct {
 	shapes []shape
@@ -84,6 +114,7 @@ type shapeWalker struct {
 	text   strings.Builder
 	now    slideParagraph
 	cell   bool // within a cell of a table
+	raised bool // the run is a superscript
 }
 
 func (w *shapeWalker) visit(d *xml.Decoder, token xml.Token) error {
@@ -142,8 +173,21 @@ func (w *shapeWalker) start(d *xml.Decoder, e xml.StartElement) error {
 		w.now.bullet = bulletSign
 	case "buAutoNum":
 		w.now.bullet = bulletNumber
+		w.now.number = zipxml.Attr(e, "type")
+		w.now.start, _ = strconv.Atoi(zipxml.Attr(e, "startAt")) // 0 for what is no number
+	case "r", "fld":
+		w.raised = false
+	case "rPr":
+		baseline, err := strconv.Atoi(strings.TrimSuffix(zipxml.Attr(e, "baseline"), "%"))
+		w.raised = err == nil && baseline > 0
 	default:
-		return drawingText(d, e, &w.text)
+		if !w.raised {
+			return drawingText(d, e, &w.text)
+		}
+		var text strings.Builder
+		err := drawingText(d, e, &text)
+		w.text.WriteString(compose.Superscript(text.String()))
+		return err
 	}
 	return nil
 }

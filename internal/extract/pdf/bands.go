@@ -110,12 +110,12 @@ func rivers(lines []pdfLine, size float32) []float32 {
 	return found
 }
 
-// hasRowsInBands reports whether each band is one row, and one of them has a cell of several lines: figures on
-// two baselines of a cell are those of two rows, and columns of signs alone those of other columns.
+// hasRowsInBands reports whether each band is one row, and one of them has a cell of several lines. A line that ends
+// where the next word would have fitted is a row of its own, and columns of signs alone belong to other columns.
 func (g *grid) hasRowsInBands(lines []pdfLine) bool {
 	columns := len(g.xs) - 1
 	words := make([]int, columns) // in each column
-	bases, figures, cells := map[int][]float32{}, map[int]int{}, map[int]int{}
+	bases, cells, labels := map[int][]float32{}, map[int]int{}, map[int]pdfLine{}
 	for i := range lines {
 		l := &lines[i]
 		if l.grid != g {
@@ -124,9 +124,11 @@ func (g *grid) hasRowsInBands(lines []pdfLine) bool {
 		if !slices.ContainsFunc(bases[l.cell], func(b float32) bool { return abs(b-l.base) < .3*l.size }) {
 			bases[l.cell] = append(bases[l.cell], l.base)
 		}
-		if isFigure(l.Text) {
-			figures[l.cell]++
+		before, below := labels[l.cell]
+		if right := g.xs[l.cell%columns+1]; below && before.base-l.base > .5*l.size && right-before.right > l.first+2*l.size {
+			return false
 		}
+		labels[l.cell] = *l
 		if slices.ContainsFunc(l.Text, func(b byte) bool { return b >= '0' && b <= '9' || b >= 'A' && b <= 'z' || b >= 0x80 }) {
 			words[l.cell%columns]++
 		}
@@ -134,7 +136,7 @@ func (g *grid) hasRowsInBands(lines []pdfLine) bool {
 	several, crowded := false, false
 	for cell, b := range bases {
 		several = several || len(b) > 1
-		crowded = crowded || figures[cell] > 1 || len(b) > 12
+		crowded = crowded || len(b) > 12
 		cells[cell/columns]++
 	}
 	full := 0

@@ -290,7 +290,46 @@ func (g *grid) isTable(lines []pdfLine) bool {
 			rows++
 		}
 	}
-	return rows >= 2 && len(text)*3 >= len(cells) && gapped*4 <= count
+	return rows >= 2 && len(text)*3 >= len(cells) && gapped*4 <= count && !g.hasRowsInside(lines)
+}
+
+// hasRowsInside reports whether lines that are drawn part groups of rows, not rows: a cell has two figures, one below the
+// other, or two cells have lines on the same baselines that end where the next word would have fitted.
+func (g *grid) hasRowsInside(lines []pdfLine) bool {
+	cells := map[int][]pdfLine{}
+	for i := range lines {
+		if l := &lines[i]; l.grid == g {
+			cells[l.cell] = append(cells[l.cell], *l)
+		}
+	}
+	ended := map[[2]int]int{} // how many cells of a row have lines on a baseline below one that ends short
+	short := map[int]bool{}
+	columns := len(g.xs) - 1
+	for cell, inCell := range cells {
+		sortLines(inCell)
+		figures := 0
+		for i := range inCell {
+			l := &inCell[i]
+			if isFigure(l.Text) {
+				figures++
+			}
+			if i == 0 || inCell[i-1].base-l.base < .5*l.size {
+				continue
+			}
+			ended[[2]int{cell / columns, int(l.base + .5)}]++
+			right := g.xs[min(interval(g.xs, (l.left+l.right)/2)+1, columns)]
+			short[cell/columns] = short[cell/columns] || !l.rtl && right-inCell[i-1].right > l.first+1.5*l.size
+		}
+		if figures > 1 {
+			return true
+		}
+	}
+	for place, n := range ended {
+		if n > 1 && short[place[0]] {
+			return true
+		}
+	}
+	return false
 }
 
 // blocks returns the rows of the table, and its header if the first row is one. The label of several rows, and any
@@ -334,7 +373,7 @@ func (g *grid) blocks(words *pdfWords, lines []pdfLine) []pdfBlock {
 		}
 	}
 	rows = joinColumns(rows)
-	header := len(rows) > 2 && isGridHeader(blocks, rows)
+	header := len(rows) > 1 && isGridHeader(blocks, rows)
 	for i := range blocks {
 		if rtl > 0 {
 			slices.Reverse(rows[i])
@@ -428,6 +467,9 @@ func isGridHeader(blocks []pdfBlock, rows [][]compose.Mapped) bool {
 	var names []string
 	for _, cell := range rows[0] {
 		names = append(names, string(cell.Text))
+	}
+	if len(names) > 2 && names[0] == "" && !slices.Contains(names[1:], "") {
+		return true // the corner above the names of the rows is empty
 	}
 	if !tabular.IsHeader(names) {
 		return false

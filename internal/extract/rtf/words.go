@@ -161,7 +161,10 @@ func (r *rtfReader) property(word string, n int, has bool) {
 		r.state.hidden = on
 	case "plain":
 		r.flush()
-		r.state.hidden = false
+		r.state.hidden, r.state.raised = false, false
+	case "super", "sub", "nosupersub", "up", "dn":
+		r.flush()
+		r.state.raised = word == "super" && on || word == "up" && has && n > 0
 	case "fromhtml":
 		r.fromHTML = true
 	case "htmlrtf":

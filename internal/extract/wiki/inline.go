@@ -18,6 +18,7 @@ var (
 	wikiQuotes   = regexp.MustCompile(`'{2,5}`)
 	wikiExternal = regexp.MustCompile(`\[(?:https?:)?//[^\s\[\]]+(?:\s+([^\[\]]*))?\]`)
 	wikiBreak    = regexp.MustCompile(`(?i)<br\s*/?>`)
+	wikiRaised   = regexp.MustCompile(`(?i)<sup(?:\s[^<>]*)?>([^<>]*)</sup>`)
 	wikiTag      = regexp.MustCompile(`</?[a-zA-Z][^<>]*>`)
 )
 
@@ -28,6 +29,9 @@ func (w *wikiInline) render(markup string) string {
 	text := wikiExternal.ReplaceAllString(b.String(), "$1")
 	text = wikiQuotes.ReplaceAllString(text, "")
 	text = wikiBreak.ReplaceAllString(text, "\n")
+	text = wikiRaised.ReplaceAllStringFunc(text, func(s string) string {
+		return compose.Superscript(wikiRaised.FindStringSubmatch(s)[1])
+	})
 	text = wikiTag.ReplaceAllString(text, "")
 	text = strings.ReplaceAll(text, infoboxMark, "")
 	var lines []string

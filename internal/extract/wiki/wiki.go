@@ -60,6 +60,7 @@ var (
 	wikiComment = regexp.MustCompile(`(?s)<!--.*?(?:-->|\z)`)
 	wikiRef     = regexp.MustCompile(`(?is)<ref(?:\s[^<>]*)?/>|<ref(?:\s[^<>]*)?>.*?</ref\s*>`)
 	wikiDropped = regexp.MustCompile(`(?is)<(?:includeonly|templatestyles|imagemap|timeline|score|graph|mapframe|maplink)\b[^<>]*(?:/>|>.*?</(?:includeonly|templatestyles|imagemap|timeline|score|graph|mapframe|maplink)\s*>)`)
+	wikiFormula = regexp.MustCompile(`(?is)<math\b[^<>/]*>(.*?)</math\s*>`)
 	wikiNowiki  = regexp.MustCompile(`(?is)<(?:nowiki|math|chem)\b[^<>/]*>(.*?)</(?:nowiki|math|chem)\s*>`)
 	wikiCode    = regexp.MustCompile(`(?is)<(?:pre|syntaxhighlight|source)\b[^<>/]*>(.*?)</(?:pre|syntaxhighlight|source)\s*>`)
 	wikiMagic   = regexp.MustCompile(`__[A-Z]{3,20}__`)
@@ -77,6 +78,7 @@ func stripWiki(source string) string {
 		return r
 	}, source)
 	source = wikiComment.ReplaceAllString(source, "")
+	source = wikiFormula.ReplaceAllString(source, "$$<math>$1</math>$$")
 	source = wikiNowiki.ReplaceAllStringFunc(source, func(s string) string {
 		return disarm(wikiNowiki.FindStringSubmatch(s)[1])
 	})
