@@ -157,6 +157,12 @@ var Table = []Format{
 		Reads: "Excel files of 2003 saved as XML: as Excel, without styles",
 	},
 	{
+		Name: "SVG", Extensions: []string{"svg"}, View: Text, Roots: []string{":svg", "svg:svg"},
+		Media:  []Media{{"image/svg+xml", []string{"svg"}, ""}},
+		Reads:  "the title, the descriptions and the text of a drawing, in the order in which it is drawn",
+		Limits: "no text that is drawn as shapes",
+	},
+	{
 		Name: "image", Extensions: []string{"png", "jpg", "jpeg", "gif", "webp", "tif", "tiff"}, View: Image, Binary: true,
 		Media:      []Media{{Type: "image/png"}, {Type: "image/jpeg"}, {Type: "image/gif"}, {Type: "image/webp"}, {"image/tiff", []string{"tif", "tiff"}, ""}},
 		Signatures: []string{"\x89PNG\r\n\x1a\n", "\xff\xd8\xff", "GIF8", "II*\x00", "MM\x00*"},
@@ -171,13 +177,18 @@ var Table = []Format{
 		Name: "e-mail", Extensions: []string{"eml"}, Rare: []string{"mht", "mhtml"}, View: Text, Members: true,
 		Media:  []Media{{"message/rfc822", []string{"eml"}, ""}},
 		Reads:  "head and body; attachments as documents of their own",
-		Limits: "winmail.dat is not unpacked; encrypted messages are not read",
+		Limits: "encrypted messages are not read",
 	},
 	{
 		Name: "Outlook message", Extensions: []string{"msg"}, View: Text, Members: true, Binary: true,
 		Media:  []Media{{"application/vnd.ms-outlook", []string{"msg"}, ""}},
 		Reads:  "the same",
 		Limits: "attached messages in other formats than Outlook's are not unpacked",
+	},
+	{
+		Name: "TNEF", Extensions: []string{"tnef"}, View: Text, Members: true, Binary: true, Signatures: []string{"\x78\x9f\x3e\x22"},
+		Media: []Media{{"application/vnd.ms-tnef", []string{"tnef"}, ""}},
+		Reads: "winmail.dat: body and head, as far as it holds them; attachments as documents of their own",
 	},
 	{
 		Name: "MediaWiki", Extensions: []string{"wiki", "mediawiki"}, Rare: []string{"wikitext"}, View: Text, Web: true,
@@ -251,7 +262,6 @@ var Table = []Format{
 	// These are known by name, so that a message can say what a file is.
 	{Name: "Office 97–2003", Unread: true},
 	{Name: "Excel binary", Extensions: []string{"xlsb"}, Unread: true, Sealed: true},
-	{Name: "SVG", Extensions: []string{"svg"}, Unread: true, Sealed: true},
 	{
 		Name: "program archive", Extensions: []string{"jar", "war", "apk", "whl", "xpi", "nupkg", "vsix", "crx"},
 		Unread: true, Sealed: true,

@@ -37,7 +37,7 @@ var makers = []formatKind{
 	{"RTF", "rtf", makeRTF, 0}, {"HTML", "html", makeHTML, 0}, {"Markdown", "md", makeText, 0}, {"Jupyter notebook", "ipynb", makeNotebook, 0}, {"MediaWiki", "wiki", makeWiki, 0},
 	{"MediaWiki dump", "xml", makeWikiDump, containerParts}, {"CSV", "csv", makeCSV, 0}, {"CSV", "tsv", makeTSV, 0},
 	{"JSON", "json", makeJSON, 0}, {"JSON", "jsonl", makeJSONL, 0}, {"Word XML", "xml", makeWordXML, 0},
-	{"Excel XML", "xml", makeExcelXML, 0}, {"XML", "xml", makeXML, 0}, {"e-mail", "eml", makeEML, 0}, {"Outlook message", "msg", makeMSG, 0},
+	{"Excel XML", "xml", makeExcelXML, 0}, {"XML", "xml", makeXML, 0}, {"e-mail", "eml", makeEML, 0}, {"Outlook message", "msg", makeMSG, 0}, {"TNEF", "tnef", makeTNEF, 0}, {"SVG", "svg", makeSVG, 0},
 	{"mailbox", "mbox", makeMailbox, containerParts}, {"ZIP archive", "zip", makeArchive, containerParts},
 	{"tar archive", "tar", makeTAR, containerParts}, {"gzip archive", "tgz", makeTGZ, containerParts},
 	{"xz archive", "xz", makeTXZ, containerParts}, {"Zstandard archive", "zst", makeTZST, containerParts}, {"RAR archive", "rar", makeRAR, containerParts}, {"plain text", "txt", makeText, 0},

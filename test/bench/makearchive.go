@@ -97,6 +97,11 @@ func makeMSG(passages []string) ([]byte, error) {
 	return extracttest.Compound("__substg1.0_1000001F", body, "__properties_version1.0"), nil
 }
 
+// makeTNEF makes a message as Outlook packs it into winmail.dat.
+func makeTNEF(passages []string) ([]byte, error) {
+	return extracttest.TNEF(extracttest.TNEFAttribute{Level: 1, ID: 0x0002800c, Data: strings.Join(passages, "\r\n\r\n") + "\x00"}), nil
+}
+
 // makeXLS makes a workbook of Excel 97 with two columns of short strings, each in its cell.
 func makeXLS(passages []string) ([]byte, error) {
 	record := func(kind uint16, body []byte) []byte {

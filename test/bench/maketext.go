@@ -12,6 +12,10 @@ func makeText(passages []string) ([]byte, error) {
 	return []byte(strings.Join(passages, "\n\n") + "\n"), nil
 }
 
+func makeSVG(passages []string) ([]byte, error) {
+	return []byte(`<svg xmlns="http://www.w3.org/2000/svg"><text>` + strings.Join(passages, "</text><text>") + "</text></svg>"), nil
+}
+
 func makeHTML(passages []string) ([]byte, error) {
 	return []byte("<!DOCTYPE html><html><head><title>Report</title></head><body><main><p>" +
 		strings.Join(passages, "</p>\n<p>") + "</p></main></body></html>"), nil

@@ -50,7 +50,7 @@ func TestFile_RefusesWithAReason(t *testing.T) {
 		{"a.xlsb", "hello", extract.Limits{}, extract.Unsupported, "Excel"},
 		{"a", "\x7fELF\x01\x02", extract.Limits{}, extract.Unsupported, "program"},
 		{"a", "\x01\x02\x03", extract.Limits{}, extract.Unsupported, "this"},
-		{"a.svg", "<svg/>", extract.Limits{}, extract.Unsupported, "SVG"},
+		{"a.svg", "<svg/>", extract.Limits{}, extract.Empty, "no text"},
 		{"a.pdf", "hello", extract.Limits{}, extract.Damaged, "PDF"},
 		{"a.pdf", "%PDF-1.4\nhello", extract.Limits{}, extract.Damaged, "PDF"},
 		{"a.docx", "PK\x03\x04 and no more", extract.Limits{}, extract.Damaged, "cut off"},

@@ -34,8 +34,8 @@ func readMSG(ctx context.Context, f *extract.File) (*extract.Document, error) {
 		return nil, err
 	}
 	out := compose.Builder{Budget: compose.NewBudget(f.Limits)}
-	body := m.body(ctx)
-	if err := addMail(ctx, &out, m.fields(), body, f.Spool.Parts); err != nil {
+	message := m.outlook()
+	if err := addMail(ctx, &out, message.fields(), message.body(ctx), f.Spool.Parts); err != nil {
 		return nil, err
 	}
 	return &extract.Document{Title: m.text(msgSubject), Pages: []extract.Page{out.Page(0, false)}}, nil
@@ -64,6 +64,19 @@ const (
 	msgMessagePage  = 0x3ffd
 )
 
+// properties are what a message of Outlook, or an attachment, consists of.
+type properties interface {
+	string(tag int) string   // one that is text; "" if it is not there
+	bytes(tag int) []byte    // one that is not
+	fixed(tag uint16) uint64 // one of a fixed size; 0 if it is not there
+}
+
+// outlook is what people read of a message.
+type outlook struct {
+	properties
+	left int64 // bytes of text that may be read of one property
+}
+
 // msgStore is a message, or an attachment, as a storage of properties.
 type msgStore struct {
 	entry  *cfb.Entry
@@ -88,6 +101,10 @@ const (
 // text returns a property that is text, on one line.
 func (m msgStore) text(tag int) string { return compose.OneLine(m.string(tag)) }
 
+func (m msgStore) outlook() outlook { return outlook{m, *m.left} }
+
+func (m msgStore) bytes(tag int) []byte { return m.property(tag, msgBinary).Bytes(*m.left) }
+
 func (m msgStore) string(tag int) string {
 	if e := m.property(tag, msgUnicode); e != nil {
 		return compose.Clean(codepage.As(utf16.UTF16(utf16.LittleEndian, utf16.IgnoreBOM), e.Bytes(*m.left)))
@@ -102,8 +119,11 @@ func (m msgStore) ansi() string {
 }
 
 // charset is the code page that a property names: of texts that are not Unicode, or of the HTML.
-func (m msgStore) charset(tag uint16) string {
-	switch page := int(int32(m.fixed(tag))); page {
+func (m msgStore) charset(tag uint16) string { return charsetOf(int(int32(m.fixed(tag)))) }
+
+// charsetOf returns the name of a code page of Windows, "" for 0.
+func charsetOf(page int) string {
+	switch page {
 	case 0:
 		return ""
 	case 65001:
@@ -150,10 +170,13 @@ func (m msgStore) fixed(tag uint16) uint64 {
 	return 0
 }
 
+// text returns a property that is text, on one line.
+func (o outlook) text(tag int) string { return compose.OneLine(o.string(tag)) }
+
 // date returns when the message was sent, or came.
-func (m msgStore) date() (time.Time, bool) {
+func (o outlook) date() (time.Time, bool) {
 	for _, tag := range []uint16{msgSubmitted, msgDelivered} {
-		if ticks := m.fixed(tag); ticks > 0 && ticks < 1<<62 {
+		if ticks := o.fixed(tag); ticks > 0 && ticks < 1<<62 {
 			const unix = 11644473600 // seconds from 1601, which it counts from, to 1970
 			return time.Unix(int64(ticks/1e7)-unix, 0).UTC(), true
 		}
@@ -161,10 +184,10 @@ func (m msgStore) date() (time.Time, bool) {
 	return time.Time{}, false
 }
 
-func (m msgStore) from() string {
-	name, address := m.text(msgSenderName), m.text(msgSenderSMTP)
-	if address == "" && strings.Contains(m.text(msgSenderMail), "@") {
-		address = m.text(msgSenderMail)
+func (o outlook) from() string {
+	name, address := o.text(msgSenderName), o.text(msgSenderSMTP)
+	if address == "" && strings.Contains(o.text(msgSenderMail), "@") {
+		address = o.text(msgSenderMail)
 	}
 	if address == "" || address == name {
 		return name
@@ -172,30 +195,29 @@ func (m msgStore) from() string {
 	return strings.TrimSpace(name + " <" + address + ">")
 }
 
-func (m msgStore) fields() []mailField {
+func (o outlook) fields() []mailField {
 	date := ""
-	if t, ok := m.date(); ok {
+	if t, ok := o.date(); ok {
 		date = t.Format("Monday, 2006-01-02 15:04 -0700")
 	}
 	return []mailField{
-		{"From", m.from()}, {"To", m.text(msgTo)}, {"Cc", m.text(msgCc)}, {"Date", date}, {"Subject", m.text(msgSubject)},
+		{"From", o.from()}, {"To", o.text(msgTo)}, {"Cc", o.text(msgCc)}, {"Date", date}, {"Subject", o.text(msgSubject)},
 	}
 }
 
 // body returns the text in the forms that the message has.
-func (m msgStore) body(ctx context.Context) mailBody {
-	b := mailBody{plain: m.string(msgBody)}
-	if e := m.property(msgHTML, msgBinary); e != nil {
-		data := e.Bytes(*m.left)
-		b.html = compose.Clean(codepage.Decode(data, compose.First(markup.MetaCharset(data), m.charset(msgCodePage))))
+func (o outlook) body(ctx context.Context) mailBody {
+	b := mailBody{plain: o.string(msgBody)}
+	if data := o.bytes(msgHTML); len(data) > 0 {
+		b.html = compose.Clean(codepage.Decode(data, compose.First(markup.MetaCharset(data), charsetOf(int(int32(o.fixed(msgCodePage)))))))
 	} else {
-		b.html = m.string(msgHTML)
+		b.html = o.string(msgHTML)
 	}
 	if !b.isEmpty() {
 		return b
 	}
-	data := decompressRTF(m.property(msgRTF, msgBinary).Bytes(*m.left), *m.left)
-	out := compose.Builder{Budget: &compose.Budget{Left: *m.left}}
+	data := decompressRTF(o.bytes(msgRTF), o.left)
+	out := compose.Builder{Budget: &compose.Budget{Left: o.left}}
 	if _, err := rtf.AddRTF(ctx, &out, bytes.NewReader(data)); err == nil {
 		b.plain = string(out.Text)
 	}

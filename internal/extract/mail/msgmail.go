@@ -23,9 +23,9 @@ func (m msgStore) writeMail(ctx context.Context, w io.Writer, depth int) error {
 	}
 	boundary := fmt.Sprintf("parley-%d", depth)
 	var head strings.Builder
-	for _, f := range m.fields() {
+	for _, f := range m.outlook().fields() {
 		if f.name == "Date" {
-			if t, ok := m.date(); ok {
+			if t, ok := m.outlook().date(); ok {
 				f.value = t.Format("Mon, 02 Jan 2006 15:04:05 -0700")
 			}
 		}
@@ -37,7 +37,7 @@ func (m msgStore) writeMail(ctx context.Context, w io.Writer, depth int) error {
 	if _, err := io.WriteString(w, head.String()); err != nil {
 		return err
 	}
-	body := m.body(ctx)
+	body := m.outlook().body(ctx)
 	media, text := "text/plain", body.plain
 	if strings.TrimSpace(text) == "" {
 		media, text = "text/html", body.html
