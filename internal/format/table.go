@@ -28,7 +28,13 @@ var Table = []Format{
 		Name: "Excel", Extensions: []string{"xlsx", "xlsm"}, Rare: []string{"xltx", "xltm"}, View: Sheet, Web: true, Binary: true,
 		Media:  []Media{{"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", []string{"xlsx"}, "xlsx"}},
 		Reads:  "each sheet under its name, row by row, with values as the cells show them; comments, text boxes, charts",
-		Limits: "formulas by their last values; no pivot caches; xlsb is not read",
+		Limits: "formulas by their last values; no pivot caches",
+	},
+	{
+		Name: "Excel binary", Extensions: []string{"xlsb"}, View: Sheet, Web: true, Binary: true,
+		Media:  []Media{{"application/vnd.ms-excel.sheet.binary.macroenabled.12", []string{"xlsb"}, "xlsb"}},
+		Reads:  "each sheet under its name, row by row, with values as the cells show them; text boxes, charts",
+		Limits: "formulas by their last values; no comments",
 	},
 	{
 		Name: "Word 97–2003", Extensions: []string{"doc"}, Rare: []string{"dot"}, View: Text, Web: true, Binary: true,
@@ -261,7 +267,6 @@ var Table = []Format{
 
 	// These are known by name, so that a message can say what a file is.
 	{Name: "Office 97–2003", Unread: true},
-	{Name: "Excel binary", Extensions: []string{"xlsb"}, Unread: true, Sealed: true},
 	{
 		Name: "program archive", Extensions: []string{"jar", "war", "apk", "whl", "xpi", "nupkg", "vsix", "crx"},
 		Unread: true, Sealed: true,

@@ -31,7 +31,7 @@ type formatKind struct {
 
 // makers generate the files. A test compares their formats with the supported ones.
 var makers = []formatKind{
-	{"PDF", "pdf", makePDF, 0}, {"Word", "docx", makeDOCX, 0}, {"PowerPoint", "pptx", makePPTX, 0}, {"Excel", "xlsx", makeXLSX, 0}, {"Excel 97–2003", "xls", makeXLS, 0},
+	{"PDF", "pdf", makePDF, 0}, {"Word", "docx", makeDOCX, 0}, {"PowerPoint", "pptx", makePPTX, 0}, {"Excel", "xlsx", makeXLSX, 0}, {"Excel binary", "xlsb", makeXLSB, 0}, {"Excel 97–2003", "xls", makeXLS, 0},
 	{"OpenDocument text", "odt", makeODT, 0}, {"OpenDocument spreadsheet", "ods", makeODS, 0},
 	{"OpenDocument presentation", "odp", makeODP, 0}, {"flat OpenDocument", "fodt", makeFODT, 0}, {"EPUB", "epub", makeEPUB, 0},
 	{"RTF", "rtf", makeRTF, 0}, {"HTML", "html", makeHTML, 0}, {"Markdown", "md", makeText, 0}, {"Jupyter notebook", "ipynb", makeNotebook, 0}, {"MediaWiki", "wiki", makeWiki, 0},

@@ -97,6 +97,17 @@ func makeMSG(passages []string) ([]byte, error) {
 	return extracttest.Compound("__substg1.0_1000001F", body, "__properties_version1.0"), nil
 }
 
+// makeXLSB makes a binary workbook with two columns, each text in its cell.
+func makeXLSB(passages []string) ([]byte, error) {
+	const text = 6 // the kind of record
+	sheet := ""
+	for row, p := range passages {
+		sheet += extracttest.XLSBRow(row) + extracttest.XLSBCell(text, 0, 0, extracttest.XLSBString(fmt.Sprint(row))) + extracttest.XLSBCell(text, 1, 0, extracttest.XLSBString(p))
+	}
+	rels := extracttest.RelsStart + extracttest.Rel("rId1", "worksheet", "worksheets/sheet1.bin") + extracttest.RelsEnd
+	return makeZip([]entry{{"[Content_Types].xml", "<Types/>"}, {"xl/workbook.bin", extracttest.XLSBBook("Report")}, {"xl/_rels/workbook.bin.rels", rels}, {"xl/worksheets/sheet1.bin", sheet}}...)
+}
+
 // makeTNEF makes a message as Outlook packs it into winmail.dat.
 func makeTNEF(passages []string) ([]byte, error) {
 	return extracttest.TNEF(extracttest.TNEFAttribute{Level: 1, ID: 0x0002800c, Data: strings.Join(passages, "\r\n\r\n") + "\x00"}), nil

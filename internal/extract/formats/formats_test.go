@@ -47,7 +47,7 @@ func TestFile_RefusesWithAReason(t *testing.T) {
 		{"a.rtf", "{\\rtf1 }", extract.Limits{}, extract.Empty, "no text"},
 		{"a.xyz", "hello", extract.Limits{}, extract.Unsupported, ".xyz"},
 		{"a.xlsx", "hello", extract.Limits{}, extract.Damaged, "cut off"},
-		{"a.xlsb", "hello", extract.Limits{}, extract.Unsupported, "Excel"},
+		{"a.whl", "hello", extract.Limits{}, extract.Unsupported, "program archive"},
 		{"a", "\x7fELF\x01\x02", extract.Limits{}, extract.Unsupported, "program"},
 		{"a", "\x01\x02\x03", extract.Limits{}, extract.Unsupported, "this"},
 		{"a.svg", "<svg/>", extract.Limits{}, extract.Empty, "no text"},
@@ -84,7 +84,7 @@ func TestSupports(t *testing.T) {
 		want       bool
 	}{
 		{"a.pdf", "-", true}, {"b/A.PDF", "anything", true}, {"README", "-", true}, {"README", "text", true},
-		{"README", "\x7fELF", false}, {"v1.2/README", "-", true}, {"a.xlsb", "-", false}, {"a.jar", "-", false},
+		{"README", "\x7fELF", false}, {"v1.2/README", "-", true}, {"a.whl", "-", false}, {"a.jar", "-", false},
 		{"a.exe", "-", true}, {"a.exe", "MZ\x00", false}, {"a.exe", "%PDF-1.4", true}, {"a.bin", "PK\x03\x04", true},
 		{"a.xyz", "text", false}, {"a.doc", "-", true}, {"a.doc", "{\\rtf1", true}, {"a.ppt", "text", true},
 	} {

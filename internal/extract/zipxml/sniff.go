@@ -28,7 +28,7 @@ func sniffByEntries(f *extract.File) (string, error) {
 	if f.Kind != nil {
 		byName = f.Kind.Name
 	}
-	isOOXML := slices.Contains([]string{"Word", "Excel", "PowerPoint"}, byName)
+	isOOXML := slices.Contains([]string{"Word", "Excel", "Excel binary", "PowerPoint"}, byName)
 	if isOOXML || has("[Content_Types].xml") {
 		switch {
 		case has("word/"):
