@@ -23,11 +23,11 @@ func lakes() []llm.Passage {
 
 func TestAnswer_ComputesOverAWholeTable(t *testing.T) {
 	for question, want := range map[string]string{
-		"Which lake has the largest area?":                 "Lake: Umber; ",
-		"What is the lake with the smallest area?":         "Lake: Wick; ",
-		"Which lake in Norland has the lowest depth?":      "Lake: Orrow; ",
-		"Which fishing permit is the cheapest?":            "Lake: Wick; ",
-		"Which lake has the most expensive permit?":        "Lake: Teal; ",
+		"Which lake has the largest area?":                 "Umber — ",
+		"What is the lake with the smallest area?":         "Wick — ",
+		"Which lake in Norland has the lowest depth?":      "Orrow — ",
+		"Which fishing permit is the cheapest?":            "Wick — ",
+		"Which lake has the most expensive permit?":        "Teal — ",
 		"What is the total area of all lakes?":             "Sum of Area (km2) over 5 rows: Orrow 1,200, Brisk 310, Teal 95, Umber 2,044, Wick 18 → 3667. [lakes.csv]",
 		"What is the total area of the lakes in Suland?":   "Sum of Area (km2) over 3 rows: Teal 95, Umber 2,044, Wick 18 → 2157. [lakes.csv]",
 		"What is the average depth of the lakes?":          "Average of Depth (m) over 5 rows: Orrow 45, Brisk 199, Teal 12, Umber 80, Wick 6 → 68.4. [lakes.csv]",

@@ -190,6 +190,9 @@ func (v *surroundings) read(b block, s string) string {
 // the text lacks: "Installation requires NumPy." says of what only with them.
 func (v *surroundings) placed(s string) string {
 	held := v.n.termSet(s)
+	if !slices.ContainsFunc(v.n.terms, func(t weighted) bool { return !general()[t.text] && held[t.text] }) {
+		return s // that its document has the subject does not make it an answer
+	}
 	above := append([]string{v.p.Title}, v.p.Headings...)
 	for i := len(above) - 1; i >= 0; i-- {
 		own := v.n.termSet(above[i])

@@ -35,12 +35,28 @@ const numberWords = `one|two|three|four|five|six|seven|eight|nine|ten|eleven|twe
 	`|due|tre|quattro|cinque|sei|sette|otto|nove|dieci|dodici|quindici|venti|ventisei|trenta|quaranta|cinquanta|sessanta|cento|nessun[oa]?|niente|doppio|metà|mezz[oa]` +
 	`|dois|duas|três|quatro|oito|dez|quinze|vinte|trinta|quarenta|cinquenta|sessenta|cem|nenhuma?|nada|dobro|metade|mei[oa]|um`
 
-// anyNumber finds a number, in digits or in words.
-var anyNumber = regexp.MustCompile(`(?i)[\p{Nd}\p{Nl}\p{No}]|[一二三四五六七八九十百千万两半零无일이삼사오육칠팔구십백천만]|(?:^|[^\pL])(?:\pL*(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)-\pL+|` + numberWords + `)(?:[^\pL]|$)`)
-
 // money finds an amount of money, or what stands for one.
-var money = regexp.MustCompile(`(?i)[$€£¥₩₹元円원%]|[\p{Nd}]|\b(?:free|nothing|double|half|euros?|dollars?|pounds?|gratis|kostenlos|gratuit\pL*|gratuito|grátis)\b|免费|倍|无料|[一二三四五六七八九十百千万两半零]|\b(?:cents?|kostenfrei|doppelt\pL*)\b` +
+var money = regexp.MustCompile(`(?i)[$€£¥₩₹元円원%]|[\p{Nd}]|\b(?:free|nothing|double|half|euros?|dollars?|pounds?|gratis|kostenlos|gratuit\pL*|gratuito|grátis)\b|免费|倍|无料|[一二三四五六七八九十百千万两半零]|\b(?:cents?|kostenfrei)\b|(?:^|[^\pL])(?:` + withoutArticles(numberWords) + `)(?:[^\pL]|$)` +
 	`|\b(?:no|without|keine?|ohne|aucuns?|sans|sin|senza|sem|nessun[oa]?) (?:\pL+ )?(?:costs?|charges?|fees?|kosten|gebühr(?:en)?|frais|costes?|costi?|custos?|taxas?)\b`)
+
+// timeWords say how often, how long or how soon without a number.
+const timeWords = `always|never|daily|weekly|monthly|quarterly|yearly|annual(?:ly)?|hourly|nightly|every|each|immediately|at once|until|indefinitely|permanently|overnight` +
+	`|immer|nie|täglich\pL*|wöchentlich\pL*|monatlich\pL*|vierteljährlich\pL*|jährlich\pL*|stündlich\pL*|jede[nrsm]?|sofort|unverzüglich|bis|solange|unbefristet\pL*|dauerhaft` +
+	`|toujours|jamais|quotidien\pL*|hebdomadaire\pL*|mensuel\pL*|trimestriel\pL*|annuel\pL*|chaque|tous les|toutes les|immédiatement|jusqu\pL*` +
+	`|siempre|nunca|diari[oa]\pL*|semanal\pL*|mensual\pL*|anual\pL*|cada|hasta|inmediatamente|sempre|mai|giornalier\pL*|settimanal\pL*|mensil\pL*|annual[ei]|ogni|fino|subito|diariamente|semanalmente|mensalmente|até`
+
+// anyNumber finds a number, in digits or in words, or what says how often or how long without one. Articles are none: "ein Jahr"
+// is, "eine Bank" and "um zu" are not.
+var anyNumber = regexp.MustCompile(`(?i)[每]|(?:^|[^\pL])(?:` + timeWords + `)(?:[^\pL]|$)|[\p{Nd}\p{Nl}\p{No}]|[一二三四五六七八九十百千万两半零无일이삼사오육칠팔구십백천만]` +
+	`|(?:^|[^\pL])(?:\pL*(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)-\pL+|` + withoutArticles(numberWords) + `)(?:[^\pL]|$)` +
+	`|(?:^|[^\pL])(?:an?|no|eine?[nrm]?|une?|una?|uma?) (?:\pL+ )?(?:second|minute|hour|day|night|week|month|quarter|year|half|limit|sekunde|stunde|tag|nacht|woche|monat|quartal|jahr|drittel|zwölftel` +
+	`|seconde|heure|jour|nuit|semaine|mois|trimestre|an|année|tiers|segundo|minuto|hora|día|noche|semana|mes|año|tercio|secondo|ora|giorno|notte|settimana|mese|anno|terzo|dia|noite|mês|ano|terço)`)
+
+// withoutArticles returns an alternation of words without those that stand before any noun.
+func withoutArticles(words string) string {
+	articles := set("no ein eine einen einem einer une? una? um")
+	return strings.Join(slices.DeleteFunc(strings.Split(words, "|"), func(w string) bool { return articles[w] }), "|")
+}
 
 // measure finds a number with a unit. A year is none.
 var measure = regexp.MustCompile(`(?i)(?:[\p{Nd}\p{No}]|(?:^|[^\pL])(?:` + numberWords + `)) ?-?(?:[%€$£¥°"′″]|(?:[mckµ]?m|ft|feet|foot|in|inch(?:es)?|yards?|mi|miles?|meilen?|millas?|miglia|milhas?|[mck]?g|lbs?|oz` +

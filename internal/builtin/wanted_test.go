@@ -66,8 +66,9 @@ func TestAskedIn_IsTheLanguageOfThePassagesWhereTheWordsTellNone(t *testing.T) {
 func TestRead_APassageStandsBelowWhatItDoesNotNameItself(t *testing.T) {
 	p := llm.Passage{Text: "Installation needs a compiler.", Title: "Quillpack: a tool for feathers", Headings: []string{"Packaging"}}
 	for question, want := range map[string]string{
-		"What does Quillpack need?":       "Quillpack: a tool for feathers: Packaging: Installation needs a compiler.",
-		"What does an installation need?": "Packaging: Installation needs a compiler.",
+		"Which compiler does Quillpack need?": "Quillpack: a tool for feathers: Packaging: Installation needs a compiler.",
+		"Who is behind Quillpack?":            "Packaging: Installation needs a compiler.", // it has nothing of the question
+		"What does an installation need?":     "Packaging: Installation needs a compiler.",
 	} {
 		ev := about(question, p)
 		units := candidates(ev, needFor(ev))
@@ -93,5 +94,17 @@ func TestAnswer_QuotesTheWholeListOfAnItem(t *testing.T) {
 	units[0].score = 2
 	if got := steps.wholeList(units, 1); got != 1 {
 		t.Errorf("of a list that answers worse: %d", got)
+	}
+}
+
+func TestAnyNumber_IsNoArticle(t *testing.T) {
+	for s, want := range map[string]bool{
+		"Es dauert ein Jahr.": true, "La caution est rendue dans un mois.": true, "Keine.": true, "There is no limit.": true, "It lasts half a day.": true,
+		"Der Beitrag wird monatlich fällig.": true, "Hasta el viernes.": true, "三天": true, "It has twenty-one rooms.": true,
+		"Er geht zur Bank, um zu fragen.": false, "No se puede hacer.": false, "Une clé ouvre la porte.": false, "Eine Bank steht im Hof.": false,
+	} {
+		if got := anyNumber.MatchString(s); got != want {
+			t.Errorf("%s: %v", s, got)
+		}
 	}
 }
