@@ -179,7 +179,7 @@ func (p *program) lockRestoring() (dir string, unlock func(), err error) {
 }
 
 // leftBehind are the files of a data folder that hold nothing.
-var leftBehind = []string{"serve.lock", "ingest.lock", "sites.lock", "embed.lock", "jobs.lock", "cache", "restore-unfinished", "restore-replaced", "lost+found"}
+var leftBehind = []string{"serve.lock", "ingest.lock", "sites.lock", "sources.lock", "embed.lock", "jobs.lock", "cache", "restore-unfinished", "restore-replaced", "lost+found"}
 
 // holdsSomething returns the name of a file that a restore into a folder would replace or join, "" if
 // there is none.

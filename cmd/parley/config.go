@@ -92,7 +92,9 @@ type Config struct {
 	ExtractTimeout     duration `name:"extract-timeout" env:"PARLEY_EXTRACT_TIMEOUT" yaml:"extract.timeout" default:"30s" help:"Longest time that reading one file may take."`
 	ExtractMemory      size     `name:"extract-memory" env:"PARLEY_EXTRACT_MEMORY" yaml:"extract.memory" default:"512MiB" help:"Most memory of a process that reads files; at least 192MiB."`
 
-	IngestSchedule    duration `section:"Read web sites" name:"ingest-schedule" env:"PARLEY_INGEST_SCHEDULE" yaml:"ingest.schedule" default:"0" help:"How often a server reads the ingested web sites again, for example 6h; at least 1m. 0 means never."`
+	IngestSchedule    duration `section:"Read web sites and other sources" name:"ingest-schedule" env:"PARLEY_INGEST_SCHEDULE" yaml:"ingest.schedule" default:"0" help:"How often a server reads the ingested web sites and remote sources again, for example 6h; at least 1m. 0 means never."`
+	IngestSources     remotes  `name:"ingest-sources" env:"PARLEY_INGEST_SOURCES" yaml:"ingest.sources" mapping:"" placeholder:"MAPPING" help:"Remote sources that a server keeps in step, by a name of your choice: git repositories, buckets, WebDAV folders. Each has address and, if needed, user, secret_env (the variable with the password, token or key), key_file, known_hosts, endpoint and region; they also count for addresses below theirs on the command line. {handbook: {address: s3://handbook/public, user: AKIAEXAMPLE, secret_env: HANDBOOK_KEY}}. docs/ingestion.md has the kinds."`
+	IngestKeepLost    duration `name:"ingest-keep-lost" env:"PARLEY_INGEST_KEEP_LOST" yaml:"ingest.keep_lost" default:"0" help:"How long the documents of a remote source stay that answers with errors or lists nothing any more, for example 30d. 0 keeps them until somebody removes the source, or reads it with --delete-missing."`
 	CrawlContact      string   `name:"crawl-contact" env:"PARLEY_CRAWL_CONTACT" yaml:"crawl.contact" help:"Web or mail address for the operators of web sites that Parley reads. It is part of the User-Agent header."`
 	CrawlDelay        duration `name:"crawl-delay" env:"PARLEY_CRAWL_DELAY" yaml:"crawl.delay" default:"500ms" help:"Shortest time between two requests to a web site. A longer Crawl-delay in its robots.txt wins, up to 30s."`
 	CrawlAllowPrivate []string `name:"crawl-allow-private" env:"PARLEY_CRAWL_ALLOW_PRIVATE" yaml:"crawl.allow_private" help:"Hosts, addresses and networks (10.1.0.0/16) that may be read although they are not public, separated by commas. By default none, so that no URL leads into the network of the server."`
@@ -212,6 +214,8 @@ func (c *Config) checks() []settingError {
 		{"limits-max-concurrent", unless(c.LimitsMaxConcurrent >= 1, "must be at least 1")},
 		{"uploads-quota", unless(c.UploadsQuota >= 0, "must not be negative; 0 means no limit")},
 		{"ingest-schedule", unless(c.IngestSchedule == 0 || c.IngestSchedule >= duration(time.Minute), "must be at least 1m; 0 means never")},
+		{"ingest-sources", c.IngestSources.check()},
+		{"ingest-keep-lost", unless(c.IngestKeepLost >= 0, "must not be negative; 0 keeps them")},
 		{"crawl-contact", unless(!strings.ContainsFunc(c.CrawlContact, func(r rune) bool { return r <= ' ' || r > '~' || r == '(' || r == ')' }),
 			"%q is not a web or mail address", c.CrawlContact)},
 		{"crawl-delay", unless(c.CrawlDelay >= 0 && c.CrawlDelay <= duration(time.Minute), "must be between 0s and 1m")},

@@ -11,7 +11,7 @@ import (
 )
 
 type ingestCmd struct {
-	Paths []string `arg:"" optional:"" name:"path" help:"Files, folders and the URLs of web sites."`
+	Paths []string `arg:"" optional:"" name:"path" help:"Files, folders, the URLs of web sites, and the addresses of remote sources such as s3://BUCKET/FOLDER (docs/ingestion.md)."`
 	siteFlags
 	Schedule duration `default:"0" help:"Keep running, and read everything that was ever ingested again at this interval, for example 6h."`
 	Report   bool     `help:"Also print a table of how many files of each format were indexed, refused and failed, and why."`
@@ -30,7 +30,7 @@ func (c ingestCmd) Run(ctx context.Context, p *program) error {
 	}
 	switch {
 	case len(c.Paths) == 0 && c.Schedule == 0:
-		return usagef("name the files, folders or URLs to ingest")
+		return usagef("name the files, folders, URLs or sources to ingest")
 	case c.Schedule != 0 && c.Schedule < duration(time.Minute):
 		return usagef("--schedule: must be at least 1m")
 	case c.Estimate:

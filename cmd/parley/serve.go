@@ -39,7 +39,7 @@ import (
 )
 
 type serveCmd struct {
-	Paths []string `arg:"" optional:"" name:"path" help:"Files, folders and URLs of web sites to ingest first. Documents stored earlier are served too."`
+	Paths []string `arg:"" optional:"" name:"path" help:"Files, folders, URLs of web sites and addresses of remote sources to ingest first. Documents stored earlier are served too."`
 	Watch bool     `help:"Follow everything that was ingested from this disk: changes are indexed, and deleted files forgotten, at once (setting ingest.watch)."`
 	siteFlags
 }
@@ -54,6 +54,7 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 	if err := checkPaths(from.Paths); err != nil {
 		return err
 	}
+	from.Remotes = distinct(append(from.Remotes, p.config.IngestSources.addresses()...))
 	d := newDisplay(p.stderr, time.Now)
 	p.log = newLogger(d, p.config.LogLevel)
 	announce, unlock, err := p.lockServing()
@@ -102,7 +103,7 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 	runner := in.newRunner(p.log, turn.Options{
 		Keep: true, MaxTurns: p.config.LimitsMaxConcurrent, Observe: metrics.Observe, Saved: metrics.Saved,
 	})
-	s := &serving{program: p, instance: in, runner: runner, metrics: metrics, display: d, url: url, running: len(c.Paths) > 0, embedding: p.config.Embedding != "",
+	s := &serving{program: p, instance: in, runner: runner, metrics: metrics, display: d, url: url, running: !from.Empty(), embedding: p.config.Embedding != "",
 		uploads: uploads, entry: entry}
 	in.lacks.progress, in.lacks.waiting, in.lacks.uploads = s.reading, s.documents.AwaitRecognition, uploads
 	s.started = time.Now()
@@ -181,6 +182,11 @@ func (s *serving) work(ctx context.Context, from documents.Sources, watch bool, 
 	b.Go(func() {
 		if every := time.Duration(s.cfg.IngestSchedule); every > 0 && await(ctx, done) {
 			s.documents.KeepSitesFresh(ctx, every)
+		}
+	})
+	b.Go(func() {
+		if await(ctx, done) {
+			s.documents.KeepRemotesFresh(ctx, time.Duration(s.cfg.IngestSchedule))
 		}
 	})
 	b.Go(func() {

@@ -11,6 +11,7 @@ import (
 
 	"parley/internal/documents"
 	"parley/internal/documents/ingest"
+	"parley/internal/documents/source"
 	"parley/internal/fetch"
 )
 
@@ -31,6 +32,14 @@ func (f siteFlags) from(p *program, args []string) (documents.Sources, error) {
 		from.AsKnown = from.AsKnown && !p.given[flag]
 	}
 	for _, arg := range args {
+		if source.IsRemote(arg) {
+			a, err := source.Parse(arg)
+			if err != nil {
+				return documents.Sources{}, usagef("cannot ingest the address that begins with %.8q: %w", arg, err)
+			}
+			from.Remotes = distinct(append(from.Remotes, a))
+			continue
+		}
 		if !documents.IsURL(arg) {
 			from.Paths = append(from.Paths, arg)
 			continue

@@ -90,7 +90,7 @@ func (s *Service) DeleteDocument(ctx context.Context, doc retrieval.Document) (r
 		return false, err
 	}
 	for _, row := range rows {
-		if _, uploaded := ingest.UploadsOwner(row.Root); !uploaded && !strings.Contains(row.Root, "://") {
+		if _, uploaded := ingest.UploadsOwner(row.Root); !uploaded && !isSite(row.Root) {
 			returns = true
 		}
 	}
@@ -113,7 +113,7 @@ func (s *Service) deleteDocument(ctx context.Context, doc retrieval.Document) er
 				return err
 			}
 			b.Delete = nil
-		case strings.HasPrefix(row.Root, "http://"), strings.HasPrefix(row.Root, "https://"):
+		case isSite(row.Root):
 			p := page{doc.Namespace, doc.URL}
 			again, err := s.forget(ctx, p)
 			if err != nil {

@@ -12,6 +12,7 @@ import (
 	"parley/internal/access"
 	"parley/internal/documents/ingest"
 	"parley/internal/documents/job"
+	"parley/internal/documents/source"
 	"parley/internal/documents/upload"
 	"parley/internal/retrieval"
 )
@@ -99,6 +100,9 @@ func (s *Service) readFileAgain(ctx context.Context, namespace string, request r
 	}
 	if owner, uploaded := ingest.UploadsOwner(request.Root); uploaded {
 		return s.follow(ctx, upload.Scope{Namespace: namespace, Owner: owner}, 1, outcome, wait)
+	}
+	if a, err := source.Parse(request.Root); err == nil {
+		return s.readRemoteAgain(ctx, namespace, a, outcome, wait)
 	}
 	file := filepath.Join(request.Root, filepath.FromSlash(outermost))
 	return s.read(ctx, Work{Scope: upload.Scope{Namespace: namespace}, Path: file, Outcome: outcome}, wait)

@@ -27,6 +27,7 @@ import (
 	"parley/internal/documents/crawl"
 	"parley/internal/documents/ingest"
 	"parley/internal/documents/job"
+	"parley/internal/documents/source"
 	"parley/internal/documents/upload"
 	"parley/internal/extract"
 	"parley/internal/extract/sandbox"
@@ -55,6 +56,8 @@ type Store interface {
 	Namespaces(ctx context.Context) ([]string, error)
 	// RootNamespaces returns the namespaces that have roots; some may hold no documents.
 	RootNamespaces(ctx context.Context) ([]string, error)
+	// SourceRoots returns the roots of all namespaces that have a Source.
+	SourceRoots(ctx context.Context) (map[string][]retrieval.Root, error)
 	// SweepReplaced deletes up to limit documents that a rebuild has replaced, and returns how many.
 	SweepReplaced(ctx context.Context, limit int) (int, error)
 	// Document returns the document of that name that the filter lets through.
@@ -113,6 +116,10 @@ type Config struct {
 	Split               ingest.SplitOptions // how documents are cut into chunks
 	Embedding           string              // model of the vectors; "" for none
 	EmbeddingDimensions int                 // of the vectors; 0 means the model's own
+
+	Remotes  []source.Address                             // the remote sources of the configuration
+	Accounts func(source.Address) (source.Account, error) // with which a remote source is opened; nil for none
+	KeepLost time.Duration                                // how long the documents of a source stay that cannot be read; 0 means for ever
 
 	Quota     Quota         // of uploads
 	Retention time.Duration // how long jobs are kept after their end; 0 means for ever

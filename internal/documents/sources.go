@@ -10,21 +10,23 @@ import (
 
 	"parley/internal/documents/crawl"
 	"parley/internal/documents/ingest"
+	"parley/internal/documents/source"
 	"parley/internal/retrieval"
 )
 
-// Sources are the files, folders and web sites to ingest.
+// Sources are the files, folders, web sites and remote sources to ingest.
 type Sources struct {
 	Paths   []string
 	Sites   []ingest.Site
+	Remotes []source.Address
 	AsKnown bool // a known site is read with the options of its earlier ingestion
 }
 
 // Empty reports whether there are no sources.
-func (f Sources) Empty() bool { return len(f.Paths)+len(f.Sites) == 0 }
+func (f Sources) Empty() bool { return len(f.Paths)+len(f.Sites)+len(f.Remotes) == 0 }
 
-// Ingest brings the namespace of the Service up to date with sources, files before web sites, which take
-// longer. A *ingest.PathError or *ingest.SiteError means that a source cannot be ingested at all.
+// Ingest brings the namespace of the Service up to date with sources, files before web sites and remote
+// sources, which take longer. A remote source that cannot be read is a failure in the report. A *ingest.PathError or *ingest.SiteError means that a source cannot be ingested at all.
 // progress, which may be nil, is called from Ingest's goroutine.
 func (s *Service) Ingest(ctx context.Context, from Sources, progress func(ingest.Progress)) (ingest.Report, error) {
 	pool := s.reading.pool(s.reading.workers(), true)
@@ -32,7 +34,8 @@ func (s *Service) Ingest(ctx context.Context, from Sources, progress func(ingest
 	in := s.reading.ingester(s.cfg.Namespace, pool)
 	return eachKind(ctx, in, from,
 		func() (ingest.Report, error) { return in.Run(ctx, from.Paths, progress) },
-		func(sites []ingest.Site) (ingest.Report, error) { return in.RunSites(ctx, sites, progress) })
+		func(sites []ingest.Site) (ingest.Report, error) { return in.RunSites(ctx, sites, progress) },
+		func() (ingest.Report, error) { return s.readRemotes(ctx, in, s.cfg.Namespace, from.Remotes, progress) })
 }
 
 // Survey reports what Ingest would do, and changes nothing. It calls visit with the documents that
@@ -43,26 +46,31 @@ func (s *Service) Survey(ctx context.Context, from Sources, visit func(retrieval
 	in := s.reading.ingester(s.cfg.Namespace, pool)
 	return eachKind(ctx, in, from,
 		func() (ingest.Report, error) { return in.Survey(ctx, from.Paths, visit, progress) },
-		func(sites []ingest.Site) (ingest.Report, error) { return in.SurveySites(ctx, sites, visit, progress) })
+		func(sites []ingest.Site) (ingest.Report, error) { return in.SurveySites(ctx, sites, visit, progress) },
+		func() (ingest.Report, error) { return s.surveyRemotes(ctx, in, from.Remotes, visit, progress) })
 }
 
-// eachKind processes the paths of sources, and then their sites, and adds up the results.
+// eachKind processes the paths of sources, then their sites, and then the remote ones, and adds up the results.
 func eachKind(ctx context.Context, in *ingest.Ingester, from Sources,
-	paths func() (ingest.Report, error), sites func([]ingest.Site) (ingest.Report, error)) (report ingest.Report, err error) {
+	paths func() (ingest.Report, error), sites func([]ingest.Site) (ingest.Report, error), remotes func() (ingest.Report, error)) (report ingest.Report, err error) {
 	if len(from.Paths) > 0 {
 		if report, err = paths(); err != nil {
 			return report, err
 		}
 	}
-	if len(from.Sites) == 0 {
-		return report, nil
+	if len(from.Sites) > 0 {
+		asked, err := from.sites(ctx, in)
+		if err != nil {
+			return report, err
+		}
+		web, err := sites(asked)
+		report.Add(web)
+		if err != nil {
+			return report, err
+		}
 	}
-	asked, err := from.sites(ctx, in)
-	if err != nil {
-		return report, err
-	}
-	web, err := sites(asked)
-	report.Add(web)
+	far, err := remotes()
+	report.Add(far)
 	return report, err
 }
 
@@ -87,7 +95,7 @@ func (f Sources) sites(ctx context.Context, in *ingest.Ingester) ([]ingest.Site,
 }
 
 // Known returns everything that was ingested into the namespace of the Service and can be read again. A
-// path that is gone is left out: its disk may not be mounted, and its documents stay.
+// path that is gone is left out: its disk may not be mounted, and its documents stay. So is a source that is paused.
 func (s *Service) Known(ctx context.Context) (Sources, error) {
 	roots, err := s.cfg.Store.Roots(ctx, s.cfg.Namespace)
 	if err != nil {
@@ -95,7 +103,11 @@ func (s *Service) Known(ctx context.Context) (Sources, error) {
 	}
 	var from Sources
 	for _, root := range roots {
-		if _, err := os.Stat(root.Path); err == nil && root.Source == "" {
+		if a, err := source.Parse(root.Path); err == nil {
+			if !decodeWishes(root.Source).Paused {
+				from.Remotes = append(from.Remotes, a)
+			}
+		} else if _, err := os.Stat(root.Path); err == nil && root.Source == "" {
 			from.Paths = append(from.Paths, root.Path)
 		}
 	}

@@ -67,7 +67,8 @@ type Batch struct {
 	Delete       []string  // ids of documents to delete, with all their rows
 	AddSegments  []Segment // cover the revisions they list
 	DropSegments []int64   // ids of segments that AddSegments replace, or that are empty
-	PutRoots     []Root
+	PutRoots     []Root    // added, or replaced by Path without their State
+	PutStates    []Root    // of which only Path and State count: a root that is not there stays away
 	DropRoots    []string // paths; their File rows go with them
 	PutFiles     []File   // added or replaced by (Root, Path)
 	DropFiles    []FileKey
@@ -140,6 +141,7 @@ type Root struct {
 	Path   string // absolute, or an address of the web
 	Prefix string // put before the relative path of its documents: "" or "name/"
 	Source string // how it is read, where that is not clear from Path: the ingester's business
+	State  string // how the last reading went: likewise
 }
 
 // FileKey names a file below a root of a namespace.

@@ -216,10 +216,10 @@ func (c *Corpus) Stats(ctx context.Context, namespace string) (s retrieval.Stats
 // Roots returns the ingested roots of a namespace in the order in which they were added.
 func (c *Corpus) Roots(ctx context.Context, namespace string) (all []retrieval.Root, err error) {
 	rows, err := c.db.read.QueryContext(ctx,
-		"SELECT path, prefix, source FROM roots WHERE namespace = ? ORDER BY position", namespace)
+		"SELECT path, prefix, source, state FROM roots WHERE namespace = ? ORDER BY position", namespace)
 	err = scanAll(rows, err, func(r *sql.Rows) error {
 		var root retrieval.Root
-		err := r.Scan(&root.Path, &root.Prefix, &root.Source)
+		err := r.Scan(&root.Path, &root.Prefix, &root.Source, &root.State)
 		all = append(all, root)
 		return err
 	})
@@ -231,6 +231,20 @@ func (c *Corpus) RootNamespaces(ctx context.Context) ([]string, error) {
 	rows, err := c.db.read.QueryContext(ctx, "SELECT DISTINCT namespace FROM roots ORDER BY namespace")
 	all, err := column[string](rows, err)
 	return all, c.db.fail("list the namespaces of roots", err)
+}
+
+// SourceRoots returns the roots of all namespaces that have a Source.
+func (c *Corpus) SourceRoots(ctx context.Context) (map[string][]retrieval.Root, error) {
+	rows, err := c.db.read.QueryContext(ctx, "SELECT namespace, path, prefix, source, state FROM roots WHERE source <> '' ORDER BY namespace, position")
+	all := map[string][]retrieval.Root{}
+	err = scanAll(rows, err, func(r *sql.Rows) error {
+		var namespace string
+		var root retrieval.Root
+		err := r.Scan(&namespace, &root.Path, &root.Prefix, &root.Source, &root.State)
+		all[namespace] = append(all[namespace], root)
+		return err
+	})
+	return all, c.db.fail("list the roots of sources", err)
 }
 
 // Files returns the recorded state of the files below a root, sorted by path.

@@ -70,7 +70,7 @@ func (a applier) putAll(ctx context.Context, b retrieval.Batch) (segments []int6
 	if segments, err = a.addSegments(b.AddSegments); err != nil {
 		return nil, err
 	}
-	if err := a.putRoots(b.PutRoots); err != nil {
+	if err := a.putRoots(b); err != nil {
 		return nil, err
 	}
 	return segments, a.putFiles(b.PutFiles)
@@ -301,14 +301,19 @@ func (a applier) addSegments(segments []retrieval.Segment) (ids []int64, err err
 	return ids, nil
 }
 
-func (a applier) putRoots(roots []retrieval.Root) error {
-	for _, r := range roots {
+func (a applier) putRoots(b retrieval.Batch) error {
+	for _, r := range b.PutRoots {
 		_, err := a.exec(`INSERT INTO roots (namespace, path, prefix, source, position)
 			VALUES (?, ?, ?, ?, (SELECT COALESCE(MAX(position), 0) + 1 FROM roots WHERE namespace = ?))
 			ON CONFLICT (namespace, path) DO UPDATE SET prefix = excluded.prefix, source = excluded.source`,
 			a.namespace, r.Path, r.Prefix, r.Source, a.namespace)
 		if err != nil {
 			return fmt.Errorf("put root: %w", err)
+		}
+	}
+	for _, r := range b.PutStates {
+		if _, err := a.exec("UPDATE roots SET state = ? WHERE namespace = ? AND path = ?", r.State, a.namespace, r.Path); err != nil {
+			return fmt.Errorf("put the state of a root: %w", err)
 		}
 	}
 	return nil

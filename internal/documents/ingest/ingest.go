@@ -77,7 +77,7 @@ type Config struct {
 	Supports func(name string, head []byte) bool
 	Owner    string // Document.Owner
 	Workers  int    // number of files read at the same time; 0 means one for each processor
-	MaxBytes int64  // of one file; 0 means 200 MiB
+	MaxBytes int64  // of one file; 0 means MaxFile
 	// MaxParts and MaxPartsBytes limit the files nested inside one file; 0 means 10,000 and 1 GiB.
 	MaxParts      int
 	MaxPartsBytes int64
@@ -108,13 +108,16 @@ type Ingester struct {
 	cfg Config
 }
 
+// MaxFile is the size in bytes of the largest file that is read, unless Config says otherwise.
+const MaxFile = 200 << 20
+
 // New returns an Ingester.
 func New(cfg Config) *Ingester {
 	if cfg.Workers <= 0 {
 		cfg.Workers = runtime.GOMAXPROCS(0)
 	}
 	if cfg.MaxBytes <= 0 {
-		cfg.MaxBytes = 200 << 20
+		cfg.MaxBytes = MaxFile
 	}
 	if cfg.Supports == nil {
 		cfg.Supports = func(string, []byte) bool { return true }
@@ -292,6 +295,11 @@ func (r *run) survey(ctx context.Context) ([]retrieval.File, error) {
 		r.report.Skipped = append(r.report.Skipped, t.skipped...)
 		r.report.Failed = append(r.report.Failed, t.failed...)
 		r.meter.found(t.candidates, len(t.failed), len(t.skipped))
+		if t.remote != nil {
+			if err := t.remote.settle(t, known); err != nil {
+				return nil, err
+			}
+		}
 		t.attach(known)
 		for _, c := range t.candidates {
 			if c.unchanged(&r.cfg) {
@@ -340,7 +348,7 @@ func (r *run) effort(c *candidate) int64 {
 	if c.size > r.cfg.MaxBytes || c.part != nil || c.page != nil || !r.cfg.Supports(c.path, nil) {
 		return 0
 	}
-	return c.size
+	return max(c.size, 0)
 }
 
 // keep counts a file that has not changed since the last run.

@@ -155,6 +155,7 @@ func (l Locks) All() (unlock func(), err error) {
 	}
 	for _, each := range []struct{ name, doing string }{
 		{"serve.lock", "serving"}, {"ingest.lock", "ingesting into"}, {"sites.lock", "reading web sites into"},
+		{"sources.lock", "reading sources into"},
 		{"embed.lock", "embedding the documents of"}, {"jobs.lock", "carrying out the jobs of"},
 	} {
 		release, err := l.lock(each.name, each.doing)

@@ -62,12 +62,16 @@ func (r *run) read(ctx context.Context, c *candidate) (result, *spool) {
 		FileKey: retrieval.FileKey{Root: c.target.root.Path, Path: c.key}, Namespace: r.cfg.Namespace,
 		Size: c.size, ModTime: c.modTime, Generation: r.cfg.generation,
 	}}
-	if c.page != nil {
+	switch {
+	case c.page != nil:
 		res.first, res.file.State = c.page.first, c.page.state
+	case c.object != nil:
+		res.file.State = c.object.state(metadata.Limits{})
 	}
 	said, err := r.describe(c, &res)
 	if err != nil {
 		if errors.As(err, new(*metadata.UnreadError)) {
+			res.leave = c.object != nil // the next run may succeed
 			return res.failed(extract.Unreadable, err.Error()), s
 		}
 		return res.failed(BadMetadata, err.Error()), s
@@ -95,6 +99,9 @@ func (r *run) describe(c *candidate, res *result) (metadata.Said, error) {
 		return c.page.about(), nil
 	}
 	var t metadata.Tree = rootTree{c.target.dir}
+	if c.target.remote != nil {
+		t = c.target.remote
+	}
 	name, around := c.path, []string(nil)
 	if p := c.part; p != nil {
 		t, name, around = p.spool, "", p.around
@@ -109,6 +116,10 @@ func (r *run) describe(c *candidate, res *result) (metadata.Said, error) {
 	res.sidecar = said.Sidecar
 	if err != nil {
 		return said, err
+	}
+	if c.object != nil {
+		res.file.State = c.object.state(c.limits(said))
+		return said, nil
 	}
 	res.file.State, err = c.limits(said).Encode()
 	return said, err
@@ -212,6 +223,8 @@ func (r *run) unread(ctx context.Context, res result, err error) result {
 	switch {
 	case ctx.Err() != nil:
 		res.error = ctx.Err()
+	case errors.As(err, new(*RemoteError)):
+		res.error = err
 	case !errors.As(err, &source), res.from.part != nil && !errors.Is(err, errTooLarge) && !errors.Is(err, errNoParser):
 		res.error = fmt.Errorf("keep the original of %s: %w", res.from.display(), err)
 	case errors.Is(err, errNoParser):
@@ -254,8 +267,11 @@ const snapshotTries = 3
 // and original agree. If a file keeps changing, it is used as it is and marked to be read again at the
 // next run.
 func (r *run) snapshot(ctx context.Context, c *candidate) (original, error) {
-	if c.page != nil {
+	switch {
+	case c.page != nil:
 		return r.keepPage(ctx, c)
+	case c.object != nil:
+		return r.keepObject(ctx, c)
 	}
 	var o original
 	for range snapshotTries {
@@ -308,16 +324,8 @@ func (r *run) copy(ctx context.Context, c *candidate) (o original, stable bool, 
 	if err != nil {
 		return o, false, &sourceError{err}
 	}
-	src := &source{r: io.LimitReader(f, r.cfg.MaxBytes+1)}
-	o.sha, o.bytes, err = r.cfg.Blobs.Put(ctx, src)
-	o.seen = o.sha
-	switch {
-	case src.err != nil:
-		return o, false, &sourceError{src.err}
-	case err != nil:
+	if o, err = r.store(ctx, f); err != nil {
 		return o, false, err
-	case o.bytes > r.cfg.MaxBytes:
-		return o, false, &sourceError{errTooLarge}
 	}
 	if c.part != nil {
 		o.size, o.modTime = o.bytes, c.modTime
@@ -329,6 +337,20 @@ func (r *run) copy(ctx context.Context, c *candidate) (o original, stable bool, 
 	}
 	o.size, o.modTime = before.Size(), settled(before.ModTime().UTC())
 	return o, o.bytes == o.size && after.Size() == o.size && after.ModTime().Equal(before.ModTime()), nil
+}
+
+// store copies what a reader has into the blob store.
+func (r *run) store(ctx context.Context, from io.Reader) (o original, err error) {
+	src := &watched{r: io.LimitReader(from, r.cfg.MaxBytes+1)}
+	o.sha, o.bytes, err = r.cfg.Blobs.Put(ctx, src)
+	o.seen = o.sha
+	switch {
+	case src.err != nil:
+		return o, &sourceError{src.err}
+	case err == nil && o.bytes > r.cfg.MaxBytes:
+		return o, &sourceError{errTooLarge}
+	}
+	return o, err
 }
 
 // open opens a file in its folder or spool.
@@ -355,13 +377,13 @@ func (r *run) checkHead(c *candidate, f *os.File) error {
 // headBytes is how many bytes of a file are needed to find its parser.
 const headBytes = 4096
 
-// source remembers the error that ended a reader.
-type source struct {
+// watched remembers the error that ended a reader.
+type watched struct {
 	r   io.Reader
 	err error
 }
 
-func (s *source) Read(p []byte) (int, error) {
+func (s *watched) Read(p []byte) (int, error) {
 	n, err := s.r.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
 		s.err = err

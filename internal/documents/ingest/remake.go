@@ -160,7 +160,7 @@ func (s *siteOptions) of(ctx context.Context, row retrieval.File) (*Site, error)
 	}
 	sites := map[string]*Site{}
 	for _, root := range roots {
-		if root.Source == "" {
+		if !isSite(root) {
 			continue
 		}
 		var site Site

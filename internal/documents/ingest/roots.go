@@ -116,7 +116,8 @@ type target struct {
 	skipped    []FileResult
 	hidden     []string // paths below which gone files cannot be recognised
 
-	site *Site // if the root is a site
+	site   *Site   // if the root is a site
+	remote *remote // if the root is a remote source
 }
 
 // uploadsPrefix begins the paths of the roots of uploaded files, which do not depend on the place of the
@@ -135,6 +136,9 @@ func (t *target) folder() string {
 		return "uploads"
 	}
 	dir := t.path
+	if t.remote != nil {
+		dir = strings.TrimSuffix(t.remote.place, ".git")
+	}
 	if t.file != "" {
 		dir = filepath.Dir(dir)
 	}

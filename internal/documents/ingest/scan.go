@@ -36,8 +36,9 @@ type candidate struct {
 	said      *string          // the namespace in its metadata outside of it; nil for none
 	name      string           // of its document, in the namespace
 	namespace string
-	part      *part    // set for a nested file
-	page      *webPage // set for a web page
+	part      *part         // set for a nested file
+	page      *webPage      // set for a web page
+	object    *remoteObject // set for an object of a remote source
 }
 
 // baseName returns the name of the file's document without a prefix.
@@ -60,6 +61,9 @@ func (c *candidate) display() string {
 }
 
 func (t *target) display(rel string) string {
+	if t.remote != nil {
+		return text.Printable(t.remote.place + "/" + rel)
+	}
 	return text.Printable(filepath.Join(t.base(), filepath.FromSlash(rel)))
 }
 
@@ -75,6 +79,9 @@ func (t *target) base() string {
 // generation.
 func (c *candidate) unchanged(cfg *Config) bool {
 	k := c.known
+	if c.object != nil {
+		return cfg.isCurrent(k.Generation) && cfg.allCurrent(c.inside) && k.SHA256 != "" && decodeVersion(k.State) == c.object.version && !c.mayPass()
+	}
 	_, said, _ := strings.Cut(k.SHA256, "+")
 	return cfg.isCurrent(k.Generation) && cfg.allCurrent(c.inside) && !k.adopted &&
 		k.Size == c.size && k.ModTime.Equal(c.modTime) && said == c.about && !c.mayPass()
@@ -115,6 +122,9 @@ func ignored(name string) bool {
 
 // scan opens the root and finds its files.
 func (t *target) scan(ctx context.Context, cfg *Config) error {
+	if t.remote != nil {
+		return t.remote.scan(ctx, t)
+	}
 	st, err := os.Stat(t.path)
 	if err != nil {
 		return &PathError{Path: t.path, Reason: "it cannot be read any more", Err: err}

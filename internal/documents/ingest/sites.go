@@ -187,13 +187,18 @@ func (in *Ingester) Sites(ctx context.Context) ([]Site, error) {
 	return sites, nil
 }
 
+// isSite reports whether a root is a web site.
+func isSite(r retrieval.Root) bool {
+	return strings.HasPrefix(r.Path, "http://") || strings.HasPrefix(r.Path, "https://")
+}
+
 // siteRoots returns the recorded roots that are sites.
 func (in *Ingester) siteRoots(ctx context.Context) ([]retrieval.Root, error) {
 	roots, err := in.cfg.Store.Roots(ctx, in.cfg.Namespace)
 	if err != nil {
 		return nil, fmt.Errorf("read the ingested roots: %w", err)
 	}
-	return slices.DeleteFunc(roots, func(r retrieval.Root) bool { return r.Source == "" }), nil
+	return slices.DeleteFunc(roots, func(r retrieval.Root) bool { return !isSite(r) }), nil
 }
 
 // Forget deletes a page, which stays away until a run asks for its exact address or is forced. A site is

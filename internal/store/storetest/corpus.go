@@ -421,11 +421,13 @@ func testRoots(t *testing.T, c corpus) {
 	c.apply(retrieval.Batch{Namespace: "ns",
 		PutRoots: []retrieval.Root{{Path: "/z", Prefix: ""}, {Path: "/a", Prefix: "a/"}},
 		PutFiles: []retrieval.File{skipped, file("/z", "a/x"), file("/a", ".")}})
-	c.apply(retrieval.Batch{Namespace: "ns", PutRoots: []retrieval.Root{{Path: "/z", Prefix: "z/", Source: "z?"}, {Path: "/m"}}})
+	c.apply(retrieval.Batch{Namespace: "ns", PutRoots: []retrieval.Root{{Path: "/z", Prefix: "z/", Source: "z?"}, {Path: "/m"}},
+		PutStates: []retrieval.Root{{Path: "/a", Prefix: "ignored", State: "failed"}, {Path: "/absent", State: "?"}}})
+	c.apply(retrieval.Batch{Namespace: "ns", PutRoots: []retrieval.Root{{Path: "/a", Prefix: "a/", Source: "a?"}}})
 
 	roots, err := c.Roots(ctx, "ns")
 	c.must(err)
-	c.equal("roots", []retrieval.Root{{Path: "/z", Prefix: "z/", Source: "z?"}, {Path: "/a", Prefix: "a/"}, {Path: "/m"}}, roots)
+	c.equal("roots", []retrieval.Root{{Path: "/z", Prefix: "z/", Source: "z?"}, {Path: "/a", Prefix: "a/", Source: "a?", State: "failed"}, {Path: "/m"}}, roots)
 	files, err := c.Files(ctx, "ns", "/z")
 	c.must(err)
 	c.equal("files", []retrieval.File{file("/z", "a/x"), skipped}, files)

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"parley/internal/documents/source"
+)
+
+// configuredSource is a remote source of the configuration: what to read, and with which account.
+type configuredSource struct {
+	Address    string `yaml:"address" json:"address"`
+	User       string `yaml:"user" json:"user,omitempty"`
+	SecretEnv  string `yaml:"secret_env" json:"secret_env,omitempty"` // the environment variable with the secret
+	KeyFile    string `yaml:"key_file" json:"key_file,omitempty"`
+	KnownHosts string `yaml:"known_hosts" json:"known_hosts,omitempty"`
+	Endpoint   string `yaml:"endpoint" json:"endpoint,omitempty"`
+	Region     string `yaml:"region" json:"region,omitempty"`
+}
+
+// remotes are these sources by name; "" for none.
+type remotes structured
+
+// UnmarshalText reads a YAML mapping.
+func (s *remotes) UnmarshalText(text []byte) error {
+	list, err := readStructured[map[string]configuredSource](text, "expected names of sources, each with address and, if needed, "+
+		"user, secret_env, key_file, known_hosts, endpoint and region")
+	*s = remotes(list)
+	return err
+}
+
+func (s remotes) check() error {
+	list := content[map[string]configuredSource](s)
+	for _, name := range sortedNames(list) {
+		if !endpointName.MatchString(name) {
+			return fmt.Errorf("%q is not a valid name: use lowercase letters, digits and dashes", name)
+		}
+		if _, err := source.Parse(list[name].Address); err != nil {
+			return fmt.Errorf("the address of %s: %w", name, err)
+		}
+		if err := checkOptionalURL(list[name].Endpoint); err != nil {
+			return fmt.Errorf("the endpoint of %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// addresses returns the addresses of the configured sources in the order of their names, each once.
+func (s remotes) addresses() (all []source.Address) {
+	list := content[map[string]configuredSource](s)
+	for _, name := range sortedNames(list) {
+		if a, err := source.Parse(list[name].Address); err == nil {
+			all = append(all, a)
+		}
+	}
+	return distinct(all)
+}
+
+func distinct(all []source.Address) (out []source.Address) {
+	for _, a := range all {
+		if !slices.ContainsFunc(out, func(o source.Address) bool { return o.String() == a.String() }) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// account returns with what a source is opened: what the configured source with the longest address says that contains it,
+// and for S3 without a secret what the variables of Amazon's tools say.
+func (p *program) account(a source.Address) (source.Account, error) {
+	var found configuredSource
+	list := content[map[string]configuredSource](p.config.IngestSources)
+	for _, name := range sortedNames(list) {
+		if at, err := source.Parse(list[name].Address); err == nil && at.Covers(a) && len(at.String()) > len(found.Address) {
+			found = list[name]
+		}
+	}
+	account := source.Account{User: found.User, KeyFile: found.KeyFile, KnownHosts: found.KnownHosts, Endpoint: found.Endpoint, Region: found.Region}
+	if found.SecretEnv != "" {
+		if account.Secret, _ = p.lookupEnv(found.SecretEnv); account.Secret == "" {
+			return account, errors.New("the variable " + found.SecretEnv + ", which its secret_env names, is not set")
+		}
+		return account, nil
+	}
+	if a.Kind.Schemes[0] == "s3" {
+		env := func(name string) string { value, _ := p.lookupEnv(name); return value }
+		account.User, account.Secret, account.Session = env("AWS_ACCESS_KEY_ID"), env("AWS_SECRET_ACCESS_KEY"), env("AWS_SESSION_TOKEN")
+		account.Region = cmp.Or(account.Region, env("AWS_REGION"), env("AWS_DEFAULT_REGION"))
+		account.Endpoint = cmp.Or(account.Endpoint, env("AWS_ENDPOINT_URL_S3"), env("AWS_ENDPOINT_URL"))
+	}
+	return account, nil
+}

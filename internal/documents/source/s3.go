@@ -1,0 +1,227 @@
+package source
+
+import (
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// bucket is a folder of a bucket with the API of S3.
+type bucket struct {
+	*caller
+	base   string // address of the bucket, without a slash at its end
+	prefix string // of the keys: "" or with a slash at its end
+	most   int64
+}
+
+// openS3 opens a bucket of Amazon or of another server with its API. Without a secret it is
+// read as anybody may.
+func openS3(_ context.Context, at *url.URL, o Options) (Source, error) {
+	region, endpoint := cmp.Or(o.Region, "us-east-1"), o.Endpoint
+	switch {
+	case endpoint != "":
+		endpoint = strings.TrimSuffix(endpoint, "/") + "/" + at.Host
+	case strings.Contains(at.Host, "."): // the certificate does not cover it as a host
+		endpoint = "https://s3." + region + ".amazonaws.com/" + at.Host
+	default:
+		endpoint = "https://" + at.Host + ".s3." + region + ".amazonaws.com"
+	}
+	return newBucket(endpoint, region, at, o)
+}
+
+// openGCS opens a bucket of Google through its API for clients of S3.
+func openGCS(_ context.Context, at *url.URL, o Options) (Source, error) {
+	endpoint := strings.TrimSuffix(cmp.Or(o.Endpoint, "https://storage.googleapis.com"), "/")
+	return newBucket(endpoint+"/"+at.Host, cmp.Or(o.Region, "auto"), at, o)
+}
+
+func newBucket(base, region string, at *url.URL, o Options) (Source, error) {
+	if u, err := url.Parse(base); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" {
+		return nil, errors.New("its endpoint is not an http or https address")
+	}
+	var sign func(*http.Request)
+	if o.Secret != "" {
+		sign = signer{user: o.User, secret: o.Secret, token: o.Session, region: region, now: time.Now}.sign
+	}
+	b := &bucket{caller: newCaller(sign), base: base, prefix: strings.Trim(at.Path, "/"), most: o.MaxBytes}
+	if b.prefix != "" {
+		b.prefix += "/"
+	}
+	return b, nil
+}
+
+func (b *bucket) Close() error {
+	b.close()
+	return nil
+}
+
+// listing is the answer of ListObjectsV2.
+type listing struct {
+	Truncated bool   `xml:"IsTruncated"`
+	Next      string `xml:"NextContinuationToken"`
+	Encoding  string `xml:"EncodingType"`
+	Contents  []struct {
+		Key      string
+		Size     int64
+		ETag     string
+		Modified string `xml:"LastModified"`
+	}
+}
+
+// maxBarren is how many pages of a listing in a row may be empty.
+const maxBarren = 100
+
+// Objects implements Source.
+func (b *bucket) Objects(ctx context.Context) iter.Seq2[Object, error] {
+	return func(yield func(Object, error) bool) {
+		token, barren := "", 0
+		for {
+			page, err := b.page(ctx, token)
+			if err != nil {
+				yield(Object{}, err)
+				return
+			}
+			for _, c := range page.Contents {
+				o, ok, err := b.object(c.Key, page.Encoding)
+				o.Size, o.Version = c.Size, cmp.Or(strings.Trim(c.ETag, `"`), fmt.Sprintf("%s %d", c.Modified, c.Size))
+				if !ok {
+					continue
+				}
+				if !yield(o, err) || err != nil {
+					return
+				}
+			}
+			if barren++; len(page.Contents) > 0 {
+				barren = 0
+			}
+			switch {
+			case !page.Truncated:
+				return
+			case page.Next == "" || page.Next == token || barren > maxBarren:
+				yield(Object{}, errors.New("the server's listing does not end"))
+				return
+			}
+			token = page.Next
+		}
+	}
+}
+
+// object returns the object of a key; false for one that only stands for a folder.
+func (b *bucket) object(key, encoding string) (o Object, ok bool, err error) {
+	if encoding == "url" {
+		if key, err = url.QueryUnescape(key); err != nil {
+			return o, true, errors.New("the server's listing has a name that is not valid")
+		}
+	}
+	rest, inside := strings.CutPrefix(key, b.prefix)
+	if !inside {
+		return o, true, errors.New("the server lists objects that were not asked for")
+	}
+	return Object{Path: rest, key: key}, rest != "" && !strings.HasSuffix(rest, "/"), nil
+}
+
+func (b *bucket) page(ctx context.Context, token string) (page listing, err error) {
+	query := url.Values{"list-type": {"2"}, "encoding-type": {"url"}, "max-keys": {"1000"}}
+	if b.prefix != "" {
+		query.Set("prefix", b.prefix)
+	}
+	if token != "" {
+		query.Set("continuation-token", token)
+	}
+	body, err := b.answer(ctx, http.MethodGet, b.base+"?"+canonicalQuery(query), nil, nil, http.StatusOK)
+	if err != nil {
+		return page, err
+	}
+	var answer struct {
+		XMLName xml.Name `xml:"ListBucketResult"`
+		listing
+	}
+	if err := xml.Unmarshal(body, &answer); err != nil {
+		return page, errors.New("the server's answer is not the listing of a bucket")
+	}
+	return answer.listing, nil
+}
+
+// Open implements Source.
+func (b *bucket) Open(ctx context.Context, o Object) (io.ReadCloser, error) {
+	answer, err := b.call(ctx, http.MethodGet, b.base+"/"+escapeKey(o.key), nil, nil, timeFor(o, b.most), http.StatusOK)
+	if err != nil {
+		return nil, err
+	}
+	return answer.Body, nil
+}
+
+// signer signs requests as AWS Signature Version 4 describes.
+// https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
+type signer struct {
+	user, secret, token, region string
+	now                         func() time.Time
+}
+
+const unsigned = "UNSIGNED-PAYLOAD" // requests have no body
+
+func (s signer) sign(r *http.Request) {
+	now := s.now().UTC()
+	stamp, day := now.Format("20060102T150405Z"), now.Format("20060102")
+	r.Header.Set("X-Amz-Date", stamp)
+	r.Header.Set("X-Amz-Content-Sha256", unsigned)
+	headers := []string{"host:" + r.URL.Host, "x-amz-content-sha256:" + unsigned, "x-amz-date:" + stamp}
+	names := "host;x-amz-content-sha256;x-amz-date"
+	if s.token != "" {
+		r.Header.Set("X-Amz-Security-Token", s.token)
+		headers, names = append(headers, "x-amz-security-token:"+s.token), names+";x-amz-security-token"
+	}
+	request := strings.Join([]string{r.Method, cmp.Or(r.URL.EscapedPath(), "/"), r.URL.RawQuery, strings.Join(headers, "\n") + "\n", names, unsigned}, "\n")
+	sum := sha256.Sum256([]byte(request))
+	scope := day + "/" + s.region + "/s3/aws4_request"
+	key := []byte("AWS4" + s.secret)
+	for _, part := range []string{day, s.region, "s3", "aws4_request"} {
+		key = keyed(key, part)
+	}
+	signature := keyed(key, "AWS4-HMAC-SHA256\n"+stamp+"\n"+scope+"\n"+hex.EncodeToString(sum[:]))
+	r.Header.Set("Authorization", fmt.Sprintf("AWS4-HMAC-SHA256 Credential=%s/%s, SignedHeaders=%s, Signature=%x", s.user, scope, names, signature))
+}
+
+func keyed(key []byte, text string) []byte {
+	h := hmac.New(sha256.New, key)
+	h.Write([]byte(text))
+	return h.Sum(nil)
+}
+
+// canonicalQuery encodes a query in the order and form that are signed.
+func canonicalQuery(query url.Values) string {
+	var parts []string
+	for name, values := range query {
+		for _, v := range values {
+			parts = append(parts, escaped(name)+"="+escaped(v))
+		}
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, "&")
+}
+
+// escapeKey escapes a key for a path. Its slashes stay.
+func escapeKey(key string) string {
+	parts := strings.Split(key, "/")
+	for i, p := range parts {
+		parts[i] = escaped(p)
+	}
+	return strings.Join(parts, "/")
+}
+
+// escaped escapes everything but the unreserved characters of RFC 3986, as the signature needs it.
+func escaped(s string) string {
+	return strings.ReplaceAll(url.QueryEscape(s), "+", "%20")
+}

@@ -1,0 +1,46 @@
+package source
+
+const gitScheme = "git+https"
+
+// Table lists the kinds of sources.
+var Table = []Kind{
+	{
+		Name: "file or folder", Address: "/path",
+		Account: "none", Changes: "size and time of each file; with ingest.watch, the system's notices",
+		Limits: "symbolic links to folders, and out of the folder",
+	},
+	{
+		Name: "web site", Schemes: []string{"https", "http"}, Address: "https://HOST/PATH",
+		Account: "none", Changes: "one conditional request for each page; sitemaps, where the site has them, say which pages there are",
+		Limits: "what robots.txt forbids; pages that need a sign-in",
+	},
+	{
+		Name: "git repository", Schemes: []string{gitScheme, "git+http", "git+ssh", "git"},
+		Address: "git+https://HOST/REPOSITORY?ref=BRANCH&path=FOLDER",
+		Account: "user and secret: name and token (HTTPS); key_file and known_hosts (SSH)",
+		Changes: "the commit at the branch, and the hash of each file. Only the newest commit is fetched, into the cache of the data folder",
+		Limits:  "symbolic links, submodules, files of Git LFS (their pointers are read as text)",
+		open:    openGit,
+	},
+	{
+		Name: "S3 bucket", Schemes: []string{"s3"}, Address: "s3://BUCKET/FOLDER",
+		Account: "user and secret: access key and secret key, by default AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; endpoint of a server that is not Amazon's; region",
+		Changes: "the ETag of each object in the listing",
+		Limits:  "roles of machines (IMDS, IRSA); objects in an archive that must be restored first",
+		open:    openS3,
+	},
+	{
+		Name: "Google Cloud Storage", Schemes: []string{"gs"}, Address: "gs://BUCKET/FOLDER",
+		Account: "user and secret: access id and secret of an HMAC key",
+		Changes: "the ETag of each object in the listing",
+		Limits:  "keys of service accounts in JSON: make an HMAC key for the account",
+		open:    openGCS,
+	},
+	{
+		Name: "WebDAV folder", Schemes: []string{"webdavs", "webdav"}, Address: "webdavs://HOST/FOLDER",
+		Account: "user and secret: name and password, in Nextcloud an app password",
+		Changes: "the ETag of each file in the listing, or its size and time. Nextcloud: webdavs://HOST/remote.php/dav/files/USER/FOLDER",
+		Limits:  "none",
+		open:    openWebDAV,
+	},
+}

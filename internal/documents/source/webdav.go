@@ -1,0 +1,161 @@
+package source
+
+import (
+	"cmp"
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+)
+
+// davFolder is a folder of a WebDAV server (RFC 4918).
+type davFolder struct {
+	*caller
+	base *url.URL // without a slash at the end of its path
+	most int64
+}
+
+func openWebDAV(_ context.Context, at *url.URL, o Options) (Source, error) {
+	base := &url.URL{Scheme: "https", Host: at.Host, Path: strings.TrimSuffix(at.Path, "/")}
+	if at.Scheme == "webdav" {
+		base.Scheme = "http"
+	}
+	return &davFolder{caller: newCaller(func(r *http.Request) {
+		if o.User != "" || o.Secret != "" {
+			r.SetBasicAuth(o.User, o.Secret)
+		}
+	}), base: base, most: o.MaxBytes}, nil
+}
+
+func (d *davFolder) Close() error {
+	d.close()
+	return nil
+}
+
+// maxDepth is how many folders may lie inside one another.
+const maxDepth = 100
+
+// Objects implements Source.
+func (d *davFolder) Objects(ctx context.Context) iter.Seq2[Object, error] {
+	return func(yield func(Object, error) bool) {
+		folders, seen := []string{"."}, map[string]bool{".": true}
+		for len(folders) > 0 {
+			dir := folders[len(folders)-1]
+			folders = folders[:len(folders)-1]
+			entries, err := d.list(ctx, dir)
+			if refused, ok := errors.AsType[*StatusError](err); ok && dir != "." && (refused.Status == http.StatusForbidden || refused.Status == http.StatusNotFound) {
+				err = &HiddenError{dir, err}
+			}
+			if err != nil {
+				if !yield(Object{Path: dir}, err) || !errors.As(err, new(*HiddenError)) {
+					return
+				}
+				continue
+			}
+			for _, e := range entries {
+				switch {
+				case !e.folder:
+					if !yield(e.Object, nil) {
+						return
+					}
+				case seen[e.Path] || CheckPath(e.Path) != nil:
+				case len(seen) > MaxObjects || strings.Count(e.Path, "/") >= maxDepth:
+					yield(Object{}, errors.New("the server's folders lie too deep inside one another"))
+					return
+				default:
+					seen[e.Path] = true
+					folders = append(folders, e.Path)
+				}
+			}
+		}
+	}
+}
+
+type davEntry struct {
+	Object
+	folder bool
+}
+
+// propfind asks for what a listing needs.
+const propfind = `<?xml version="1.0" encoding="utf-8"?><d:propfind xmlns:d="DAV:"><d:prop>` +
+	`<d:resourcetype/><d:getetag/><d:getcontentlength/><d:getlastmodified/></d:prop></d:propfind>`
+
+// multistatus is the answer to it.
+type multistatus struct {
+	XMLName   xml.Name `xml:"DAV: multistatus"`
+	Responses []struct {
+		Href  string `xml:"DAV: href"`
+		Stats []struct {
+			Status string `xml:"DAV: status"`
+			Prop   struct {
+				Folder   *struct{} `xml:"DAV: resourcetype>collection"`
+				ETag     string    `xml:"DAV: getetag"`
+				Length   *int64    `xml:"DAV: getcontentlength"`
+				Modified string    `xml:"DAV: getlastmodified"`
+			} `xml:"DAV: prop"`
+		} `xml:"DAV: propstat"`
+	} `xml:"DAV: response"`
+}
+
+// list returns the entries of a folder, sorted by path.
+func (d *davFolder) list(ctx context.Context, dir string) ([]davEntry, error) {
+	at := d.address(dir) + "/"
+	header := http.Header{"Depth": {"1"}, "Content-Type": {"application/xml; charset=utf-8"}}
+	body, err := d.answer(ctx, "PROPFIND", at, header, []byte(propfind), http.StatusMultiStatus)
+	if err != nil {
+		return nil, err
+	}
+	var answer multistatus
+	if err := xml.Unmarshal(body, &answer); err != nil {
+		return nil, errors.New("the server's answer is not the listing of a WebDAV folder")
+	}
+	var all []davEntry
+	for _, r := range answer.Responses {
+		href, err := url.Parse(strings.TrimSpace(r.Href))
+		if err != nil {
+			return nil, errors.New("the server's listing has an address that is not valid")
+		}
+		rest, inside := strings.CutPrefix(path.Clean("/"+href.Path), path.Clean("/"+d.base.Path))
+		rest = strings.TrimPrefix(rest, "/")
+		if rest = cmp.Or(rest, "."); !inside || rest == dir || path.Dir(rest) != dir {
+			continue // the folder itself, or what was not asked for
+		}
+		e := davEntry{Object: Object{Path: rest, Size: -1, key: rest}}
+		for _, s := range r.Stats {
+			if s.Status != "" && !strings.Contains(s.Status, " 200") {
+				continue
+			}
+			e.folder = s.Prop.Folder != nil
+			if s.Prop.Length != nil {
+				e.Size = *s.Prop.Length
+			}
+			e.Version = cmp.Or(strings.TrimSpace(s.Prop.ETag), fmt.Sprintf("%s %d", s.Prop.Modified, e.Size))
+		}
+		all = append(all, e)
+	}
+	slices.SortFunc(all, func(a, b davEntry) int { return cmp.Compare(a.Path, b.Path) })
+	return all, nil
+}
+
+// address returns the address of a path.
+func (d *davFolder) address(rel string) string {
+	u := *d.base
+	u.Path = strings.TrimSuffix(path.Join("/", u.Path, rel), "/")
+	return u.String()
+}
+
+// Open implements Source.
+func (d *davFolder) Open(ctx context.Context, o Object) (io.ReadCloser, error) {
+	answer, err := d.call(ctx, http.MethodGet, d.address(o.key), nil, nil, timeFor(o, d.most), http.StatusOK)
+	if err != nil {
+		return nil, err
+	}
+	return answer.Body, nil
+}
