@@ -65,10 +65,11 @@ var allowed = map[string][]string{
 	"documents/crawl":    {"fetch"},
 	"documents/watch":    {},
 	"documents/metadata": {"retrieval", "extract", "text"},
-	"documents/ingest":   {"documents/metadata", "retrieval", "extract", "documents/crawl", "fetch", "text", "tokens"},
+	"documents/source":   {},
+	"documents/ingest":   {"documents/source", "documents/metadata", "retrieval", "extract", "documents/crawl", "fetch", "text", "tokens"},
 	"documents/job":      {},
 	"documents/upload":   {"text"},
-	"documents":          {"documents/metadata", "documents/watch", "documents/job", "documents/upload", "documents/ingest", "documents/crawl", "extract", "extract/sandbox", "retrieval"},
+	"documents":          {"documents/source", "documents/metadata", "documents/watch", "documents/job", "documents/upload", "documents/ingest", "documents/crawl", "extract", "extract/sandbox", "retrieval"},
 
 	"extract":          {"extract/cfb", "extract/codepage"},
 	"extract/cfb":      {},

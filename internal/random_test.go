@@ -15,6 +15,7 @@ var predictable = []string{"math/rand", "math/rand/v2", "github.com/oklog/ulid",
 // identifier, a token or the name of a temporary file: those come from package ident or crypto/rand.
 var mayForetell = map[string]string{
 	"internal/documents/follow.go":         "spreads the times at which sites are read again",
+	"internal/documents/source/call.go":    "spreads the times of retries",
 	"internal/llm/retry.go":                "spreads the times of retries",
 	"internal/store/postgres.go":           "spreads the times of retries",
 	"internal/store/postgres_turnlocks.go": "spreads the times of retries",

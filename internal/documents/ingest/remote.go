@@ -160,9 +160,7 @@ func (o *remote) scan(ctx context.Context, t *target) error {
 		case err != nil:
 			return o.failed(err)
 		}
-		if o.listed++; o.listed > source.MaxObjects {
-			return o.failed(fmt.Errorf("it has more than %d objects", source.MaxObjects))
-		}
+		o.listed++
 		if err := source.CheckPath(object.Path); err != nil {
 			t.skipped = append(t.skipped, FileResult{Path: t.display(object.Path), Reason: extract.Unsupported, Detail: err.Error()})
 			continue

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,7 +25,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/cache"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
-	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
@@ -40,9 +40,9 @@ import (
 // repository is the newest commit at a ref of a git repository, which lies in the cache.
 type repository struct {
 	store   *filesystem.Storage
-	tree    *object.Tree // of the folder that is read
-	scratch string       // folder for large files while they are read
-	mu      sync.Mutex   // go-git's storage is not safe for concurrent use
+	tree    plumbing.Hash // of the folder that is read
+	scratch string        // folder for large files while they are read
+	mu      sync.Mutex    // go-git's storage is not safe for concurrent use
 }
 
 // The limits of a fetch.
@@ -82,21 +82,78 @@ func openStorage(dir string) *filesystem.Storage {
 	return filesystem.NewStorageWithOptions(osfs.New(dir, osfs.WithBoundOS()), cache.NewObjectLRU(16<<20), options)
 }
 
-func treeAt(store *filesystem.Storage, head plumbing.Hash, folder string) (*object.Tree, error) {
-	commit, err := object.GetCommit(store, head)
+// treeAt returns the tree of a folder at a commit.
+func treeAt(store *filesystem.Storage, head plumbing.Hash, folder string) (tree plumbing.Hash, err error) {
+	commit, err := readObject(store, plumbing.CommitObject, head)
 	if err != nil {
-		return nil, fmt.Errorf("read the commit: %w", err)
+		return tree, fmt.Errorf("read the commit: %w", err)
 	}
-	tree, err := commit.Tree()
-	if err != nil {
-		return nil, fmt.Errorf("read the commit: %w", err)
+	line, _, _ := strings.Cut(string(commit), "\n")
+	if line, ok := strings.CutPrefix(line, "tree "); !ok || !plumbing.IsHash(line) {
+		return tree, errors.New("the commit has no tree")
 	}
-	if folder = strings.Trim(path.Clean("/"+folder), "/"); folder != "" {
-		if tree, err = tree.Tree(folder); err != nil {
-			return nil, fmt.Errorf("the repository has no folder %q at that commit", folder)
+	tree = plumbing.NewHash(strings.TrimPrefix(line, "tree "))
+	for name := range strings.SplitSeq(strings.Trim(path.Clean("/"+folder), "/"), "/") {
+		if name == "" {
+			continue
 		}
+		entries, err := readTree(store, tree)
+		if err != nil {
+			return tree, err
+		}
+		at := slices.IndexFunc(entries, func(e treeEntry) bool { return e.name == name && e.mode == filemode.Dir })
+		if at < 0 {
+			return tree, fmt.Errorf("the repository has no folder %q at that commit", folder)
+		}
+		tree = entries[at].hash
 	}
 	return tree, nil
+}
+
+// maxTree is how many bytes a commit or a tree may have.
+const maxTree = 64 << 20
+
+// readObject returns the content of a commit or a tree.
+func readObject(store *filesystem.Storage, kind plumbing.ObjectType, hash plumbing.Hash) ([]byte, error) {
+	o, err := store.EncodedObject(kind, hash)
+	if err != nil {
+		return nil, err
+	}
+	if o.Size() > maxTree {
+		return nil, errors.New("it is too large")
+	}
+	r, err := o.Reader()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return io.ReadAll(r)
+}
+
+type treeEntry struct {
+	mode filemode.FileMode
+	name string
+	hash plumbing.Hash
+}
+
+// readTree returns the entries of a tree: each has its mode in octal digits, a space, its name, a NUL, and its hash.
+func readTree(store *filesystem.Storage, hash plumbing.Hash) (all []treeEntry, err error) {
+	data, err := readObject(store, plumbing.TreeObject, hash)
+	if err != nil {
+		return nil, fmt.Errorf("read a folder of the repository: %w", err)
+	}
+	for len(data) > 0 {
+		head, rest, ok := bytes.Cut(data, []byte{0})
+		mode, name, spaced := strings.Cut(string(head), " ")
+		e := treeEntry{name: name}
+		e.mode, err = filemode.New(mode)
+		if !ok || !spaced || err != nil || len(rest) < len(e.hash) {
+			return nil, errors.New("a folder of the repository is damaged")
+		}
+		data = rest[copy(e.hash[:], rest):]
+		all = append(all, e)
+	}
+	return all, nil
 }
 
 // fetchHead brings the newest commit into the cache, and returns it. When the newest one is there, nothing is fetched;
@@ -347,31 +404,28 @@ func (r *repository) Close() error { return r.store.Close() }
 func (r *repository) Objects(ctx context.Context) iter.Seq2[Object, error] {
 	return func(yield func(Object, error) bool) {
 		trees := 0
-		var walk func(dir string, tree *object.Tree, depth int) bool
-		walk = func(dir string, tree *object.Tree, depth int) bool {
+		var walk func(dir string, tree plumbing.Hash, depth int) bool
+		walk = func(dir string, tree plumbing.Hash, depth int) bool {
 			if trees++; trees > MaxObjects || depth > maxDepth || ctx.Err() != nil {
 				yield(Object{}, cmp.Or(ctx.Err(), errors.New("the repository has too many folders")))
 				return false
 			}
-			for _, e := range tree.Entries {
-				p := path.Join(dir, e.Name)
-				if strings.Contains(e.Name, "/") {
-					p = dir + "/../" + e.Name // which git does not allow; see CheckPath
-				}
-				switch e.Mode {
+			r.mu.Lock()
+			entries, err := readTree(r.store, tree)
+			r.mu.Unlock()
+			if err != nil {
+				yield(Object{}, err)
+				return false
+			}
+			for _, e := range entries {
+				p := strings.TrimPrefix(dir+"/"+e.name, "/") // not cleaned: see CheckPath
+				switch e.mode {
 				case filemode.Regular, filemode.Executable, filemode.Deprecated:
-					if !yield(Object{Path: p, Version: e.Hash.String(), Size: -1, key: e.Hash.String()}, nil) {
+					if !yield(Object{Path: p, Version: e.hash.String(), Size: -1, key: e.hash.String()}, nil) {
 						return false
 					}
 				case filemode.Dir:
-					r.mu.Lock()
-					inner, err := object.GetTree(r.store, e.Hash)
-					r.mu.Unlock()
-					if err != nil {
-						yield(Object{}, fmt.Errorf("read a folder of the repository: %w", err))
-						return false
-					}
-					if !walk(p, inner, depth+1) {
+					if !walk(p, e.hash, depth+1) {
 						return false
 					}
 				}
@@ -386,7 +440,7 @@ func (r *repository) Objects(ctx context.Context) iter.Seq2[Object, error] {
 func (r *repository) Open(_ context.Context, o Object) (io.ReadCloser, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	blob, err := object.GetBlob(r.store, plumbing.NewHash(o.key))
+	blob, err := r.store.EncodedObject(plumbing.BlobObject, plumbing.NewHash(o.key))
 	if errors.Is(err, plumbing.ErrObjectNotFound) {
 		return nil, ErrTooLarge
 	}
@@ -398,7 +452,7 @@ func (r *repository) Open(_ context.Context, o Object) (io.ReadCloser, error) {
 		return nil, fmt.Errorf("read a file of the repository: %w", err)
 	}
 	defer content.Close()
-	if blob.Size <= inMemory {
+	if blob.Size() <= inMemory {
 		all, err := io.ReadAll(content)
 		return io.NopCloser(bytes.NewReader(all)), err
 	}

@@ -189,8 +189,33 @@ func (a Address) Open(ctx context.Context, o Options) (Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the source: %w", hideQuery(err))
 	}
-	return s, nil
+	return limited{s}, nil
 }
+
+// limited is a source that ends a listing of too many objects, and whose errors show no address with its query.
+type limited struct{ of Source }
+
+func (l limited) Objects(ctx context.Context) iter.Seq2[Object, error] {
+	return func(yield func(Object, error) bool) {
+		n := 0
+		for o, err := range l.of.Objects(ctx) {
+			if n++; n > MaxObjects {
+				yield(Object{}, fmt.Errorf("it has more than %d objects", MaxObjects))
+				return
+			}
+			if !yield(o, hideQuery(err)) {
+				return
+			}
+		}
+	}
+}
+
+func (l limited) Open(ctx context.Context, o Object) (io.ReadCloser, error) {
+	r, err := l.of.Open(ctx, o)
+	return r, hideQuery(err)
+}
+
+func (l limited) Close() error { return l.of.Close() }
 
 // maxPath is how many bytes a path of an object may have.
 const maxPath = 2048

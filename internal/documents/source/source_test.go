@@ -3,6 +3,8 @@ package source
 import (
 	"context"
 	"errors"
+	"flag"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -359,7 +361,7 @@ func TestHTTP_DoesNotFollowRedirectsToOtherHosts(t *testing.T) {
 	defer server.Close()
 	host := strings.TrimPrefix(server.URL, "http")
 	short := func(s Source) Source {
-		switch s := s.(type) {
+		switch s := s.(limited).of.(type) {
 		case *bucket:
 			s.pause = time.Millisecond
 		case *davFolder:
@@ -397,7 +399,7 @@ func TestHTTP_TriesAgainWhatMayPass(t *testing.T) {
 		io.WriteString(w, `<ListBucketResult><Contents><Key>a.md</Key><Size>5</Size><ETag>"e"</ETag></Contents></ListBucketResult>`)
 	}))
 	defer server.Close()
-	s := open(t, "s3://docs", Options{Account: Account{Endpoint: server.URL}}).(*bucket)
+	s := open(t, "s3://docs", Options{Account: Account{Endpoint: server.URL}}).(limited).of.(*bucket)
 	s.pause = time.Millisecond
 	if all, err := list(t, s); err != nil || all["a.md"] != "e" {
 		t.Errorf("after %d calls: %v, %v", calls.Load(), all, err)
@@ -414,7 +416,7 @@ func TestHTTP_EndsWithItsContext(t *testing.T) {
 	}))
 	defer server.Close()
 	defer close(release)
-	s := open(t, "s3://docs", Options{Account: Account{Endpoint: server.URL}}).(*bucket)
+	s := open(t, "s3://docs", Options{Account: Account{Endpoint: server.URL}}).(limited).of.(*bucket)
 	body, err := s.call(t.Context(), http.MethodGet, server.URL, nil, nil, 50*time.Millisecond, http.StatusOK)
 	if err != nil {
 		t.Fatal(err)
@@ -584,4 +586,51 @@ func cacheSize(t *testing.T, dir string) (size int64) {
 		t.Fatal(err)
 	}
 	return size
+}
+
+var update = flag.Bool("update", false, "write the table of kinds into docs/ingestion.md")
+
+func TestDocs_ListTheKinds(t *testing.T) {
+	const file, header = "../../../docs/ingestion.md", "| kind | address | account | how changes are known | not read |\n|---|---|---|---|---|\n"
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(data), header)
+	_, after, ended := strings.Cut("\n"+rest, "\n\n")
+	if !found || !ended {
+		t.Fatalf("%s has no table of kinds", file)
+	}
+	rows := ""
+	for _, k := range Table {
+		rows += fmt.Sprintf("| %s | `%s` | %s | %s | %s |\n", k.Name, k.Address, k.Account, k.Changes, k.Limits)
+	}
+	want := before + header + rows + "\n" + after
+	if want == string(data) {
+		return
+	}
+	if !*update {
+		t.Fatalf("%s does not list the kinds as they are: go test ./internal/documents/source -update", file)
+	}
+	if err := os.WriteFile(file, []byte(want), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTable_IsConsistent(t *testing.T) {
+	owners := map[string]string{}
+	for _, k := range Table {
+		for _, s := range k.Schemes {
+			if owners[s] != "" {
+				t.Errorf("%s and %s have the scheme %s", owners[s], k.Name, s)
+			}
+			owners[s] = k.Name
+			if KindOf(s+"://x").Name != k.Name {
+				t.Errorf("%s:// is not of the kind %s", s, k.Name)
+			}
+		}
+		if k.Name == "" || k.Address == "" || k.Changes == "" || k.Limits == "" {
+			t.Errorf("%s: a column is empty", k.Name)
+		}
+	}
 }
