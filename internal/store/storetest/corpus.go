@@ -63,6 +63,7 @@ type Catalogue interface {
 // have.
 type FileRows interface {
 	Roots(ctx context.Context, namespace string) ([]retrieval.Root, error)
+	SourceRoots(ctx context.Context) (map[string][]retrieval.Root, error)
 	Files(ctx context.Context, namespace, root string) ([]retrieval.File, error)
 	FilesOf(ctx context.Context, namespace, documentID string) ([]retrieval.File, error)
 }
@@ -428,6 +429,9 @@ func testRoots(t *testing.T, c corpus) {
 	roots, err := c.Roots(ctx, "ns")
 	c.must(err)
 	c.equal("roots", []retrieval.Root{{Path: "/z", Prefix: "z/", Source: "z?"}, {Path: "/a", Prefix: "a/", Source: "a?", State: "failed"}, {Path: "/m"}}, roots)
+	sources, err := c.SourceRoots(ctx)
+	c.must(err)
+	c.equal("roots with a source", map[string][]retrieval.Root{"ns": roots[:2]}, sources)
 	files, err := c.Files(ctx, "ns", "/z")
 	c.must(err)
 	c.equal("files", []retrieval.File{file("/z", "a/x"), skipped}, files)
