@@ -69,8 +69,8 @@ type Batch struct {
 	DropSegments []int64   // ids of segments that AddSegments replace, or that are empty
 	PutRoots     []Root    // added, or replaced by Path without their State
 	PutStates    []Root    // of which only Path and State count: a root that is not there stays away
-	DropRoots    []string // paths; their File rows go with them
-	PutFiles     []File   // added or replaced by (Root, Path)
+	DropRoots    []string  // paths; their File rows go with them
+	PutFiles     []File    // added or replaced by (Root, Path)
 	DropFiles    []FileKey
 }
 
