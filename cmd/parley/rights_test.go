@@ -39,18 +39,18 @@ type matrix struct {
 // idOf says what the first placeholder of a path names. A route with a placeholder that fits no row fails the test.
 var idOf = []struct{ path, kind string }{
 	{"/chat_history/sessions/{id}", "azure chat"},
-	{"/chat-history/{id}", "chat"}, {"/chat/{session_id}", "session"},
+	{"/chat-history/{id}", "chat"}, {"/api/chats/{id}", "chat"}, {"/chat/{session_id}", "session"},
 	{"/api/chat/{id}/stream", "stream"}, {"/v1/responses/{id}", "response"}, {"/v1/conversations/{id}", "conversation"},
 	{"/v1/files/{", "file"}, {"/v1/uploads/{", "upload"}, {"/v1/vector_stores/{", "store"}, {"/api/v1/knowledge/{id}", "store"},
 	{"/p/librechat/documents/{id}", "librechat file"}, {"/api/documents/{id}", "document"}, {"/api/turns/{id}", "turn"}, {"/api/jobs/{id}", "job"}, {"/api/keys/{id}", "key"},
 	{"/content/{path...}", "name"}, {"/delete/{url...}", "name"},
 	{"/v1/models/{id...}", "model"}, {"/assets/{path...}", "asset"}, {"/v1/chat/completions/{", "completion"},
-	{"/sign-in/{provider}", "provider"},
+	{"/sign-in/{provider}", "provider"}, {"/api/shared/{link}", "link"},
 	{"/openai/deployments/{name}", "deployment"}, {"/api/namespaces/{name}", "namespace"},
 }
 
 // notOwned are the kinds that belong to nobody. Of streams, TestResume_RepeatsAllChunksOfTheAnswerThatIsBeingWritten asks for those of others.
-var notOwned = []string{"key", "model", "asset", "completion", "provider", "stream", "deployment", "namespace"}
+var notOwned = []string{"link", "key", "model", "asset", "completion", "provider", "stream", "deployment", "namespace"}
 
 // second are the placeholders after the first one.
 var second = strings.NewReplacer("{n}", "1", "{item}", "msg_1", "{file_id}", "file-1", "{batch_id}", "vsfb_1", "{$}", "")
@@ -128,6 +128,7 @@ func (m *matrix) own() {
 	m.ownFileOfLibreChat()
 	m.ids["model"], m.ids["asset"], m.ids["completion"] = "parley", "nothing", "chatcmpl-1"
 	m.ids["provider"] = "corp"
+	m.ids["link"] = "01KAS7T3F40G00000000000000000000000000"
 	m.ids["stream"] = "chat-1"
 	m.ids["deployment"], m.ids["namespace"] = "gpt-4o", "default"
 }

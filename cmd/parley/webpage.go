@@ -27,6 +27,7 @@ func (s *serving) webAPI() *webapi.Handler {
 		Pictures:   s.viewer,
 		Turns:      s.runner,
 		Records:    s.db.State(),
+		Chats:      s.db.Transcripts(),
 		Settings:   s.webSettings,
 		Usage:      s.db.State().Usage,
 		Delete:     s.documents.DeleteDocument,

@@ -19,7 +19,10 @@ import (
 )
 
 // stored is the id of a chat in every history of the tests.
-const stored = "01JCHAT0000000000000000001"
+const (
+	stored     = "01JCHAT0000000000000000001"
+	storedLink = "01JLINK0000000000000000001"
+)
 
 // storeOf returns a store with one chat.
 func storeOf(kind transcript.Kind, body string) transcript.Store {
@@ -27,6 +30,7 @@ func storeOf(kind transcript.Kind, body string) transcript.Store {
 	_, err := s.Save(context.Background(), transcript.Scope{Kind: kind, Namespace: "default"}, stored,
 		func(t *transcript.Transcript, _ bool) error {
 			t.Mode, t.Title, t.UpdatedAt = "standard", "A chat", time.Now()
+			t.Link = transcript.Link{ID: storedLink, Messages: 1, At: time.Now()}
 			t.Messages = []transcript.Message{{ID: "m1", Body: json.RawMessage(body)}}
 			return nil
 		})

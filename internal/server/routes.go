@@ -131,8 +131,8 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := e.server.answer(x, x.req, among); err != nil {
 		e.server.failed(x, err)
 	}
-	if right := among[0].Right; e.server.deps.Changed != nil && x.admitted && right != wire.Ask &&
-		(r.Method != http.MethodGet && r.Method != http.MethodHead || x.req.Changed != "") {
+	writes := among[0].Right != wire.Ask && r.Method != http.MethodGet && r.Method != http.MethodHead
+	if e.server.deps.Changed != nil && x.admitted && (writes || x.req.Changed != "") {
 		e.server.deps.Changed(x.req, x.status)
 	}
 }

@@ -34,7 +34,8 @@ func TestRoutes_AreTheTableOfTheSpecification(t *testing.T) {
 	wantPost = append(wantPost, document+"/reindex")
 	wantGet = append(wantGet, "/api/documents", document, document+"/chunks", document+"/pages/1", document+"/pages/1/image",
 		document+"/pages/1/boxes", "/api/namespaces", "/api/turns/"+stored, "/api/ui/config", "/assets/handbook.txt")
-	wantDelete = append(wantDelete, document)
+	wantDelete = append(wantDelete, document, "/api/chats/"+stored+"/link")
+	wantGet = append(wantGet, "/api/chats/"+stored+"/link", "/api/shared/"+storedLink)
 	const stream = "/api/chat/" + stored + "/stream"
 	wantPost = append(wantPost, slashed("/p/ai-sdk/api/chat", "/ag-ui")...)
 	wantGet = append(wantGet, slashed(stream, "/p/ai-sdk"+stream)...)

@@ -356,6 +356,6 @@ func pathsOf(s *Server, method string) []string {
 
 func clientPath(pattern string) string {
 	pattern = strings.ReplaceAll(pattern, "{$}", "")
-	return strings.NewReplacer("{path...}", "handbook.txt", "{id...}", "parley", "{id}", stored, "{item}", "m1", "{url...}", storedURL, "{n}", "1",
+	return strings.NewReplacer("{path...}", "handbook.txt", "{id...}", "parley", "{id}", stored, "{link}", storedLink, "{item}", "m1", "{url...}", storedURL, "{n}", "1",
 		"{session_id}", knownSession).Replace(pattern)
 }

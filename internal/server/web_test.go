@@ -15,6 +15,7 @@ import (
 	"parley/internal/ledger"
 	"parley/internal/pageview"
 	"parley/internal/retrieval"
+	"parley/internal/transcript"
 	"parley/internal/turn"
 	"parley/internal/wire"
 	"parley/internal/wire/webapi"
@@ -146,7 +147,7 @@ func (records) Totals(context.Context, ledger.AccountKey) (ledger.Totals, error)
 func webOf(o options) wire.Protocol {
 	s := o.shelf
 	return webapi.New(webapi.Config{
-		Usage: o.usage, Namespaces: namespaces, Namespace: cmp.Or(o.namespace, "default"), Catalog: s, Pictures: s, Turns: o.turns, Records: records{},
+		Usage: o.usage, Namespaces: namespaces, Namespace: cmp.Or(o.namespace, "default"), Catalog: s, Pictures: s, Turns: o.turns, Records: records{}, Chats: storeOf(transcript.ChatUI, `{"messageId":"m1","role":"user","content":"Hello"}`),
 		Settings: func(context.Context) webapi.Settings {
 			return webapi.Settings{Version: "1", Model: "builtin:extractive", Models: map[string][]string{}, Defaults: map[string]string{},
 				Settings: webapi.Described{Azure: []wire.Setting{wire.Switch("a", "A", "Does a.", true)}, RAGChat: []wire.Setting{}}, Problems: []webapi.Problem{}}

@@ -20,11 +20,24 @@ type Transcripts struct {
 
 var _ transcript.Store = (*Transcripts)(nil)
 
-const chatColumns = `id, mode, title, last_message, messages, created_at, updated_at, pinned`
+const chatColumns = `id, mode, title, last_message, messages, created_at, updated_at, pinned, link, linked_messages, linked_at`
 
-// chatFields returns the scan destinations of chatColumns.
-func chatFields(c *transcript.Chat, created, updated *int64) []any {
-	return []any{&c.ID, &c.Mode, &c.Title, &c.LastMessage, &c.Count, created, updated, &c.Pinned}
+// chatRow is a chat as it is read from chatColumns.
+type chatRow struct {
+	transcript.Chat
+	created, updated, linked int64
+}
+
+// fields returns the scan destinations of chatColumns.
+func (c *chatRow) fields() []any {
+	return []any{&c.ID, &c.Mode, &c.Title, &c.LastMessage, &c.Count, &c.created, &c.updated, &c.Pinned, &c.Link.ID, &c.Link.Messages, &c.linked}
+}
+
+// chat returns the chat that was read.
+func (c *chatRow) chat() transcript.Chat {
+	out := c.Chat
+	out.CreatedAt, out.UpdatedAt, out.Link.At = fromMicros(c.created), fromMicros(c.updated), fromMicros(c.linked)
+	return out
 }
 
 // Queries for lists: all chats of a mode, and one page of them, with a limit and a position.
@@ -49,13 +62,11 @@ func (s *Transcripts) Chats(ctx context.Context, scope transcript.Scope, list tr
 		args = append(args, list.Limit)
 	}
 	rows, err := s.db.read.QueryContext(ctx, query, args...)
-	var c transcript.Chat
-	var created, updated int64
-	fields := chatFields(&c, &created, &updated)
+	var c chatRow
+	fields := c.fields()
 	err = scanAll(rows, err, func(r *sql.Rows) error {
 		err := r.Scan(fields...)
-		c.CreatedAt, c.UpdatedAt = fromMicros(created), fromMicros(updated)
-		all = append(all, c)
+		all = append(all, c.chat())
 		return err
 	})
 	return all, s.db.fail("list chats", err)
@@ -63,7 +74,7 @@ func (s *Transcripts) Chats(ctx context.Context, scope transcript.Scope, list tr
 
 // Search visits the messages that may hold the words, of the chat updated last first.
 func (s *Transcripts) Search(ctx context.Context, scope transcript.Scope, mode string, words []string, visit func(transcript.Hit) bool) error {
-	query := `SELECT t.id, t.mode, t.title, t.last_message, t.messages, t.created_at, t.updated_at, t.pinned, m.id, m.body
+	query := `SELECT t.` + strings.ReplaceAll(chatColumns, ", ", ", t.") + `, m.id, m.body
 		FROM transcripts t JOIN transcript_messages m ON m.transcript = t.key
 		WHERE t.kind = ? AND t.namespace = ? AND t.owner = ? AND (? = '' OR t.mode = ?)`
 	args := []any{string(scope.Kind), scope.Namespace, scope.Owner, mode, mode}
@@ -73,14 +84,14 @@ func (s *Transcripts) Search(ctx context.Context, scope transcript.Scope, mode s
 	}
 	rows, err := s.db.read.QueryContext(ctx, query+` ORDER BY t.updated_at DESC, t.id DESC, m.position`, args...)
 	var h transcript.Hit
-	var created, updated int64
-	fields := append(chatFields(&h.Chat, &created, &updated), &h.Message.ID, (*[]byte)(&h.Message.Body))
+	var c chatRow
+	fields := append(c.fields(), &h.Message.ID, (*[]byte)(&h.Message.Body))
 	err = scanAll(rows, err, func(r *sql.Rows) error {
 		h.Message.Body = nil // visit may keep it
 		if err := r.Scan(fields...); err != nil {
 			return err
 		}
-		h.Chat.CreatedAt, h.Chat.UpdatedAt = fromMicros(created), fromMicros(updated)
+		h.Chat = c.chat()
 		if !visit(h) {
 			return errEnough
 		}
@@ -109,13 +120,28 @@ func (s *Transcripts) Transcript(ctx context.Context, scope transcript.Scope, id
 	return t, err
 }
 
-func readChat(t *transcript.Transcript, r *sql.Row) (key string, err error) {
-	var created, updated int64
-	err = r.Scan(append([]any{&key}, chatFields(&t.Chat, &created, &updated)...)...)
+// Linked returns the chat with a link, and its scope.
+func (s *Transcripts) Linked(ctx context.Context, link string) (scope transcript.Scope, t transcript.Transcript, err error) {
+	err = s.db.view(ctx, "read linked chat", func(tx *sql.Tx) error {
+		key, err := readChat(&t, tx.QueryRowContext(ctx, `SELECT key, `+chatColumns+`, kind, namespace, owner FROM transcripts
+			WHERE link = ? AND link <> ''`, link), (*string)(&scope.Kind), &scope.Namespace, &scope.Owner)
+		if err != nil {
+			return err
+		}
+		t.Messages, err = readMessages(ctx, tx, key)
+		return err
+	})
+	return scope, t, err
+}
+
+// readChat reads the key of a chat, chatColumns, and what follows them.
+func readChat(t *transcript.Transcript, r *sql.Row, more ...any) (key string, err error) {
+	var c chatRow
+	err = r.Scan(append(append([]any{&key}, c.fields()...), more...)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", transcript.ErrNotFound
 	}
-	t.CreatedAt, t.UpdatedAt = fromMicros(created), fromMicros(updated)
+	t.Chat = c.chat()
 	return key, err
 }
 
@@ -171,7 +197,7 @@ func (s *Transcripts) Save(ctx context.Context, scope transcript.Scope, id strin
 			return err
 		}
 		c = t.Chat
-		c.CreatedAt, c.UpdatedAt = fromMicros(micros(c.CreatedAt)), fromMicros(micros(c.UpdatedAt))
+		c.CreatedAt, c.UpdatedAt, c.Link.At = fromMicros(micros(c.CreatedAt)), fromMicros(micros(c.UpdatedAt)), fromMicros(micros(c.Link.At))
 		return writeMessages(ctx, tx, tx.StmtContext(ctx, into), key, before, t.Messages)
 	})
 	if err != nil {
@@ -194,15 +220,15 @@ func writeChat(ctx context.Context, tx *sql.Tx, scope transcript.Scope, key stri
 	bytes := sizeOf(c.Messages)
 	if key != "" {
 		_, err := tx.ExecContext(ctx, `UPDATE transcripts SET mode = ?, title = ?, last_message = ?,
-			messages = ?, created_at = ?, updated_at = ?, pinned = ?, bytes = ? WHERE key = ?`,
-			c.Mode, c.Title, c.LastMessage, c.Count, micros(c.CreatedAt), micros(c.UpdatedAt), flag(c.Pinned), bytes, key)
+			messages = ?, created_at = ?, updated_at = ?, pinned = ?, link = ?, linked_messages = ?, linked_at = ?, bytes = ? WHERE key = ?`,
+			c.Mode, c.Title, c.LastMessage, c.Count, micros(c.CreatedAt), micros(c.UpdatedAt), flag(c.Pinned), c.Link.ID, c.Link.Messages, micros(c.Link.At), bytes, key)
 		return key, err
 	}
 	key = ident.New()
 	added, err := affects(tx.ExecContext(ctx, `INSERT INTO transcripts (key, kind, namespace, owner, `+chatColumns+`, bytes, origin)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 		key, string(scope.Kind), scope.Namespace, scope.Owner, c.ID, c.Mode, c.Title, c.LastMessage,
-		c.Count, micros(c.CreatedAt), micros(c.UpdatedAt), flag(c.Pinned), bytes, access.Origin(ctx)))
+		c.Count, micros(c.CreatedAt), micros(c.UpdatedAt), flag(c.Pinned), c.Link.ID, c.Link.Messages, micros(c.Link.At), bytes, access.Origin(ctx)))
 	if err == nil && !added {
 		err = errRaced // Save did not find it
 	}

@@ -55,6 +55,14 @@ type Chat struct {
 	Pinned      bool   // kept at the top of lists
 	CreatedAt   time.Time
 	UpdatedAt   time.Time // UTC, to the microsecond, as is CreatedAt
+	Link        Link
+}
+
+// Link shares a chat with everybody who knows its ID. The zero value shares nothing.
+type Link struct {
+	ID       string    // cannot be guessed; no two chats have the same one
+	Messages int       // that are shared, from the first one
+	At       time.Time // when it was made or renewed; UTC, to the microsecond
 }
 
 // Message is one message as its client wrote it.
@@ -110,6 +118,8 @@ type Store interface {
 	Search(ctx context.Context, scope Scope, mode string, words []string, visit func(Hit) bool) error
 	// Transcript returns a chat with its messages, or ErrNotFound.
 	Transcript(ctx context.Context, scope Scope, id string) (Transcript, error)
+	// Linked returns the scope and the chat that has a link, with all its messages, or ErrNotFound.
+	Linked(ctx context.Context, link string) (Scope, Transcript, error)
 	// Save lets change edit the stored transcript, or fill a new one: then found is false and only
 	// ID is set. It runs in a transaction that excludes other writers. If change fails, nothing is
 	// written and its error is returned. Count is set from Messages.

@@ -97,8 +97,8 @@ type Request struct {
 	Body   []byte // nil if it has not been read
 	IsForm bool   // Body is multipart/form-data
 
-	// Changed names what a change was made to, for the audit log, where the path does not name it. A GET that sets it is logged
-	// too.
+	// Changed names what a change was made to, for the audit log, where the path does not name it. A request that sets it is
+	// logged, even a GET or one that everybody may make.
 	Changed string
 
 	// Fail is initially that of the route. A handler that learns more about the client may replace it.

@@ -1,5 +1,5 @@
 // Calls of the server. Nothing here knows of the page.
-import type { ChatEntry, ChunkList, Box, DocumentList, DocumentRecord, FoundChat, ModelRecord, NamespaceRecord, PageRecord, ServerConfig, TurnRecord } from "./types.ts";
+import type { ChatEntry, ChatLink, SharedChat, ChunkList, Box, DocumentList, DocumentRecord, FoundChat, ModelRecord, NamespaceRecord, PageRecord, ServerConfig, TurnRecord } from "./types.ts";
 import { reach } from "./reach.ts";
 import { strings } from "./strings.ts";
 
@@ -209,6 +209,9 @@ export const api = {
     json<ChatEntry>(`/api/chat-history/${segment(id)}/messages`, withBody("PUT", { messages })),
   renameChat: (id: string, title: string) => json<ChatEntry>(`/api/chat-history/${segment(id)}`, withBody("PUT", { title })),
   pinChat: (id: string, pinned: boolean) => json<ChatEntry>(`/api/chat-history/${segment(id)}`, withBody("PUT", { pinned })),
+  chatLink: (id: string) => json<ChatLink>(`/api/chats/${segment(id)}/link`),
+  changeLink: (id: string, method: "PUT" | "DELETE") => json<ChatLink>(`/api/chats/${segment(id)}/link`, { method }),
+  shared: (link: string) => json<SharedChat>(`/api/shared/${segment(link)}`),
   searchChats: (q: string, signal: AbortSignal) => json<FoundChat[]>(`/api/chat-history/search${query({ q, mode: "standard" })}`, { signal }),
   /** `leaving`: the page is being closed. */
   deleteChat: (id: string, leaving = false) => json<unknown>(`/api/chat-history/${segment(id)}`, { method: "DELETE", keepalive: leaving }),

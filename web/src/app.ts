@@ -17,7 +17,7 @@ import { newAnswer, isOver, type Answer, type Feedback } from "./turnstate.ts";
 import type { ChatEntry, NamespaceRecord, ServerConfig } from "./types.ts";
 import { strings } from "./strings.ts";
 
-export type View = { name: "chat"; id: string } | { name: "documents"; id: string; page?: number; namespace?: string } | { name: "settings" } | { name: "admin" };
+export type View = { name: "chat"; id: string } | { name: "documents"; id: string; page?: number; namespace?: string } | { name: "shared"; id: string } | { name: "settings" } | { name: "admin" };
 
 export { chats, pin } from "./chatlist.ts";
 export { announcement, tell, toast } from "./notices.ts";
@@ -27,6 +27,7 @@ export { reachable } from "./reach.ts";
 
 export const view = new Cell<View>(viewOf(location.hash));
 export const overlay = new Cell<"" | "palette" | "request" | "shortcuts">("");
+export const sharing = new Cell<ChatEntry | null>(null); // the conversation whose link is shown
 export const drawer = new Cell(false); // the list of conversations on narrow screens
 export const online = new Cell(navigator.onLine);
 export const me = new Cell<Caller | null>(null); // who has signed in; null before the server has said it
@@ -56,7 +57,7 @@ export function viewOf(hash: string): View {
   const [, name = "", id = "", page = "", namespace = ""] = hash.replace(/^#/, "").split("/");
   if (name === "documents") return { name, id: decode(id), page: page ? Number(page) || 0 : undefined, namespace: decode(namespace) };
   if (name === "settings" || name === "admin") return { name };
-  return { name: "chat", id: decode(id) };
+  return { name: name === "shared" ? name : "chat", id: decode(id) };
 }
 
 function decode(text: string): string {

@@ -18,12 +18,15 @@ import { CitationTip } from "./views/tip.tsx";
 import "./styles/page.css";
 
 const AdminView = lazy(() => import("./views/admin.tsx").then((m) => m.AdminView));
+const SharedView = lazy(() => import("./views/shared.tsx").then((m) => m.SharedView));
+const ShareDialog = lazy(() => import("./views/share.tsx").then((m) => m.ShareDialog));
 const Shortcuts = lazy(() => import("./views/shortcuts.tsx").then((m) => m.Shortcuts));
 
 function Page() {
   const view = useCell(app.view);
   const overlay = useCell(app.overlay);
   const panel = useCell(app.panel);
+  const sharing = useCell(app.sharing);
   const drawer = useCell(app.drawer); // what is behind it cannot be reached
   useEffect(() => {
     document.addEventListener("keydown", keys);
@@ -49,12 +52,14 @@ function Page() {
         <main id="main" tabIndex={-1}>
           {view.name === "chat" && <ChatView />}
           {view.name === "documents" && <DocumentsView id={view.id} page={view.page} namespace={view.namespace} />}
+          {view.name === "shared" && <SharedView key={view.id} />}
           {view.name === "settings" && <SettingsView />}
           {view.name === "admin" && <AdminView />}
         </main>
       </div>
       <SidePanel />
       <CitationTip />
+      {sharing && <ShareDialog />}
       {overlay === "palette" && <Palette />}
       {overlay === "request" && <RequestDialog />}
       {overlay === "shortcuts" && <Shortcuts />}
@@ -69,7 +74,8 @@ function keepPage(event: DragEvent): void {
   if (event.dataTransfer?.types.includes("Files")) event.preventDefault();
 }
 
-const titleOf = (view: "documents" | "settings" | "admin"): string => (view === "admin" ? strings.admin.title : strings.sidebar[view]);
+const titleOf = (view: "documents" | "settings" | "admin" | "shared"): string =>
+  view === "admin" ? strings.admin.title : view === "shared" ? strings.share.viewTitle : strings.sidebar[view];
 
 /** On narrow screens: the way to the list of conversations, and what is shown. */
 function TopBar() {

@@ -260,6 +260,7 @@ export interface ChatEntry {
   messageCount: number;
   mode: string;
   pinned?: boolean;
+  shared?: boolean; // by a link
 }
 
 /** FoundChat is a conversation that a search has found. */
@@ -283,4 +284,19 @@ export interface TurnEvent {
   seq: number;
   type: string;
   event: Record<string, unknown>;
+}
+
+/** ChatLink is the link by which a conversation is shared. */
+export interface ChatLink {
+  link: string; // "" if it is not shared
+  messages: number; // that it shows
+  newer: number; // messages that it does not show
+  shared_at: string | null;
+}
+
+/** SharedChat is a conversation as a link shows it: messages as they are stored, without what the reader may not see. */
+export interface SharedChat {
+  title: string;
+  shared_at: string;
+  messages: { parley?: { left_out: boolean } }[];
 }

@@ -32,6 +32,7 @@ func Transcripts(t *testing.T, open func(t *testing.T) transcript.Store) {
 		{"a search sees the scope's messages in order, and those with the words", testChatSearch},
 		{"a deleted chat leaves nothing", testChatDelete},
 		{"old chats of a kind expire", testChatExpire},
+		{"a link leads to its chat until it is revoked", testChatLinked},
 		{"concurrent changes lose nothing", testChatRace},
 		{"a cancelled context saves no chat", testChatCancelled},
 	} {
@@ -233,6 +234,38 @@ func testChatPages(t *testing.T, s transcripts) {
 		list.Before = &transcript.Place{UpdatedAt: last.UpdatedAt, ID: last.ID}
 	}
 	s.equal("pages", "gf|ed|cb|a|", got)
+}
+
+func testChatLinked(t *testing.T, s transcripts) {
+	ctx := t.Context()
+	want := aChat("c", 3)
+	want.Link = transcript.Link{ID: "secret", Messages: 2, At: started.Add(time.Microsecond)}
+	s.equal("what Save returns", want.Chat, s.put(alices, want))
+	s.put(alices, aChat("d", 1))
+	scope, got, err := s.Linked(ctx, "secret")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.equal("scope", alices, scope)
+	s.equal("linked chat", want, got)
+	missing := func(link string) {
+		t.Helper()
+		if _, got, err := s.Linked(ctx, link); !errors.Is(err, transcript.ErrNotFound) || got.ID != "" {
+			t.Errorf("the link %q leads to %q, %v", link, got.ID, err)
+		}
+	}
+	for _, link := range []string{"", "Secret", "secret ", "secre%", "c"} {
+		missing(link)
+	}
+	want.Link = transcript.Link{}
+	s.put(alices, want)
+	missing("secret")
+	want.Link.ID = "another"
+	s.put(alices, want)
+	if err := s.Delete(ctx, alices, "c"); err != nil {
+		t.Fatal(err)
+	}
+	missing("another")
 }
 
 func testChatSearch(t *testing.T, s transcripts) {

@@ -89,6 +89,22 @@ func (s *Store) Transcript(ctx context.Context, scope transcript.Scope, id strin
 	return t, nil
 }
 
+// Linked returns the chat with a link.
+func (s *Store) Linked(ctx context.Context, link string) (transcript.Scope, transcript.Transcript, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.fault(ctx); err != nil {
+		return transcript.Scope{}, transcript.Transcript{}, err
+	}
+	for k, t := range s.all {
+		if link != "" && t.Link.ID == link {
+			t.Messages = slices.Clone(t.Messages)
+			return k.scope, t, nil
+		}
+	}
+	return transcript.Scope{}, transcript.Transcript{}, transcript.ErrNotFound
+}
+
 // Save changes a chat, or creates it.
 func (s *Store) Save(ctx context.Context, scope transcript.Scope, id string,
 	change func(*transcript.Transcript, bool) error) (transcript.Chat, error) {
@@ -103,7 +119,7 @@ func (s *Store) Save(ctx context.Context, scope transcript.Scope, id string,
 		return transcript.Chat{}, err
 	}
 	t.ID, t.Count = id, len(t.Messages)
-	t.CreatedAt, t.UpdatedAt = trim(t.CreatedAt), trim(t.UpdatedAt)
+	t.CreatedAt, t.UpdatedAt, t.Link.At = trim(t.CreatedAt), trim(t.UpdatedAt), trim(t.Link.At)
 	if s.all == nil {
 		s.all = map[key]transcript.Transcript{}
 	}

@@ -240,5 +240,8 @@ func appendChat(dst []byte, c *transcript.Chat) []byte {
 	if c.Pinned {
 		dst = append(dst, `,"pinned":true`...)
 	}
+	if c.Link.ID != "" {
+		dst = append(dst, `,"shared":true`...)
+	}
 	return append(dst, '}')
 }

@@ -102,7 +102,7 @@ func (h *Handler) citations(ctx context.Context, who access.Principal, v *view) 
 		}
 		if d.ID != "" {
 			shown.DocumentID, shown.Kind = d.ID, format.ViewOf(d.MediaType)
-			shown.ContentURL = h.link(wire.ContentPath(c.Label), v.scope.Namespace, nil)
+			shown.ContentURL = h.address(wire.ContentPath(c.Label), v.scope.Namespace, nil)
 		}
 		for _, s := range c.Spans {
 			shown.Spans = append(shown.Spans, spanNow(s, page))

@@ -45,7 +45,7 @@ func (h *Handler) shown(d retrieval.Document, embedded int, uploaded bool) docum
 		ID: d.ID, Namespace: d.Namespace, Name: d.Name, Title: d.Title, URL: webURL(d.URL), Category: d.Category,
 		MediaType: d.MediaType, Kind: format.ViewOf(d.MediaType), Size: d.Size, Pages: d.Pages, Chunks: d.Chunks,
 		Embedded: embedded, IndexedAt: instant(d.IndexedAt),
-		ContentURL: h.link(wire.ContentPath(d.Name), d.Namespace, nil), Uploaded: uploaded, Notes: d.Notes,
+		ContentURL: h.address(wire.ContentPath(d.Name), d.Namespace, nil), Uploaded: uploaded, Notes: d.Notes,
 	}
 }
 

@@ -62,7 +62,7 @@ func (h *Handler) onePage(w http.ResponseWriter, r *wire.Request) error {
 		// The text is useful even without a picture.
 		if m, err := h.cfg.Pictures.Measure(r.Context(), d, p, nil); err == nil {
 			out.Width, out.Height = m.Width, m.Height
-			out.ImageURL = h.link(fmt.Sprintf("/api/documents/%s/pages/%d/image", url.PathEscape(d.ID), p.Number), d.Namespace,
+			out.ImageURL = h.address(fmt.Sprintf("/api/documents/%s/pages/%d/image", url.PathEscape(d.ID), p.Number), d.Namespace,
 				url.Values{"v": {version(d)}})
 		} else if p.Text == "" {
 			return err // neither text nor picture

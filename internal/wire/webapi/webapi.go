@@ -84,6 +84,7 @@ type Config struct {
 	Pictures   Pictures
 	Turns      Turns
 	Records    Records
+	Chats      Chats
 	Settings   func(context.Context) Settings // the settings for the page
 	Usage      func(context.Context, ledger.UsageQuery) ([]ledger.UsageRow, error)
 
@@ -110,10 +111,11 @@ func New(cfg Config) *Handler {
 // Protocol returns the routes.
 func (h *Handler) Protocol() wire.Protocol {
 	read := wire.Route{Right: wire.Ask, Fail: wire.PlainError}
-	change, reindex, events := read, read, read
+	change, reindex, events, put := read, read, read, read
 	change.Right, events.Events = wire.Edit, true
 	reindex.Right, reindex.Body = wire.Edit, wire.Ignored
-	const document, turn = " /api/documents/{id}", " /api/turns/{id}"
+	put.Body = wire.Ignored
+	const document, turn, share = " /api/documents/{id}", " /api/turns/{id}", " /api/chats/{id}/link"
 	return wire.Protocol{OpenAPI: openAPI, Routes: []wire.Route{
 		read.At("GET /api/documents", h.documents),
 		read.At("GET"+document, h.oneDocument),
@@ -129,6 +131,10 @@ func (h *Handler) Protocol() wire.Protocol {
 		read.At("GET /api/namespaces", h.namespaces),
 		read.At("GET /api/ui/config", h.config),
 		read.At("GET /api/usage", h.usage),
+		read.At("GET"+share, h.link),
+		put.At("PUT"+share, h.share),
+		read.At("DELETE"+share, h.unshare),
+		read.At("GET /api/shared/{link}", h.shared),
 	}}
 }
 
@@ -238,8 +244,8 @@ func fresh(w http.ResponseWriter, r *wire.Request, tag string) bool {
 	return false
 }
 
-// link adds the namespace to a path of this server if necessary, before the fragment.
-func (h *Handler) link(path, namespace string, query url.Values) string {
+// address adds the namespace to a path of this server if necessary, before the fragment.
+func (h *Handler) address(path, namespace string, query url.Values) string {
 	if namespace != h.cfg.Namespace {
 		if query == nil {
 			query = url.Values{}

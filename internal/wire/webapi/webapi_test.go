@@ -63,7 +63,7 @@ func newSite(t *testing.T) *site {
 		Namespaces: func(context.Context, access.Principal) ([]string, error) {
 			return []string{"default", otherNamespace}, nil
 		},
-		Namespace: "default", Catalog: db.Corpus(), Pictures: drawn{}, Turns: s.runner, Records: db.State(),
+		Namespace: "default", Catalog: db.Corpus(), Pictures: drawn{}, Turns: s.runner, Records: db.State(), Chats: db.Transcripts(),
 		Settings: func(context.Context) webapi.Settings { return webapi.Settings{Ingestion: s.ingestion} },
 		Delete: func(ctx context.Context, d retrieval.Document) (bool, error) {
 			return false, s.corpus.Apply(ctx, retrieval.Batch{Namespace: d.Namespace, Delete: []string{d.ID}})

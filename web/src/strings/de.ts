@@ -93,6 +93,26 @@ const german = (tools: Tools, { plural, count } = tools): Strings => ({
     notExported: "Die Unterhaltung konnte nicht exportiert werden.",
   },
 
+  share: {
+    menu: "Teilen",
+    isShared: "Per Link geteilt",
+    title: "Unterhaltung teilen",
+    text: "Alle, die diesen Server benutzen dürfen und den Link haben, können die Unterhaltung lesen, wie sie jetzt ist. Sie sehen nur Quellen, die sie selbst öffnen dürfen; was eine Antwort aus anderen Quellen hat, fehlt bei ihnen.",
+    make: "Link erstellen",
+    link: "Link",
+    copy: "Link kopieren",
+    state: (n: number, at: string) => `Er zeigt ${count(n)} ${plural(n, { one: "Nachricht", other: "Nachrichten" })}, Stand ${at}.`,
+    newer: (n: number) => `${count(n)} neuere ${plural(n, { one: "Nachricht ist", other: "Nachrichten sind" })} nicht geteilt.`,
+    renew: "Auch neuere Nachrichten teilen",
+    revoke: "Link widerrufen",
+    viewTitle: "Geteilte Unterhaltung",
+    shared: (at: string) => `Geteilt am ${at}. Sie können sie lesen, aber nicht ändern.`,
+    leftOut: "Diese Antwort nutzt eine Quelle, die Sie nicht sehen dürfen. Was darauf beruht, fehlt hier.",
+    missing: "Dieser Link führt zu keiner Unterhaltung",
+    missingText: "Er wurde vielleicht widerrufen, oder die Unterhaltung wurde gelöscht. Bitten Sie um einen neuen Link.",
+    ask: "Selbst etwas fragen",
+  },
+
   account: {
     signIn: "Anmelden",
     signOut: (name) => `${name} abmelden`,

@@ -92,6 +92,26 @@ export const english = (tools: Tools, { plural, count } = tools) => ({
     notExported: "The conversation could not be exported.",
   },
 
+  share: {
+    menu: "Share",
+    isShared: "Shared by a link",
+    title: "Share conversation",
+    text: "Anyone who may use this server and has the link can read the conversation as it is now. They see only sources that they may open themselves; what an answer takes from other sources is left out.",
+    make: "Create link",
+    link: "Link",
+    copy: "Copy link",
+    state: (n: number, at: string) => `It shows ${count(n)} ${plural(n, { one: "message", other: "messages" })}, as of ${at}.`,
+    newer: (n: number) => `${count(n)} newer ${plural(n, { one: "message isn't", other: "messages aren't" })} shared.`,
+    renew: "Share newer messages too",
+    revoke: "Revoke link",
+    viewTitle: "Shared conversation",
+    shared: (at: string) => `Shared on ${at}. You can read it, but not change it.`,
+    leftOut: "This answer uses a source that you may not see. What depends on it is left out.",
+    missing: "This link leads to no conversation",
+    missingText: "It may have been revoked, or the conversation was deleted. Ask for a new link.",
+    ask: "Ask your own question",
+  },
+
   account: {
     signIn: "Sign in",
     signOut: (name: string) => `Sign out ${name}`,

@@ -93,6 +93,26 @@ const spanish = (tools: Tools, { plural, count } = tools): Strings => ({
     notExported: "No se pudo exportar la conversación.",
   },
 
+  share: {
+    menu: "Compartir",
+    isShared: "Compartida con un enlace",
+    title: "Compartir la conversación",
+    text: "Quien pueda usar este servidor y tenga el enlace puede leer la conversación tal como está ahora. Solo ve las fuentes que puede abrir; lo que una respuesta toma de otras fuentes se omite.",
+    make: "Crear enlace",
+    link: "Enlace",
+    copy: "Copiar el enlace",
+    state: (n: number, at: string) => `Muestra ${count(n)} ${plural(n, { one: "mensaje", other: "mensajes" })}, a fecha de ${at}.`,
+    newer: (n: number) => `${count(n)} ${plural(n, { one: "mensaje más nuevo no está compartido", other: "mensajes más nuevos no están compartidos" })}.`,
+    renew: "Compartir también los nuevos",
+    revoke: "Revocar el enlace",
+    viewTitle: "Conversación compartida",
+    shared: (at: string) => `Compartida el ${at}. Puedes leerla, pero no cambiarla.`,
+    leftOut: "Esta respuesta usa una fuente que no puedes ver. Se omite lo que depende de ella.",
+    missing: "Este enlace no lleva a ninguna conversación",
+    missingText: "Puede que se haya revocado o que la conversación se haya borrado. Pide un enlace nuevo.",
+    ask: "Hacer tu propia pregunta",
+  },
+
   account: {
     signIn: "Iniciar sesión",
     signOut: (name) => `Cerrar la sesión de ${name}`,

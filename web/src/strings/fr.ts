@@ -93,6 +93,26 @@ const french = (tools: Tools, { plural, count } = tools): Strings => ({
     notExported: "La conversation n'a pas pu être exportée.",
   },
 
+  share: {
+    menu: "Partager",
+    isShared: "Partagée par un lien",
+    title: "Partager la conversation",
+    text: "Toute personne autorisée à utiliser ce serveur et qui a le lien peut lire la conversation telle qu’elle est maintenant. Elle ne voit que les sources qu’elle peut ouvrir elle-même ; ce qu’une réponse tire d’autres sources est omis.",
+    make: "Créer un lien",
+    link: "Lien",
+    copy: "Copier le lien",
+    state: (n: number, at: string) => `Il montre ${count(n)} ${plural(n, { one: "message", other: "messages" })}, état du ${at}.`,
+    newer: (n: number) => `${count(n)} ${plural(n, { one: "message plus récent n’est pas partagé", other: "messages plus récents ne sont pas partagés" })}.`,
+    renew: "Partager aussi les messages récents",
+    revoke: "Révoquer le lien",
+    viewTitle: "Conversation partagée",
+    shared: (at: string) => `Partagée le ${at}. Vous pouvez la lire, mais pas la modifier.`,
+    leftOut: "Cette réponse utilise une source que vous ne pouvez pas voir. Ce qui en dépend est omis.",
+    missing: "Ce lien ne mène à aucune conversation",
+    missingText: "Il a peut-être été révoqué, ou la conversation a été supprimée. Demandez un nouveau lien.",
+    ask: "Poser votre propre question",
+  },
+
   account: {
     signIn: "Se connecter",
     signOut: (name) => `Déconnecter ${name}`,

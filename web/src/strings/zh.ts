@@ -93,6 +93,26 @@ const chinese = (tools: Tools, { count } = tools): Strings => ({
     notExported: "无法导出该对话。",
   },
 
+  share: {
+    menu: "分享",
+    isShared: "已通过链接分享",
+    title: "分享对话",
+    text: "凡可使用此服务器并持有链接的人，都能阅读对话目前的内容。他们只能看到自己有权打开的来源；答案中出自其他来源的内容会被略去。",
+    make: "创建链接",
+    link: "链接",
+    copy: "复制链接",
+    state: (n: number, at: string) => `显示 ${count(n)} 条消息，截至 ${at}。`,
+    newer: (n: number) => `另有 ${count(n)} 条新消息未分享。`,
+    renew: "同时分享新消息",
+    revoke: "撤销链接",
+    viewTitle: "分享的对话",
+    shared: (at: string) => `分享于 ${at}。你可以阅读，但不能修改。`,
+    leftOut: "此答案用到了你无权查看的来源，相关内容已略去。",
+    missing: "此链接没有对应的对话",
+    missingText: "链接可能已被撤销，或者对话已被删除。请索取新的链接。",
+    ask: "提出你自己的问题",
+  },
+
   account: {
     signIn: "登录",
     signOut: (name) => `退出 ${name}`,

@@ -32,7 +32,7 @@ export function AnswerView({ message, siblings, last }: Props) {
   return (
     <article class={`answer ${over ? "" : "at-work"}`} aria-label={s.answer} aria-busy={!over}>
       {!over && <Steps answer={answer} />}
-      <Text answer={answer} />
+      <AnswerText answer={answer} />
       {!over && <Doing answer={answer} />}
       {answer.status === "cancelled" && <p class="note">{s.stopped}</p>}
       {over && answer.finish === "length" && <CutOff message={message} last={last} />}
@@ -49,7 +49,7 @@ export function AnswerView({ message, siblings, last }: Props) {
 }
 
 /** The text, in which labels of citations are chips. */
-function Text({ answer }: { answer: Answer }) {
+export function AnswerText({ answer }: { answer: Answer }) {
   const known = answer.citations.map((c) => c.label).join("\n") + "\n\n" + (isOver(answer) ? "" : answer.labels.join("\n"));
   const labels = useMemo(() => labelsOf(answer), [known]);
   const version = useMemo(() => ({}), [known, isOver(answer), answer.doubts.length]);
@@ -182,7 +182,7 @@ function Failure({ message, last }: { message: Message; last: boolean }) {
 const sourcesAtFirst = 4;
 
 /** The sources as cards with the words that were cited. */
-function Sources({ answer }: { answer: Answer }) {
+export function Sources({ answer }: { answer: Answer }) {
   const [all, setAll] = useState(false);
   const shown = all || answer.citations.length <= sourcesAtFirst + 1 ? answer.citations : answer.citations.slice(0, sourcesAtFirst);
   return (

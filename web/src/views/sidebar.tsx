@@ -157,8 +157,10 @@ function Line({ entry: c, snippet, words, renaming, rename }: LineProps) {
         <span class="chat-title" dir="auto">{c.title}</span>
         {snippet && <span class="chat-snippet" dir="auto"><Words text={withoutLabels(snippet)} words={words} /></span>}
       </a>
+      {c.shared && <span class="chat-shared" title={strings.share.isShared}><Icon name="link" /><span class="offscreen">{strings.share.isShared}</span></span>}
       <Menu label={s.actions(c.title)} items={[
         { icon: "pin", label: c.pinned ? s.unpin : s.pin, run: () => void app.pin(c, !c.pinned).catch(() => app.tell(s.notPinned, true)) },
+        { icon: "link", label: strings.share.menu, run: () => (app.sharing.value = c) },
         { icon: "edit", label: s.rename, run: () => rename(true) },
         { icon: "download", label: s.exportMarkdown, run: () => void save(c, "md") },
         { icon: "download", label: s.exportJSON, run: () => void save(c, "json") },

@@ -1,0 +1,346 @@
+package webapi
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"parley/internal/access"
+	"parley/internal/chat"
+	"parley/internal/format"
+	"parley/internal/ident"
+	"parley/internal/retrieval"
+	"parley/internal/transcript"
+	"parley/internal/wire"
+)
+
+// Chats keeps the chats of the page. transcript.Store implements it.
+type Chats interface {
+	Transcript(ctx context.Context, scope transcript.Scope, id string) (transcript.Transcript, error)
+	Linked(ctx context.Context, link string) (transcript.Scope, transcript.Transcript, error)
+	Save(ctx context.Context, scope transcript.Scope, id string, change func(t *transcript.Transcript, found bool) error) (transcript.Chat, error)
+}
+
+var (
+	errNoChat = &chat.Error{Kind: chat.NotFound, Msg: "There is no such chat."}
+	errNoLink = &chat.Error{Kind: chat.NotFound, Msg: "This link leads to no conversation. It may have been revoked."}
+)
+
+// linkShown is the link of a chat in responses to its owner.
+type linkShown struct {
+	Link     string  `json:"link"`     // "" if the chat is not shared
+	Messages int     `json:"messages"` // that it shows
+	Newer    int     `json:"newer"`    // messages that it does not show yet
+	SharedAt *string `json:"shared_at"`
+}
+
+func showLink(c transcript.Chat) linkShown {
+	l := c.Link
+	if l.ID == "" {
+		return linkShown{}
+	}
+	at := instant(l.At)
+	return linkShown{l.ID, l.Messages, max(0, c.Count-l.Messages), &at}
+}
+
+func (h *Handler) ownChats(r *wire.Request) transcript.Scope {
+	return transcript.Scope{Kind: transcript.ChatUI, Namespace: h.cfg.Namespace, Owner: r.Who.Subject}
+}
+
+// link handles GET /api/chats/{id}/link.
+func (h *Handler) link(w http.ResponseWriter, r *wire.Request) error {
+	t, err := h.cfg.Chats.Transcript(r.Context(), h.ownChats(r), r.PathValue("id"))
+	if errors.Is(err, transcript.ErrNotFound) {
+		return errNoChat
+	}
+	if err != nil {
+		return err
+	}
+	return wire.Reply(w, http.StatusOK, showLink(t.Chat))
+}
+
+// share handles PUT /api/chats/{id}/link: it makes a link, or has the existing one show all messages.
+func (h *Handler) share(w http.ResponseWriter, r *wire.Request) error {
+	return h.relink(w, r, "shared by a link", func(t *transcript.Transcript) {
+		if t.Link.ID == "" {
+			t.Link.ID = ident.New()
+		}
+		t.Link.Messages, t.Link.At = len(t.Messages), time.Now()
+	})
+}
+
+// unshare handles DELETE /api/chats/{id}/link. The link will never work again.
+func (h *Handler) unshare(w http.ResponseWriter, r *wire.Request) error {
+	return h.relink(w, r, "link revoked", func(t *transcript.Transcript) { t.Link = transcript.Link{} })
+}
+
+func (h *Handler) relink(w http.ResponseWriter, r *wire.Request, what string, change func(*transcript.Transcript)) error {
+	id := r.PathValue("id")
+	c, err := h.cfg.Chats.Save(r.Context(), h.ownChats(r), id, func(t *transcript.Transcript, found bool) error {
+		if !found {
+			return errNoChat
+		}
+		change(t)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	r.Changed = "chat " + id + ": " + what
+	return wire.Reply(w, http.StatusOK, showLink(c))
+}
+
+// sharedChat is a chat as the readers of its link see it.
+type sharedChat struct {
+	Title    string          `json:"title"`
+	SharedAt string          `json:"shared_at"`
+	Messages []sharedMessage `json:"messages"`
+}
+
+// sharedMessage has the form of stored messages, with nothing but what a reader may see.
+type sharedMessage struct {
+	ID        string        `json:"messageId"`
+	Parent    string        `json:"parentId"`
+	Role      string        `json:"role"`
+	Content   string        `json:"content"`
+	CreatedAt string        `json:"createdAt"`
+	Answer    *sharedAnswer `json:"parley,omitempty"`
+}
+
+type sharedAnswer struct {
+	Status    string          `json:"status"`
+	Finish    string          `json:"finish"`
+	Citations []citationShown `json:"citations"`
+	LeftOut   bool            `json:"left_out"` // there was a source that the reader may not see
+}
+
+// shared handles GET /api/shared/{link}.
+func (h *Handler) shared(w http.ResponseWriter, r *wire.Request) error {
+	const longest = 64
+	link := r.PathValue("link")
+	if len(link) > longest {
+		return errNoLink
+	}
+	_, t, err := h.cfg.Chats.Linked(r.Context(), link)
+	if errors.Is(err, transcript.ErrNotFound) {
+		return errNoLink
+	}
+	if err != nil {
+		return err
+	}
+	out := sharedChat{Title: t.Title, SharedAt: instant(t.Link.At), Messages: []sharedMessage{}}
+	sources := &sharedSources{h.cfg.Catalog, r.Who, h.cfg.Namespace, map[string]*sourceCache{}}
+	before := ""
+	for _, m := range shownPath(t.Messages[:min(t.Link.Messages, len(t.Messages))]) {
+		s := sharedMessage{ID: m.ID, Parent: before, Role: m.Role, Content: m.Content, CreatedAt: m.CreatedAt}
+		if m.Role == "assistant" {
+			if err := h.shareAnswer(r.Context(), sources, m, &s); err != nil {
+				return err
+			}
+		}
+		out.Messages = append(out.Messages, s)
+		before = m.ID
+	}
+	return sendTagged(w, r, out)
+}
+
+// storedMessage is what sharing reads of a message that a client has stored. A field of another type is like a missing one.
+type storedMessage struct {
+	ID        string  `json:"messageId"`
+	OtherID   string  `json:"id"`
+	Parent    *string `json:"parentId"`
+	Role      string  `json:"role"`
+	Content   string  `json:"content"`
+	CreatedAt string  `json:"createdAt"`
+	Sources   []struct {
+		ID string `json:"id"`
+	} `json:"sources"`
+	Answer struct {
+		Status    string          `json:"status"`
+		Finish    string          `json:"finish"`
+		Labels    []string        `json:"labels"`
+		Citations []citationShown `json:"citations"`
+	} `json:"parley"`
+}
+
+// shownPath returns the messages that the page shows when it opens a chat: the last one and those it follows. Earlier versions
+// of questions and answers are not shared.
+func shownPath(stored []transcript.Message) []storedMessage {
+	var all []storedMessage
+	at := map[string]int{}
+	for _, raw := range stored {
+		var m storedMessage
+		if err := json.Unmarshal(raw.Body, &m); err != nil {
+			if _, other := errors.AsType[*json.UnmarshalTypeError](err); !other {
+				continue
+			}
+		}
+		if m.ID == "" {
+			m.ID = m.OtherID
+		}
+		if m.Role = strings.ToLower(m.Role); m.ID == "" || m.Role != "user" && m.Role != "assistant" {
+			continue
+		}
+		if m.Parent == nil && len(all) > 0 {
+			m.Parent = &all[len(all)-1].ID
+		}
+		at[m.ID] = len(all)
+		all = append(all, m)
+	}
+	var path []storedMessage
+	for i := len(all) - 1; i >= 0 && len(path) < len(all); { // clients may store a circle
+		path = append([]storedMessage{all[i]}, path...)
+		next, ok := -1, false
+		if p := all[i].Parent; p != nil {
+			next, ok = at[*p]
+		}
+		if !ok {
+			break
+		}
+		i = next
+	}
+	return path
+}
+
+// shareAnswer writes the part of an answer that a reader may see. What clients store of a source is not believed: readers see
+// it only if they may see its document now, with the names, addresses and words that the document has.
+func (h *Handler) shareAnswer(ctx context.Context, sources *sharedSources, m storedMessage, to *sharedMessage) error {
+	to.Answer = &sharedAnswer{Status: m.Answer.Status, Finish: m.Answer.Finish, Citations: []citationShown{}}
+	if s := to.Answer.Status; s != "completed" && s != "failed" && s != "" {
+		to.Answer.Status = "cancelled" // also if it was being written when it was shared
+	}
+	labels := map[string]bool{} // whether the reader may see the source
+	for _, c := range m.Answer.Citations {
+		d, page, err := sources.find(ctx, &c)
+		if err != nil {
+			return err
+		}
+		if labels[c.Label] = d.ID != ""; labels[c.Label] {
+			to.Answer.Citations = append(to.Answer.Citations, h.sharedCitation(len(to.Answer.Citations)+1, c, d, page))
+		}
+	}
+	for _, label := range m.labels() {
+		if _, known := labels[label]; known {
+			continue
+		}
+		name, number, _ := strings.Cut(label, "#page=")
+		page, _ := strconv.Atoi(number)
+		d, _, err := sources.find(ctx, &citationShown{Label: label, Name: name, Page: page})
+		if err != nil {
+			return err
+		}
+		labels[label] = d.ID != ""
+	}
+	for _, seen := range labels {
+		to.Answer.LeftOut = to.Answer.LeftOut || !seen
+	}
+	if to.Answer.LeftOut {
+		to.Content = onlySeen(m.Content, labels)
+	}
+	return nil
+}
+
+// pageLabel finds what looks like the label of a page.
+var pageLabel = regexp.MustCompile(`\[([^\[\]\n]{1,300}#page=\d{1,9})\]`)
+
+// labels returns the labels that an answer has beside those of its citations, as an answer that was stopped has.
+func (m *storedMessage) labels() []string {
+	all := slices.Clone(m.Answer.Labels)
+	for _, s := range m.Sources {
+		all = append(all, s.ID)
+	}
+	for _, found := range pageLabel.FindAllStringSubmatch(m.Content, -1) {
+		all = append(all, found[1])
+	}
+	return all
+}
+
+// sharedSources finds the sources of a shared chat that its reader may see.
+type sharedSources struct {
+	catalog  Catalog
+	who      access.Principal
+	fallback string // namespace of citations that have none
+	caches   map[string]*sourceCache
+}
+
+// find returns the document and the page of a stored citation; they are zero if the reader may not see them.
+func (s *sharedSources) find(ctx context.Context, c *citationShown) (retrieval.Document, *retrieval.Page, error) {
+	c.Namespace = cmp.Or(c.Namespace, s.fallback)
+	cache := s.caches[c.Namespace]
+	if cache == nil {
+		cache = &sourceCache{catalog: s.catalog, filter: retrieval.Filter{Principal: s.who, Namespace: c.Namespace}}
+		s.caches[c.Namespace] = cache
+	}
+	return cache.find(ctx, chat.Citation{Label: c.Label, DocumentID: c.DocumentID, Name: c.Name, Page: c.Page})
+}
+
+func (h *Handler) sharedCitation(n int, c citationShown, d retrieval.Document, page *retrieval.Page) citationShown {
+	c.N, c.DocumentID, c.Name, c.Title, c.Namespace, c.Kind = n, d.ID, d.Name, d.Title, d.Namespace, format.ViewOf(d.MediaType)
+	c.URL, c.ContentURL = webURL(d.URL), h.address(wire.ContentPath(c.Label), d.Namespace, nil)
+	has := func(words string) bool { return page != nil && strings.Contains(page.Text, words) }
+	if !has(c.Quote) {
+		c.Quote, c.Start, c.End, c.Stale = "", 0, 0, true
+	}
+	if !has(c.Passage) {
+		c.Passage = ""
+	}
+	c.Spans = slices.Clone(c.Spans)
+	for i := range c.Spans {
+		if s := &c.Spans[i]; !has(s.Quote) {
+			s.Quote, s.Start, s.End, s.Stale = "", 0, 0, true
+		}
+	}
+	c.Spans = listOf(c.Spans)
+	return c
+}
+
+// onlySeen returns what is left of an answer that has sources which its reader may not see: of each line the parts that end with
+// the labels of sources which they may see. Everything else may come from the others.
+func onlySeen(text string, labels map[string]bool) string {
+	var kept []string
+	for line := range strings.Lines(text) {
+		var b strings.Builder
+		from, seen := 0, true
+		for at := 0; at < len(line); {
+			label, allowed := labelAt(line[at:], labels)
+			if label == "" {
+				at++
+				continue
+			}
+			seen = seen && allowed
+			end := at + len(label) + len("[]")
+			at = end
+			if follows, _ := labelAt(strings.TrimLeft(line[end:], " ,;"), labels); follows != "" {
+				continue // the same words have several sources
+			}
+			if end += len(line[end:]) - len(strings.TrimLeft(line[end:], ".!?…。؟")); seen {
+				b.WriteString(line[from:end])
+			}
+			from, at, seen = end, end, true
+		}
+		if b.Len() > 0 {
+			kept = append(kept, strings.TrimSpace(b.String()))
+		}
+	}
+	return strings.Join(kept, "\n\n")
+}
+
+// labelAt returns the longest label in brackets at the beginning of a text, and whether the reader may see its source.
+func labelAt(text string, labels map[string]bool) (label string, seen bool) {
+	if !strings.HasPrefix(text, "[") {
+		return "", false
+	}
+	for l := range labels {
+		if len(l) > len(label) && strings.HasPrefix(text[1:], l+"]") {
+			label = l
+		}
+	}
+	return label, labels[label]
+}
