@@ -85,3 +85,34 @@ func TestPage_SharesAConversationByALink(t *testing.T) {
 		t.Errorf("opened %q, then %d; later messages %d; revoked: %q", got.Opened, got.Stays, got.Later, got.Revoked)
 	}
 }
+
+func TestPage_ManagersSayWhoMaySeeDocuments(t *testing.T) {
+	requirePage(t)
+	addr, keys := serveWithRoles(t)
+	options := map[string]any{"readerID": apikey.IDOf(keys["reader"]), "shots": os.Getenv("PARLEY_UI_SHOTS")}
+	for name, key := range keys {
+		options[name] = key
+	}
+	var got struct {
+		Findings, Document, Folder, Members []string
+		From, Reset, Without, Refused       string
+		Nobody                              bool
+		Others                              int
+		Seen                                seenOnPage
+	}
+	onPage(t, "rights", addr, options, &got)
+	got.Seen.check(t)
+	for _, finding := range got.Findings {
+		t.Error(finding)
+	}
+	const all = "Skagen,Wages"
+	if !strings.Contains(got.From, "file itself") || !got.Nobody || strings.Join(got.Document, "|") != "Skagen|"+all || got.Reset != all {
+		t.Errorf("rights of a document: %q, none named %v, owner and reader see %q, then %q", got.From, got.Nobody, got.Document, got.Reset)
+	}
+	if !strings.Contains(got.Folder[0], "group CN=keepers,DC=skagen") || got.Folder[1] != "Skagen" || got.Without != all || !strings.Contains(got.Refused, "no folder") {
+		t.Errorf("rights of a folder: %q, without them %q, a bad one: %q", got.Folder, got.Without, got.Refused)
+	}
+	if got.Members[0] == all || got.Members[1] != all || got.Others != 0 {
+		t.Errorf("the owner and a member see %q; menus of somebody else: %d", got.Members, got.Others)
+	}
+}

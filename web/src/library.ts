@@ -11,6 +11,12 @@ const s = strings.library;
 /** What is at work on many documents, or null. */
 export const bulk = new Cell<{ done: number; all: number } | null>(null);
 
+/** RightsOf is what the dialog about rights is about. */
+export type RightsOf = { kind: "document"; namespace: string; name: string; title: string } | { kind: "folders" | "members"; namespace: string };
+
+/** What the dialog about rights shows, or null when it is closed. */
+export const rights = new Cell<RightsOf | null>(null);
+
 const longest = 128; // bytes of a name
 
 /** Begins a collection and chooses it. It is on the server once it has a document. False when it cannot have the name. */

@@ -5,6 +5,7 @@ import * as app from "./app.ts";
 import { useCell } from "./cell.ts";
 import { Icon, IconButton } from "./parts/controls.tsx";
 import { lazy } from "./parts/lazy.tsx";
+import { rights } from "./library.ts";
 import { strings } from "./strings.ts";
 import { ChatView } from "./views/chat.tsx";
 import { DocumentsView } from "./views/documents.tsx";
@@ -20,6 +21,7 @@ import "./styles/page.css";
 const AdminView = lazy(() => import("./views/admin.tsx").then((m) => m.AdminView));
 const SharedView = lazy(() => import("./views/shared.tsx").then((m) => m.SharedView));
 const ShareDialog = lazy(() => import("./views/share.tsx").then((m) => m.ShareDialog));
+const RightsDialog = lazy(() => import("./views/rights.tsx").then((m) => m.RightsDialog));
 const Shortcuts = lazy(() => import("./views/shortcuts.tsx").then((m) => m.Shortcuts));
 
 function Page() {
@@ -27,6 +29,7 @@ function Page() {
   const overlay = useCell(app.overlay);
   const panel = useCell(app.panel);
   const sharing = useCell(app.sharing);
+  const rightsShown = useCell(rights);
   const drawer = useCell(app.drawer); // what is behind it cannot be reached
   useEffect(() => {
     document.addEventListener("keydown", keys);
@@ -60,6 +63,7 @@ function Page() {
       <SidePanel />
       <CitationTip />
       {sharing && <ShareDialog />}
+      {rightsShown && <RightsDialog />}
       {overlay === "palette" && <Palette />}
       {overlay === "request" && <RequestDialog />}
       {overlay === "shortcuts" && <Shortcuts />}

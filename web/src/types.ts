@@ -203,6 +203,7 @@ export interface NamespaceRecord {
   documents: number;
   chunks: number;
   default: boolean;
+  manage?: boolean; // the caller may change members and rights
 }
 
 export interface Problem {

@@ -292,6 +292,7 @@ type namespaceShown struct {
 	Documents int    `json:"documents"`
 	Chunks    int    `json:"chunks"`
 	Default   bool   `json:"default"`
+	Manage    bool   `json:"manage"` // the caller may change its members, and the rights of its documents
 }
 
 // namespaces handles GET /api/namespaces: the server's own first, followed by others that the caller may
@@ -309,7 +310,7 @@ func (h *Handler) namespaces(w http.ResponseWriter, r *wire.Request) error {
 		if err != nil {
 			return err
 		}
-		out = append(out, namespaceShown{Name: name, Documents: documents, Chunks: chunks, Default: name == h.cfg.Namespace})
+		out = append(out, namespaceShown{Name: name, Documents: documents, Chunks: chunks, Default: name == h.cfg.Namespace, Manage: who.MayManage(name)})
 	}
 	return sendTagged(w, r, out)
 }

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
-import { collectionOf, deleteAll, makeCollection } from "../library.ts";
+import { collectionOf, deleteAll, makeCollection, rights } from "../library.ts";
 import { Confirm } from "../parts/confirm.tsx";
 import { Dialog, Menu, type MenuItem } from "../parts/controls.tsx";
 import { strings } from "../strings.ts";
@@ -16,9 +16,13 @@ export function CollectionMenu() {
   const name = useCollection();
   const [open, setOpen] = useState<"" | "create" | "empty">("");
   const close = () => setOpen("");
-  const documents = all.find((n) => n.name === name)?.documents ?? 0;
+  const { documents = 0, manage = false } = all.find((n) => n.name === name) ?? {};
   const items: MenuItem[] = [
     ...(can["uploads"] || can["web_sources"] ? [{ icon: "plus" as const, label: s.create, run: () => setOpen("create") }] : []),
+    ...(manage ? [
+      { icon: "account" as const, label: strings.rights.members, run: () => (rights.value = { kind: "members", namespace: name }) },
+      { icon: "files" as const, label: strings.rights.folders, run: () => (rights.value = { kind: "folders", namespace: name }) },
+    ] : []),
     ...(documents > 0 ? [{ icon: "trash" as const, label: s.empty, danger: true, run: () => setOpen("empty") }] : []),
   ];
   if (items.length === 0) return null;

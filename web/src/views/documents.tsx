@@ -16,7 +16,7 @@ import type { DocumentRecord } from "../types.ts";
 import { CollectionMenu } from "./collections.tsx";
 import { DocumentView } from "./document.tsx";
 import { JobList } from "./jobs.tsx";
-import { NamespaceSelect } from "./namespace.tsx";
+import { NamespaceSelect, useCollection } from "./namespace.tsx";
 import { Problems } from "./problems.tsx";
 
 const s = strings.documents;
@@ -155,10 +155,13 @@ function Table({ documents, namespace, remove, picked, pick }: TableProps) {
   const toggle = (id: string) => pick(new Set(picked.has(id) ? [...picked].filter((x) => x !== id) : [...picked, id]));
   const all = documents.every((d) => picked.has(d.id));
   const can = useCell(app.config)?.capabilities ?? {};
+  const collection = useCollection();
+  const manage = useCell(app.namespaces).some((n) => n.name === collection && n.manage);
   const actions = (d: DocumentRecord): MenuItem[] => [
     { icon: "files", label: s.open, run: () => app.go({ name: "documents", id: d.id }) },
     { icon: "open", label: strings.source.original, run: () => window.open(documentHref(d.content_url) || "about:blank", "_blank", "noopener,noreferrer") },
     ...(can["reindex"] ? [{ icon: "retry" as const, label: s.reindex, run: () => void work.reindex(namespace, d.id).catch((e) => app.tell(toApiError(e).message, true)) }] : []),
+    ...(manage ? [{ icon: "account" as const, label: strings.rights.document, run: () => (library.rights.value = { kind: "document", namespace: collection, name: d.name, title: d.title || d.name }) }] : []),
     { icon: "trash", label: s.remove, danger: true, run: () => remove(d) },
   ];
   return (
