@@ -116,3 +116,26 @@ func TestPage_ManagersSayWhoMaySeeDocuments(t *testing.T) {
 		t.Errorf("the owner and a member see %q; menus of somebody else: %d", got.Members, got.Others)
 	}
 }
+
+func TestPage_ShowsFormulasAndLeavesPrices(t *testing.T) {
+	requirePage(t)
+	p := startServe(t, nil, "--data", t.TempDir())
+	var got struct {
+		Formulas        int
+		Namespace, Text string
+		Drawn           bool
+		Violations      []string
+		Seen            seenOnPage
+	}
+	onPage(t, "math", p.addr, map[string]any{"shots": os.Getenv("PARLEY_UI_SHOTS")}, &got)
+	got.Seen.check(t)
+	for _, violation := range got.Violations {
+		t.Error(violation)
+	}
+	if got.Formulas != 5 || got.Namespace != "http://www.w3.org/1998/Math/MathML" || !got.Drawn {
+		t.Errorf("%d formulas of %q, drawn: %v", got.Formulas, got.Namespace, got.Drawn)
+	}
+	if !strings.Contains(got.Text, `between $5 and $6. Unknown: $\href{javascript:__ran()}{x}$.`) {
+		t.Errorf("what is no formula: %q", got.Text)
+	}
+}

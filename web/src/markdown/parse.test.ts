@@ -34,6 +34,8 @@ function words(nodes: Inline[]): string {
           return n.text;
         case "code":
           return `code(${n.text})`;
+        case "math":
+          return `math(${n.text})`;
         case "citation":
           return `cite(${n.label})`;
         case "break":

@@ -7,6 +7,7 @@ export type Inline =
   | { kind: "strong" | "em" | "del"; children: Inline[] }
   | { kind: "link"; href: string; children: Inline[] }
   | { kind: "citation"; label: string }
+  | { kind: "math"; text: string; display: boolean; raw: string } // raw is how it is written
   | { kind: "break" };
 
 export type Align = "left" | "right" | "center" | "";
@@ -119,6 +120,8 @@ function leafAt(lines: Line[], i: number, labels: Labels): Read {
   const opened = fence.exec(line.text);
   if (opened) return codeAt(lines, i, opened[1]!, opened[2] ?? "");
   if (rule.test(line.text)) return { block: { ...place, kind: "rule" }, next: i + 1 };
+  const formula = formulaAt(lines, i);
+  if (formula) return formula;
   const titled = heading.exec(line.text);
   if (titled) {
     const children = inline(titled[2] ?? "", labels);
@@ -130,6 +133,42 @@ function leafAt(lines: Line[], i: number, labels: Labels): Read {
     if (table) return table;
   }
   return paragraphAt(lines, i, labels);
+}
+
+const mostLines = 100; // of a formula
+
+/** A formula between $$ and $$, or \\[ and \\], that begins and ends its lines. What looks like a list in it is none. */
+function formulaAt(lines: Line[], i: number): Read | null {
+  const mark = /^ {0,3}(\$\$|\\\[)/.exec(lines[i]!.text)?.[1];
+  if (!mark) return null;
+  const close = mark === "$$" ? "$$" : "\\]";
+  let raw = "";
+  for (let next = i; next < lines.length && next < i + mostLines && !isBlank(lines[next]!); next++) {
+    const line = lines[next]!.text.trim();
+    raw += (raw && "\n") + line;
+    const end = raw.indexOf(close, mark.length);
+    if (end < 0) continue;
+    if (end + close.length < raw.length) return null; // words follow
+    const text = raw.slice(mark.length, end);
+    if (!isFormula(text, mark)) return null;
+    const children: Inline[] = [{ kind: "math", text, display: true, raw }];
+    return { block: { kind: "paragraph", children, start: lines[i]!.start, end: lines[next]!.end }, next: next + 1 };
+  }
+  return null;
+}
+
+/** Whether what stands between marks is a formula, and not prices, paths or escaped brackets. */
+function isFormula(text: string, mark: string): boolean {
+  const body = text.trim();
+  if (!body || body.length > 4000) return false;
+  if (mark === "$$") return true;
+  const signs = /[\\^_=<>+*{}\u2200-\u22ff]|[a-z)]\(|\w[-/]\w/i.test(body);
+  const lone = /^[A-Za-z\u0370-\u03ff]['\d]?$/.test(body);
+  if (mark === "\\[") return signs;
+  if (mark === "\\(") return signs || lone || /^\d/.test(body);
+  const words = body.replace(/\\(?:text|mathrm|operatorname|mbox|textrm)\{[^{}]*\}/g, "").replace(/\\[A-Za-z]+/g, "");
+  if (/\p{L}{4,}|\p{L}{2,}\s+\p{L}{2,}/u.test(words)) return false;
+  return /^\d/.test(body) ? /[\\^_=]|^\d+[A-Za-z]/.test(body) : signs || lone;
 }
 
 function codeAt(lines: Line[], i: number, mark: string, language: string): Read {
@@ -227,7 +266,7 @@ const startsBlock = (text: string) => fence.test(text) || heading.test(text) || 
 
 function paragraphAt(lines: Line[], i: number, labels: Labels): Read {
   let next = i + 1;
-  while (next < lines.length && !isBlank(lines[next]!) && !startsBlock(lines[next]!.text) && !startsList(lines, next)) next++;
+  while (next < lines.length && !isBlank(lines[next]!) && !startsBlock(lines[next]!.text) && !startsList(lines, next) && !formulaAt(lines, next)) next++;
   const text = lines.slice(i, next).map((l) => l.text.trimStart()).join("\n").trimEnd();
   return {
     block: { kind: "paragraph", children: inline(text, labels), start: lines[i]!.start, end: lines[next - 1]!.end },
@@ -289,6 +328,7 @@ export function inline(text: string, labels: Labels = noLabels): Inline[] {
 }
 
 const escapable = /[\\`*_{}[\]()#+\-.!|~<>"'$&%,/:;=?@^]/;
+const longestFormula = 1000; // characters, inside a line of text
 const bareURL = /^https?:\/\/[^\s<>"'`|\\^{}]+/;
 
 class InlineReader {
@@ -327,7 +367,9 @@ class InlineReader {
   private special(c: string): boolean {
     switch (c) {
       case "\\":
-        return this.escape();
+        return this.bracketMath() || this.escape();
+      case "$":
+        return this.dollarMath();
       case "\n":
         return this.lineBreak();
       case "`":
@@ -346,6 +388,33 @@ class InlineReader {
         return this.url();
     }
     return false;
+  }
+
+  /** A formula between \\( and \\), or \\[ and \\]. */
+  private bracketMath(): boolean {
+    const mark = this.text.slice(this.at, this.at + 2);
+    if (mark !== "\\(" && mark !== "\\[") return false;
+    const close = this.text.slice(this.at, this.at + longestFormula).indexOf(mark === "\\(" ? "\\)" : "\\]", 2);
+    return close > 0 && this.math(mark, close);
+  }
+
+  /** A formula between dollars. Those of prices, shells and templates stay. */
+  private dollarMath(): boolean {
+    const rest = this.text.slice(this.at, this.at + longestFormula);
+    if (rest.startsWith("$$")) {
+      const close = rest.indexOf("$$", 2);
+      return (close > 0 && this.math("$$", close)) || this.literal("$$");
+    }
+    const inside = /^\$(?=\S)((?:\\[^]|[^$\\])+)\$(?![\p{L}\p{N}])/u.exec(rest);
+    if (!inside || /\s$/.test(inside[1]!) || /[\p{L}\p{N}$]/u.test(this.text[this.at - 1] ?? "")) return false;
+    return this.math("$", inside[0].length - 1);
+  }
+
+  private math(mark: string, close: number): boolean {
+    const text = this.text.slice(this.at + mark.length, this.at + close);
+    if (!isFormula(text, mark)) return false;
+    const raw = this.text.slice(this.at, this.at + close + mark.length);
+    return this.push({ kind: "math", text, display: mark === "$$" || mark === "\\[", raw }, raw.length);
   }
 
   private escape(): boolean {

@@ -29,6 +29,8 @@ function ofInline(nodes: Inline[]): string {
       case "text":
       case "code":
         return n.text;
+      case "math":
+        return n.raw;
       case "citation":
         return `[${n.label}]`;
       case "break":

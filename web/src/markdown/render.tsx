@@ -1,9 +1,10 @@
 // Markdown as elements. Every text becomes a text node; no markup is ever parsed.
-import { Component, type ComponentChildren, type VNode } from "preact";
+import { Component, h, type ComponentChildren, type VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { strings } from "../strings.ts";
 import { CopyButton } from "../parts/controls.tsx";
 import type { Piece } from "./highlight.ts";
+import type { MathNode } from "./math.ts";
 import { Reader, type Align, type Block, type Inline, type Item, type Labels } from "./parse.ts";
 
 /** Chips draws a citation of a text. `key` names its place. */
@@ -161,6 +162,20 @@ function CodeBlock({ language, text, whole }: { language: string; text: string; 
   );
 }
 
+/** A formula; its text, until it can be shown and where it cannot be read. */
+function Formula({ text, display, raw }: { text: string; display: boolean; raw: string }) {
+  const [math, setMath] = useState<MathNode | null>(null);
+  useEffect(() => {
+    let left = false;
+    import("./math.ts").then(({ parseMath }) => !left && setMath(parseMath(text, display)), () => {}); // the text stays
+    return () => void (left = true);
+  }, [text, display]);
+  if (!math) return <span class="formula" dir="ltr">{raw}</span>;
+  return <span class={`formula ${display ? "display" : ""}`} dir="ltr" title={raw} {...(display ? { tabIndex: 0, role: "group", "aria-label": strings.chat.formula } : {})}>{elementOf(math)}</span>;
+}
+
+const elementOf = ({ tag, attributes, children }: MathNode): VNode => h(tag, attributes ?? null, children.map((c) => (typeof c === "string" ? c : elementOf(c))));
+
 /** inlineOf makes the elements of what stands inside a block. */
 export function inlineOf(nodes: Inline[], chip: Chips | undefined, key: string): ComponentChildren[] {
   return nodes.map((node, i) => {
@@ -182,6 +197,8 @@ export function inlineOf(nodes: Inline[], chip: Chips | undefined, key: string):
             {inlineOf(node.children, chip, at)}
           </a>
         );
+      case "math":
+        return <Formula key={at} text={node.text} display={node.display} raw={node.raw} />;
       case "citation":
         return chip ? chip(node.label, at) : `[${node.label}]`;
       case "break":

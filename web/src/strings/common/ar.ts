@@ -97,6 +97,7 @@ const arabic = ({ plural, count }: Tools): Common => {
       copyQuestion: "نسخ السؤال",
       readAloud: "قراءة بصوت عالٍ",
       stopReading: "إيقاف القراءة",
+      formula: "صيغة رياضية",
       copyCode: "نسخ الشيفرة",
       code: "شيفرة",
       wrap: "التفاف الأسطر",

@@ -96,6 +96,7 @@ const german = ({ plural, count }: Tools): Common => ({
     copyQuestion: "Frage kopieren",
     readAloud: "Vorlesen",
     stopReading: "Vorlesen beenden",
+    formula: "Formel",
     copyCode: "Code kopieren",
     code: "Code",
     wrap: "Umbrechen",

@@ -95,6 +95,7 @@ export const english = ({ plural, count }: Tools) => ({
     copyQuestion: "Copy the question",
     readAloud: "Read aloud",
     stopReading: "Stop reading",
+    formula: "Formula",
     copyCode: "Copy the code",
     code: "code",
     wrap: "Wrap",

@@ -96,6 +96,7 @@ const spanish = ({ plural, count }: Tools): Common => ({
     copyQuestion: "Copiar la pregunta",
     readAloud: "Leer en voz alta",
     stopReading: "Dejar de leer",
+    formula: "Fórmula",
     copyCode: "Copiar el código",
     code: "código",
     wrap: "Ajustar líneas",

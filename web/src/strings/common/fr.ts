@@ -96,6 +96,7 @@ const french = ({ plural, count }: Tools): Common => ({
     copyQuestion: "Copier la question",
     readAloud: "Lire à voix haute",
     stopReading: "Arrêter la lecture",
+    formula: "Formule",
     copyCode: "Copier le code",
     code: "code",
     wrap: "Retour à la ligne",

@@ -96,6 +96,7 @@ const chinese = ({ count }: Tools): Common => ({
     copyQuestion: "复制问题",
     readAloud: "朗读",
     stopReading: "停止朗读",
+    formula: "公式",
     copyCode: "复制代码",
     code: "代码",
     wrap: "自动换行",
