@@ -25,7 +25,8 @@ func TestRoutes_AreTheTableOfTheSpecification(t *testing.T) {
 		wantDelete = append(wantDelete, slashed(at+"/"+knownSession)...)
 	}
 	const response, conversation = "/v1/responses/" + stored, "/v1/conversations/" + stored
-	wantPost = append(wantPost, slashed("/v1/responses", "/v1/responses/compact", response+"/cancel",
+	wantPost = append(wantPost, slashed("/v1/responses", "/v1/responses/compact", "/v1/responses/input_tokens", response+"/cancel",
+		"/openai/deployments/parley/embeddings",
 		"/v1/conversations", conversation, conversation+"/items")...)
 	wantGet = append(wantGet, slashed("/v1/responses", response, response+"/input_items",
 		conversation, conversation+"/items", conversation+"/items/m1")...)
@@ -87,7 +88,7 @@ func TestRoutes_RefuseEveryOtherMethodInTheShapeOfTheRoute(t *testing.T) {
 				}
 				continue
 			}
-			if strings.HasPrefix(rt.path, "/v1/") || isRAGChat(rt.path) || isChatUI(clientPath(rt.path)) ||
+			if isOpenAI(rt.path) || isRAGChat(rt.path) || isChatUI(clientPath(rt.path)) ||
 				slices.Contains([]string{"/index", "/pdf", "/mediawiki/url", "/delete/{url...}"}, path) {
 				// TestIntake_ErrorsHaveTheShapeOfTheirFamily, TestOpenAI_EveryRefusalHasItsShape, TestRAGChat_EveryRefusalHasItsShape and
 				// TestChatUI_EveryRefusalHasItsShape

@@ -339,8 +339,13 @@ func errorOf(t testing.TB, body []byte) string {
 // postPaths returns the paths that run turns of the AI Chat Protocol, in the form that clients use.
 func postPaths(s *Server) []string {
 	return slices.DeleteFunc(pathsOf(s, http.MethodPost), func(path string) bool {
-		return strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/p/ai-sdk/") || strings.HasPrefix(path, "/ag-ui") || strings.HasPrefix(path, "/speech") || isRAGChat(path) || isChatUI(path) || isIntake(path) || strings.HasPrefix(path, "/api/documents/") || strings.HasPrefix(path, "/chat_history")
+		return isOpenAI(path) || strings.HasPrefix(path, "/p/ai-sdk/") || strings.HasPrefix(path, "/ag-ui") || strings.HasPrefix(path, "/speech") || isRAGChat(path) || isChatUI(path) || isIntake(path) || strings.HasPrefix(path, "/api/documents/") || strings.HasPrefix(path, "/chat_history")
 	})
+}
+
+// isOpenAI reports whether a path is one of OpenAI's API, or of Azure's for the same.
+func isOpenAI(path string) bool {
+	return strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/openai/")
 }
 
 func pathsOf(s *Server, method string) []string {
@@ -356,6 +361,6 @@ func pathsOf(s *Server, method string) []string {
 
 func clientPath(pattern string) string {
 	pattern = strings.ReplaceAll(pattern, "{$}", "")
-	return strings.NewReplacer("{path...}", "handbook.txt", "{id...}", "parley", "{id}", stored, "{link}", storedLink, "{item}", "m1", "{url...}", storedURL, "{n}", "1",
+	return strings.NewReplacer("{path...}", "handbook.txt", "{id...}", "parley", "{id}", stored, "{link}", storedLink, "{item}", "m1", "{url...}", storedURL, "{n}", "1", "{name}", "parley",
 		"{session_id}", knownSession).Replace(pattern)
 }
