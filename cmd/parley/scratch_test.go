@@ -33,7 +33,7 @@ func TestServe_LeavesNoFilesOfQuestions(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer res.Body.Close()
-	if answer, err := io.ReadAll(res.Body); err != nil || res.StatusCode != 200 || !strings.Contains(string(answer), "12 metres") {
+	if answer, err := io.ReadAll(res.Body); err != nil || res.StatusCode != http.StatusOK || !strings.Contains(string(answer), "12 metres") {
 		t.Errorf("%d %s, %v", res.StatusCode, answer, err)
 	}
 	for _, dir := range []string{scratch, temp} {

@@ -1,6 +1,9 @@
 package lexical
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // The free parameters of BM25 (Robertson and Zaragoza 2009, section 3.4.1): how soon repetitions of
 // a term stop counting, and how much a long text is penalised.
@@ -79,9 +82,10 @@ func newWeight(idf, average float64) weight {
 // scorer reads a postings list once, stretch by stretch.
 type scorer struct {
 	weight
-	post []byte
-	doc  int    // the chunk read last, -1 at first
-	tf   uint32 // its frequency if it lies beyond the stretch, else 0
+	share float64 // weight of the term in the query
+	post  []byte
+	doc   int    // the chunk read last, -1 at first
+	tf    uint32 // its frequency if it lies beyond the stretch, else 0
 }
 
 // scores is the working memory for a stretch. Each array has one extra element at both ends, so
@@ -120,6 +124,34 @@ func (c *scorer) score(s *Segment, first int, t *scores) {
 			tfs[j] = 0 // once for each window
 			sums[j] += w.factor * tf / (tf + w.base + w.slope*window[j])
 		}
+	}
+}
+
+// forget drops the scores of the chunks of some revisions.
+func (t *scores) forget(named []revision, first int) {
+	for _, r := range named {
+		clear(t.chunks()[r.first-first : r.first-first+r.chunks])
+	}
+}
+
+// scoreWithin is score for the chunks of some revisions of the stretch, by how rare the term is in each of them.
+func (c *scorer) scoreWithin(s *Segment, named []revision, first int, average float64, t *scores) {
+	c.read(s, first, t)
+	for _, r := range named {
+		from, to := r.first-first, r.first-first+r.chunks
+		begin, _ := slices.BinarySearch(t.holds, int32(from))
+		end, _ := slices.BinarySearch(t.holds, int32(to))
+		if begin == end {
+			continue
+		}
+		w := newWeight(c.share*idf(end-begin, r.chunks), average)
+		sums, window := t.chunks()[from:to], s.window[r.first+1:]
+		for i, tf := range t.tfs[from+1 : to+1] {
+			sums[i] += w.factor * tf / (tf + w.base + w.slope*window[i])
+		}
+	}
+	for _, i := range t.holds {
+		clear(t.tfs[i : i+3])
 	}
 }
 

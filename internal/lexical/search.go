@@ -47,9 +47,11 @@ func NewReader(segments []*Segment) *Reader {
 
 // idf returns the weight of a term that df chunks contain. It is never negative; df 0 is treated as
 // 1.
-func (r *Reader) idf(df int) float64 {
+func (r *Reader) idf(df int) float64 { return idf(df, r.chunks) }
+
+func idf(df, chunks int) float64 {
 	n := float64(max(df, 1))
-	return math.Log(1 + (max(float64(r.chunks), n)-n+0.5)/(n+0.5))
+	return math.Log(1 + (max(float64(chunks), n)-n+0.5)/(n+0.5))
 }
 
 // Search returns the k best chunks of the view, best first; equal scores are in the order of
@@ -59,7 +61,8 @@ func (v *View) Search(ctx context.Context, terms []Term, k int) (hits []Hit, mat
 	return v.SearchAbout(ctx, terms, nil, k)
 }
 
-// SearchAbout is Search with a bonus, by document, for chunks that contain some of the terms.
+// SearchAbout is Search with a bonus, by document, for chunks that contain some of the terms. In the documents with the
+// highest bonuses a term counts by how rare it is there: the words that name a document stand all over it.
 func (v *View) SearchAbout(ctx context.Context, terms []Term, about Subjects, k int) (hits []Hit, matched int, err error) {
 	r := v.reader
 	query, postings := make([]weighted, 0, len(terms)), 0
@@ -73,7 +76,7 @@ func (v *View) SearchAbout(ctx context.Context, terms []Term, about Subjects, k 
 		}
 		postings += df
 		if df > 0 {
-			query = append(query, weighted{at, newWeight(t.Weight*r.idf(df), r.average)})
+			query = append(query, weighted{at, t.Weight, newWeight(t.Weight*r.idf(df), r.average)})
 		}
 	}
 	if len(query) == 0 {
@@ -87,6 +90,7 @@ const shared = 1 << 16
 
 // searchAll searches all segments. postings is how many the query has to read in all.
 func (v *View) searchAll(ctx context.Context, query []weighted, about Subjects, postings, k int) (hits []Hit, matched int, err error) {
+	least := about.most() * namedLeast
 	var wanted []int // positions of segments, largest first
 	for i := range v.reader.segments {
 		if v.shown[i].n > 0 {
@@ -108,7 +112,7 @@ func (v *View) searchAll(ctx context.Context, query []weighted, about Subjects, 
 		best, found := newTop(k), 0
 		for n := int(next.Add(1)) - 1; n < len(wanted); n = int(next.Add(1)) - 1 {
 			i := wanted[n]
-			found += v.reader.segments[i].search(ctx, query, about, i, &v.shown[i], t, best)
+			found += v.reader.segments[i].search(ctx, query, about, least, i, v, t, best)
 		}
 		all[worker] = best
 		sum.Add(int64(found))
@@ -136,19 +140,22 @@ func (v *View) searchAll(ctx context.Context, query []weighted, about Subjects, 
 // weighted is a term of a query with its entry in each segment.
 type weighted struct {
 	at     []entry
+	share  float64 // Term.Weight
 	weight weight
 }
 
 // scratch reuses working memory between searches.
 var scratch = sync.Pool{New: func() any { return new(scores) }}
 
-// search offers the shown chunks with a score to top and returns their number. position is the
-// segment's index in the entries. The end of ctx stops it.
-func (s *Segment) search(ctx context.Context, query []weighted, about Subjects, position int, shown *set, t *scores, top *top) (matched int) {
+// search offers the chunks of a view with a score to top and returns their number. position is the
+// segment's index in the view. Documents with a bonus of at least least are those that the query names. The end of ctx
+// stops it.
+func (s *Segment) search(ctx context.Context, query []weighted, about Subjects, least float32, position int, v *View, t *scores, top *top) (matched int) {
+	shown := &v.shown[position]
 	scorers := make([]scorer, 0, len(query))
 	for _, q := range query {
 		if post := q.at[position].post; len(post) > 0 {
-			scorers = append(scorers, scorer{weight: q.weight, post: post, doc: -1})
+			scorers = append(scorers, scorer{weight: q.weight, share: q.share, post: post, doc: -1})
 		}
 	}
 	if len(scorers) == 0 {
@@ -157,11 +164,19 @@ func (s *Segment) search(ctx context.Context, query []weighted, about Subjects, 
 	first, revision := 0, 0
 	for _, part := range s.stretches {
 		t.reset(part.end - first)
+		named, again := s.named(about, least, shown, revision, part.revisions), []scorer(nil)
+		if len(named) > 0 {
+			again = slices.Clone(scorers)
+		}
 		for i := range scorers {
 			if ctx.Err() != nil {
 				return matched
 			}
 			scorers[i].score(s, first, t)
+		}
+		t.forget(named, first)
+		for i := range again {
+			again[i].scoreWithin(s, named, first, v.reader.average, t)
 		}
 		if shown.all && len(about) == 0 {
 			matched += s.collectAll(first, t.chunks(), top)

@@ -15,6 +15,7 @@ const (
 	namedShare   = 1.0 // weight of a word of the title or the file name
 	leadingShare = 0.5 // weight of a word of the leading chunks
 	subjectScale = 4   // weight of the words that name a document, relative to the words of a chunk
+	namedLeast   = 0.5 // of the highest bonus, with which a document counts as named
 )
 
 // Subjects returns how strongly a query names each document, by its title, its file name and its
@@ -102,4 +103,25 @@ func (s *Segment) subjects(shown *set, post []byte, held map[int64]float32) {
 		leads = leads || p.doc < r.first+leading
 	}
 	note()
+}
+
+// most returns the highest bonus.
+func (a Subjects) most() (most float32) {
+	for _, bonus := range a {
+		most = max(most, bonus)
+	}
+	return most
+}
+
+// named returns the shown revisions among [from, to) with a bonus of at least least.
+func (s *Segment) named(about Subjects, least float32, shown *set, from, to int) (found []revision) {
+	if len(about) == 0 {
+		return nil
+	}
+	for at := shown.next(from); at < to; at = shown.next(at + 1) {
+		if bonus, ok := about[s.revisions[at].id]; ok && bonus >= least {
+			found = append(found, s.revisions[at])
+		}
+	}
+	return found
 }

@@ -47,6 +47,32 @@ func TestSearchAbout_PrefersTheDocumentThatTheQueryNames(t *testing.T) {
 	}
 }
 
+// The words that a document is named by stand all over it, and what is asked about stands in few of its chunks, even if
+// it stands all over others.
+func TestSearchAbout_CountsHowRareATermIsInTheNamedDocument(t *testing.T) {
+	revisions := []Revision{report(1, "a1", "Harbour Lights", 2019), report(2, "a2", "Harbour Lights", 2020)}
+	for i := range revisions[0].Chunks {
+		revisions[0].Chunks[i].Body += " Interest on borrowings."
+		revisions[1].Chunks[i].Body += " Harbour Lights."
+	}
+	asked := &revisions[1].Chunks[15]
+	asked.Body = "Note 15. Borrowings of the company are due in five years, at a rate that its bank sets once a year."
+	s, err := Open(Build(revisions))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := NewReader([]*Segment{s}).View(nil)
+	terms := []Term{{"harbour", 1}, {"light", 1}, {"borrow", 1}}
+	about := v.Subjects(t.Context(), []Term{{"2020", 1}})
+	hits, _, err := v.SearchAbout(t.Context(), terms, about, 1)
+	if err != nil || len(hits) != 1 || hits[0].Revision != 2 || hits[0].Ordinal != 15 {
+		t.Errorf("the best is %+v, %v: want chunk 15 of revision 2", hits, err)
+	}
+	if plain, _, _ := v.Search(t.Context(), terms, 1); plain[0].Ordinal == 15 {
+		t.Error("the chunk is the best of a search about nothing, too: this shows nothing")
+	}
+}
+
 // Hidden documents must neither be revealed nor affect a search.
 func TestSubjects_KnowOnlyWhatIsShown(t *testing.T) {
 	r := subjectsReader(t)

@@ -26,8 +26,9 @@ func rank(ctx context.Context, v *lexical.View, q Query, terms []Term, k int) (h
 	if err != nil {
 		return nil, 0, err
 	}
+	beside := slices.Clip(append(names, otherPhrases(ctx, v, opening, terms)...))
 	about := v.Subjects(ctx, subjectTerms(opening))
-	hits, matched, err = v.SearchAbout(ctx, append(slices.Clip(names), lexicalTerms(terms)...), about, k)
+	hits, matched, err = v.SearchAbout(ctx, append(beside, lexicalTerms(terms)...), about, k)
 	parts := clauses(without(opening, instructions(opening)))
 	if err != nil || len(parts) < 2 || len(hits) == 0 {
 		return hits, matched, err
@@ -46,7 +47,7 @@ func rank(ctx context.Context, v *lexical.View, q Query, terms []Term, k int) (h
 		if err != nil {
 			return nil, 0, err
 		}
-		found, n, err := v.SearchAbout(ctx, append(slices.Clip(names), lexicalTerms(words)...), about, k)
+		found, n, err := v.SearchAbout(ctx, append(beside, lexicalTerms(words)...), about, k)
 		if err != nil {
 			return nil, 0, err
 		}

@@ -13,6 +13,7 @@ import (
 const (
 	likeWeight    = 0.05
 	insteadWeight = 0.5 // where no chunk holds it
+	phraseWeight  = 0.7 // of each word of a phrase that means the same as one of the question
 	maxLikes      = 8   // for one word
 	maxLiked      = 32  // words of a question for which others are looked up
 )
@@ -50,4 +51,22 @@ func likesOf(v *lexical.View, language string, t Term, weight float64) (likes []
 		}
 	}
 	return likes
+}
+
+// otherPhrases returns the words of phrases that mean the same as one of the question and that it lacks. They find passages
+// and are not terms of the question: one of them alone, such as "property" for "capex", is not evidence.
+func otherPhrases(ctx context.Context, v *lexical.View, question string, terms []Term) (words []lexical.Term) {
+	there := make(map[string]bool, len(terms))
+	for _, t := range terms {
+		there[t.Text] = !t.Like
+	}
+	for _, phrase := range thesaurus.Phrases(text.LanguageOf(question), question) {
+		for _, word := range text.Terms(phrase) {
+			if !there[word] && ctx.Err() == nil && v.Stat(word).Known {
+				there[word] = true
+				words = append(words, lexical.Term{Text: word, Weight: phraseWeight})
+			}
+		}
+	}
+	return words
 }

@@ -1,4 +1,4 @@
-// Package thesaurus knows words of like meaning in a few languages.
+// Package thesaurus knows words and phrases of like meaning in a few languages.
 package thesaurus
 
 import (
@@ -12,9 +12,9 @@ import (
 	"parley/internal/text"
 )
 
-// The tables are made by generate; NOTICE says from what, and under which licences.
+// The tables are made by generate; NOTICE says from what, and under which licences. The phrases are our own.
 //
-//go:embed tables/*.gz
+//go:embed tables/*.gz phrases/*.txt
 var files embed.FS
 
 // tables are those of the languages by their ISO 639-1 codes. Each is read when it is first asked.

@@ -298,7 +298,7 @@ func (b *binaryReader) sheet(ctx context.Context, s xlsxSheet) (broken bool, err
 // shown returns what a cell shows, "" for a record that is none. A cell begins with its column and its style.
 func (b *binaryReader) shown(kind int, data record) string {
 	const value = 8
-	v := 0.0
+	var v float64
 	switch kind {
 	case brtNumber:
 		v = data.packed(value)
