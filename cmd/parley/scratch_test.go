@@ -15,7 +15,7 @@ import (
 // start.
 func TestServe_LeavesNoFilesOfQuestions(t *testing.T) {
 	data, temp := t.TempDir(), t.TempDir()
-	scratch := filepath.Join(data, "scratch")
+	scratch := filepath.Join(data, "parley-scratch")
 	left := filepath.Join(scratch, "parley-given-1")
 	if err := os.Mkdir(scratch, 0o700); err != nil {
 		t.Fatal(err)

@@ -379,7 +379,7 @@ func (s *serving) chatUI() *chatui.Handler {
 // scratch returns an empty folder for files that are only read. What a killed server left there is removed; no other
 // server has the same data folder. "" means the system's folder, if that one cannot be made.
 func (s *serving) scratch() string {
-	dir := filepath.Join(s.cfg.Data, "scratch")
+	dir := filepath.Join(s.cfg.Data, "parley-scratch")
 	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700)); err != nil {
 		s.log.Error("make the folder for files that are read", "error", err)
 		return ""

@@ -2,6 +2,8 @@ package documents
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,19 +57,29 @@ const maxFaults = 20
 // ErrNoSource says that there is no such source in the namespace.
 var ErrNoSource = errors.New("no such source")
 
-// readRemotes brings a namespace up to date with remote sources. One that cannot be read is a failure in the report.
+// readRemotes brings a namespace up to date with remote sources, except those that somebody has paused, and those that
+// another process is reading. One that cannot be read is a failure in the report.
 func (s *Service) readRemotes(ctx context.Context, in *ingest.Ingester, namespace string, all []source.Address, progress func(ingest.Progress)) (total ingest.Report, err error) {
+	var locked error
 	for _, a := range all {
+		if root, _, err := s.remoteRoot(ctx, namespace, a.String()); err != nil {
+			return total, err
+		} else if decodeWishes(root.Source).Paused {
+			continue
+		}
 		report, err := s.readRemote(ctx, in, namespace, a, progress)
 		total.Add(report)
 		failed, isRemote := errors.AsType[*ingest.RemoteError](err)
-		if isRemote {
+		switch {
+		case isRemote:
 			total.Failed = append(total.Failed, ingest.FileResult{Path: failed.Address, Reason: extract.Unreadable, Detail: failed.Reason})
-		} else if err != nil {
+		case errors.As(err, new(*ingest.LockedError)):
+			locked = err
+		case err != nil:
 			return total, err
 		}
 	}
-	return total, nil
+	return total, locked
 }
 
 // readRemote runs one source, and records how that went.
@@ -77,6 +89,9 @@ func (s *Service) readRemote(ctx context.Context, in *ingest.Ingester, namespace
 		return ingest.Report{}, err
 	}
 	wish, before := decodeWishes(root.Source), decodeRun(root.State)
+	if s.cfg.KeepLost > 0 && time.Since(before.Ended) > s.cfg.KeepLost/2 {
+		before.FailingSince = time.Time{} // nobody has looked for so long that it may have been there
+	}
 	if !known {
 		if err := s.putWishes(ctx, namespace, root, wishes{Remote: true}); err != nil {
 			return ingest.Report{}, err
@@ -87,7 +102,7 @@ func (s *Service) readRemote(ctx context.Context, in *ingest.Ingester, namespace
 	if err := s.putRun(ctx, namespace, root.Path, now); err != nil {
 		return ingest.Report{}, err
 	}
-	from := ingest.Remote{Address: a, Open: s.opener(a), Lose: wish.Lose && wish.Wanted.After(before.Began)}
+	from := ingest.Remote{Address: a, Open: s.opener(a, "sources", namespace), Lose: wish.Lose && wish.Wanted.After(before.Began)}
 	report, err := in.RunRemote(ctx, from, progress)
 	failed, isRemote := errors.AsType[*ingest.RemoteError](err)
 	switch {
@@ -118,6 +133,9 @@ func (s *Service) readRemoteAgain(ctx context.Context, namespace string, a sourc
 	c := s.reading.config(namespace, pool)
 	c.Outcome = outcome
 	for {
+		if _, known, err := s.remoteRoot(ctx, namespace, a.String()); err != nil || !known {
+			return errors.Join(err, &job.FailureError{Msg: "The source was removed.", Err: ErrNoSource})
+		}
 		_, err := s.readRemote(ctx, ingest.New(c), namespace, a, nil)
 		if failed, ok := errors.AsType[*ingest.RemoteError](err); ok {
 			return &job.FailureError{Msg: "The source cannot be read: " + failed.Reason, Err: err}
@@ -151,9 +169,10 @@ func (r *SourceRun) end(report ingest.Report, failed *ingest.RemoteError, err er
 	default:
 		r.Error = ""
 	}
-	if err == nil {
+	switch {
+	case err == nil:
 		r.Succeeded, r.FailingSince = r.Ended, time.Time{}
-	} else if r.FailingSince.IsZero() {
+	case failed != nil && r.FailingSince.IsZero():
 		r.FailingSince = r.Ended
 	}
 	r.Indexed, r.Updated, r.Unchanged, r.Deleted = report.Indexed, report.Updated, report.Unchanged, report.Deleted
@@ -163,10 +182,12 @@ func (r *SourceRun) end(report ingest.Report, failed *ingest.RemoteError, err er
 	}
 }
 
-// opener returns the function that opens a source with its account.
-func (s *Service) opener(a source.Address) func(context.Context) (source.Source, error) {
+// opener returns the function that opens a source with its account. The cache is that of a purpose and a namespace, since
+// one run at a time may use it.
+func (s *Service) opener(a source.Address, purpose, namespace string) func(context.Context) (source.Source, error) {
 	return func(ctx context.Context) (source.Source, error) {
-		o := source.Options{Cache: filepath.Join(s.reading.cache(), "sources"), MaxBytes: ingest.MaxFile}
+		owner := sha256.Sum256([]byte(namespace)) // whose name may be no name of a folder
+		o := source.Options{Cache: filepath.Join(s.reading.cache(), purpose, hex.EncodeToString(owner[:16])), MaxBytes: ingest.MaxFile}
 		if s.cfg.Accounts != nil {
 			var err error
 			if o.Account, err = s.cfg.Accounts(a); err != nil {
@@ -180,7 +201,7 @@ func (s *Service) opener(a source.Address) func(context.Context) (source.Source,
 // surveyRemotes is readRemotes for a survey.
 func (s *Service) surveyRemotes(ctx context.Context, in *ingest.Ingester, all []source.Address, visit func(retrieval.Put) error, progress func(ingest.Progress)) (total ingest.Report, err error) {
 	for _, a := range all {
-		report, err := in.SurveyRemote(ctx, ingest.Remote{Address: a, Open: s.opener(a)}, visit, progress)
+		report, err := in.SurveyRemote(ctx, ingest.Remote{Address: a, Open: s.opener(a, "estimates", s.cfg.Namespace)}, visit, progress)
 		total.Add(report)
 		if err != nil {
 			return total, err

@@ -51,6 +51,7 @@ func (l *Library) Sweep(ctx context.Context) (n int, err error) {
 		if err != nil {
 			return n, errors.Join(failed, err)
 		}
+		before := n
 		for _, i := range due {
 			if !l.isOver(i.CreatedAt) {
 				return n, failed
@@ -64,7 +65,9 @@ func (l *Library) Sweep(ctx context.Context) (n int, err error) {
 		if len(due) < sweepBatch {
 			return n, failed
 		}
-		list.After = due[len(due)-1].ID
+		if list.After = due[len(due)-1].ID; n > before {
+			list.After = "" // that deadline may be gone
+		}
 	}
 }
 

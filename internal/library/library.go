@@ -302,7 +302,7 @@ func (l *Library) AddStore(ctx context.Context, owner string, s Store) (Store, e
 	if err := l.expireStore(ctx, key, s); err != nil {
 		return s, err
 	}
-	return l.save(ctx, key, func(was *Store) { *was = s })
+	return l.save(ctx, key, true, func(was *Store) { *was = s })
 }
 
 // expireStore makes Sweep look at a store when it may have expired.
@@ -334,11 +334,15 @@ func (l *Library) ChangeStore(ctx context.Context, owner, id string, change func
 	if err := l.expireStore(ctx, storeKey(owner, id), s); err != nil {
 		return Store{}, err
 	}
-	return l.save(ctx, storeKey(owner, id), again)
+	return l.save(ctx, storeKey(owner, id), false, again)
 }
 
-func (l *Library) save(ctx context.Context, key shelf.Key, change func(*Store)) (s Store, err error) {
+// save changes a stored store, or creates it if it may; otherwise the error is ErrNotFound.
+func (l *Library) save(ctx context.Context, key shelf.Key, create bool, change func(*Store)) (s Store, err error) {
 	i, err := l.cfg.Items.Save(ctx, key, func(i *shelf.Item, found bool) error {
+		if !found && !create {
+			return ErrNotFound // it was deleted meanwhile
+		}
 		if found {
 			if s, err = storeOf(*i); err != nil {
 				return err

@@ -176,7 +176,7 @@ func (l *Library) commit(ctx context.Context, s Store, upload *documents.Batch, 
 		}
 		return err
 	}
-	_, err := l.save(ctx, storeKey(s.Owner, s.ID), func(s *Store) { s.ActiveAt = l.cfg.Now().UTC() })
+	_, err := l.save(ctx, storeKey(s.Owner, s.ID), false, func(s *Store) { s.ActiveAt = l.cfg.Now().UTC() })
 	return err
 }
 

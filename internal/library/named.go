@@ -113,7 +113,7 @@ func (l *Library) Home(ctx context.Context, owner, protocol string) (Store, erro
 	if err := l.room(ctx, shelf.List{Kind: shelf.Stores, Owner: owner}, 1, MaxStores); err != nil {
 		return s, err
 	}
-	return l.save(ctx, key, func(s *Store) {
+	return l.save(ctx, key, true, func(s *Store) {
 		if s.CreatedAt.IsZero() {
 			s.Name, s.CreatedAt, s.ActiveAt = protocol, l.cfg.Now(), l.cfg.Now().UTC()
 		}

@@ -192,7 +192,10 @@ func (l *Library) CompleteUpload(ctx context.Context, owner, id string, parts []
 		err = ErrChecksum
 	}
 	if err == nil && u.Lifetime > 0 {
-		f, err = l.FinishFile(ctx, owner, f.ID, u.Purpose, u.Lifetime)
+		var finished File
+		if finished, err = l.FinishFile(ctx, owner, f.ID, u.Purpose, u.Lifetime); err == nil {
+			f = finished
+		}
 	}
 	if err == nil {
 		u, err = l.finishUpload(ctx, u, Completed)

@@ -108,7 +108,6 @@ type remote struct {
 	place   string // the address for people
 	lose    bool   // see Remote.Lose
 
-	listed  int                        // objects
 	objects map[string]source.Object   // metadata files, by path
 	rules   map[string]*metadata.Rules // of the folders that have a file
 
@@ -160,12 +159,15 @@ func (o *remote) scan(ctx context.Context, t *target) error {
 		case err != nil:
 			return o.failed(err)
 		}
-		o.listed++
 		if err := source.CheckPath(object.Path); err != nil {
 			t.skipped = append(t.skipped, FileResult{Path: t.display(object.Path), Reason: extract.Unsupported, Detail: err.Error()})
 			continue
 		}
-		if slices.ContainsFunc(strings.Split(object.Path, "/"), ignored) {
+		_, describes := metadata.SidecarOf(object.Path)
+		switch describes = describes || metadata.IsFolderFile(path.Base(object.Path)); {
+		case object.Link && describes:
+			return o.failed(fmt.Errorf("%s is a symbolic link, which is not followed, so it is not known who may see the documents", object.Path))
+		case object.Link || slices.ContainsFunc(strings.Split(object.Path, "/"), ignored):
 			continue
 		}
 		all = append(all, object)
@@ -304,7 +306,7 @@ func (o *remote) Open(p string) (io.ReadCloser, error) {
 // settle compares the listing with what is known. A source without documents gets its prefix like a new one.
 func (o *remote) settle(t *target, known map[string]knownFile) error {
 	t.fresh = len(known) == 0
-	if o.listed > 0 || o.lose || len(t.hidden) > 0 {
+	if len(t.candidates) > 0 || o.lose || len(t.hidden) > 0 {
 		return nil
 	}
 	missing := 0

@@ -24,6 +24,7 @@ type fakeSource struct {
 	listErr  error             // ends each listing after its objects
 	openErr  error
 	hidden   string // a folder that cannot be listed
+	link     string // a symbolic link
 
 	mu     sync.Mutex
 	opened []string
@@ -32,6 +33,9 @@ type fakeSource struct {
 func (f *fakeSource) Objects(context.Context) iter.Seq2[source.Object, error] {
 	return func(yield func(source.Object, error) bool) {
 		if f.hidden != "" && !yield(source.Object{}, &source.HiddenError{Path: f.hidden, Err: errors.New("forbidden")}) {
+			return
+		}
+		if f.link != "" && !yield(source.Object{Path: f.link, Link: true}, nil) {
 			return
 		}
 		for _, p := range slices.Sorted(maps.Keys(f.bodies)) {
@@ -148,6 +152,10 @@ func TestRunRemote_DeletesNothingOfASourceThatFails(t *testing.T) {
 	b.source.bodies, b.source.listErr = map[string]string{"a.md": "alpha"}, errors.New("the connection broke")
 	b.fails("the connection broke")
 	b.source.listErr = nil
+	for _, left := range []string{".DS_Store", "parley.yaml"} { // of a place that is not mounted
+		b.source.bodies = map[string]string{left: ""}
+		b.fails("lists nothing any more")
+	}
 	b.source.bodies = nil
 	b.fails("lists nothing any more")
 	b.wantNames("a.md", "b.md")
@@ -159,6 +167,18 @@ func TestRunRemote_DeletesNothingOfASourceThatFails(t *testing.T) {
 	b.wantNames()
 	b.lose = false
 	b.sync(counts{}) // it has been empty before
+}
+
+// A link is not followed, so one in place of a file that says who may see documents must not open them to everybody.
+func TestRunRemote_RefusesALinkInPlaceOfRights(t *testing.T) {
+	b := newRemoteBench(t, map[string]string{"a.md": "alpha"})
+	b.source.link = "b.md"
+	b.sync(counts{Indexed: 1})
+	for _, link := range []string{"parley.yaml", "deep/parley.yaml", "a.md.parley.yaml"} {
+		b.source.link = link
+		b.fails("is a symbolic link")
+	}
+	b.wantNames("a.md")
 }
 
 func TestRunRemote_KeepsWhatItCannotList(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -42,6 +43,7 @@ type repository struct {
 	store   *filesystem.Storage
 	tree    plumbing.Hash // of the folder that is read
 	scratch string        // folder for large files while they are read
+	partial bool          // files over the limit are not in the cache
 	mu      sync.Mutex    // go-git's storage is not safe for concurrent use
 }
 
@@ -66,11 +68,11 @@ func openGit(ctx context.Context, at *url.URL, o Options) (s Source, err error) 
 	sum := sha256.Sum256([]byte(at.String()))
 	dir := filepath.Join(o.Cache, "git", hex.EncodeToString(sum[:16]))
 	query := at.Query()
-	head, err := fetchHead(ctx, dir, at, query.Get("ref"), o)
+	head, partial, err := fetchHead(ctx, dir, at, query.Get("ref"), o)
 	if err != nil {
 		return nil, err
 	}
-	r := &repository{store: openStorage(dir), scratch: dir}
+	r := &repository{store: openStorage(dir), scratch: dir, partial: partial}
 	if r.tree, err = treeAt(r.store, head, query.Get("path")); err != nil {
 		return nil, err
 	}
@@ -157,41 +159,42 @@ func readTree(store *filesystem.Storage, hash plumbing.Hash) (all []treeEntry, e
 }
 
 // fetchHead brings the newest commit into the cache, and returns it. When the newest one is there, nothing is fetched;
-// otherwise what has changed since.
-func fetchHead(ctx context.Context, dir string, at *url.URL, ref string, o Options) (head plumbing.Hash, err error) {
+// otherwise what has changed since. partial: the server leaves files over the limit out.
+func fetchHead(ctx context.Context, dir string, at *url.URL, ref string, o Options) (head plumbing.Hash, partial bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
-	session, err := dialGit(at, o)
+	session, err := dialGitWithin(ctx, at, o)
 	if err != nil {
-		return head, err
+		return head, false, err
 	}
 	defer session.Close()
 	told, err := session.AdvertisedReferencesContext(ctx)
 	if err != nil {
-		return head, hideQuery(err)
+		return head, false, hideQuery(err)
 	}
 	if head, err = findRef(told, ref); err != nil {
-		return head, err
+		return head, false, err
 	}
+	partial = told.Capabilities.Supports(capability.Filter)
 	have := fetched(dir)
 	if have == head {
-		return head, nil
+		return head, partial, nil
 	}
 	if loose, _ := filepath.Glob(filepath.Join(dir, "objects", "17", "*")); have.IsZero() || len(loose) > maxLoose {
 		have = plumbing.ZeroHash
 		if err := os.RemoveAll(dir); err != nil {
-			return head, fmt.Errorf("empty the cache of the repository: %w", err)
+			return head, partial, fmt.Errorf("empty the cache of the repository: %w", err)
 		}
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return head, fmt.Errorf("make the cache of the repository: %w", err)
+		return head, partial, fmt.Errorf("make the cache of the repository: %w", err)
 	}
 	store := openStorage(dir)
 	if err := fetchPack(ctx, session, told, store, head, have, o.MaxBytes); err != nil {
 		// What is there may be damaged. The next run begins without it.
-		return head, errors.Join(hideQuery(err), os.RemoveAll(dir))
+		return head, partial, errors.Join(hideQuery(err), os.RemoveAll(dir))
 	}
-	return head, store.SetReference(plumbing.NewHashReference(headRef, head))
+	return head, partial, store.SetReference(plumbing.NewHashReference(headRef, head))
 }
 
 // fetched returns the commit that is in the cache with all its files; zero for none.
@@ -328,6 +331,36 @@ func (m *atMost) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// dialTime is how long a server may take until it can be asked. go-git's SSH has no limit of its own.
+const dialTime = time.Minute
+
+// dialGitWithin is dialGit with a limit. A session that comes too late is closed.
+func dialGitWithin(ctx context.Context, at *url.URL, o Options) (transport.UploadPackSession, error) {
+	type result struct {
+		session transport.UploadPackSession
+		err     error
+	}
+	ctx, cancel := context.WithTimeout(ctx, dialTime)
+	defer cancel()
+	dialled := make(chan result)
+	go func() {
+		session, err := dialGit(at, o)
+		select {
+		case dialled <- result{session, err}:
+		case <-ctx.Done():
+			if err == nil {
+				_ = session.Close() // nobody waits for it
+			}
+		}
+	}()
+	select {
+	case r := <-dialled:
+		return r.session, r.err
+	case <-ctx.Done():
+		return nil, errors.New("the server did not answer in time")
+	}
+}
+
 // dialGit returns a session with the server.
 func dialGit(at *url.URL, o Options) (transport.UploadPackSession, error) {
 	scheme := strings.TrimPrefix(at.Scheme, "git+")
@@ -338,7 +371,7 @@ func dialGit(at *url.URL, o Options) (transport.UploadPackSession, error) {
 	}
 	switch scheme {
 	case "ssh":
-		keys, err := sshAccount(cmp.Or(o.User, "git"), o)
+		keys, err := sshAccount(cmp.Or(o.User, "git"), net.JoinHostPort(at.Hostname(), cmp.Or(at.Port(), "22")), o)
 		if err != nil {
 			return nil, err
 		}
@@ -370,17 +403,18 @@ func (t limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// sshAccount returns how an SSH server is told who asks, and how its own key is checked.
-func sshAccount(user string, o Options) (gitssh.AuthMethod, error) {
+// sshAccount returns how an SSH server at host:port is told who asks, and how its own key is checked. Of its keys it is
+// asked for one of a kind that is known.
+func sshAccount(user, server string, o Options) (gitssh.AuthMethod, error) {
 	var files []string
 	if o.KnownHosts != "" {
 		files = []string{o.KnownHosts}
 	}
-	known, err := gitssh.NewKnownHostsCallback(files...)
+	known, err := gitssh.NewKnownHostsDb(files...)
 	if err != nil {
 		return nil, fmt.Errorf("read the keys of known hosts: %w", err)
 	}
-	helper := gitssh.HostKeyCallbackHelper{HostKeyCallback: known}
+	helper := gitssh.HostKeyCallbackHelper{HostKeyCallback: known.HostKeyCallback(), HostKeyAlgorithms: known.HostKeyAlgorithms(server)}
 	if o.KeyFile == "" {
 		return &gitssh.Password{User: user, Password: o.Secret, HostKeyCallbackHelper: helper}, nil
 	}
@@ -424,6 +458,10 @@ func (r *repository) Objects(ctx context.Context) iter.Seq2[Object, error] {
 					if !yield(Object{Path: p, Version: e.hash.String(), Size: -1, key: e.hash.String()}, nil) {
 						return false
 					}
+				case filemode.Symlink:
+					if !yield(Object{Path: p, Link: true}, nil) {
+						return false
+					}
 				case filemode.Dir:
 					if !walk(p, e.hash, depth+1) {
 						return false
@@ -441,7 +479,7 @@ func (r *repository) Open(_ context.Context, o Object) (io.ReadCloser, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	blob, err := r.store.EncodedObject(plumbing.BlobObject, plumbing.NewHash(o.key))
-	if errors.Is(err, plumbing.ErrObjectNotFound) {
+	if errors.Is(err, plumbing.ErrObjectNotFound) && r.partial {
 		return nil, ErrTooLarge
 	}
 	if err != nil {

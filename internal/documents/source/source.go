@@ -57,6 +57,7 @@ type Object struct {
 	Path    string // relative to the source, "/"-separated; see CheckPath
 	Version string // as long as it is the same, so is the content
 	Size    int64  // -1 if unknown; a source may be wrong
+	Link    bool   // a symbolic link, which cannot be opened
 	key     string // how the source names it
 }
 
@@ -144,6 +145,9 @@ func Parse(text string) (Address, error) {
 	}
 	if _, has := u.User.Password(); has {
 		return bad("it holds a password; name the variable that has it in the setting sources")
+	}
+	if u.User != nil && strings.HasPrefix(u.Scheme, "git+http") {
+		return bad("it holds a user, where tokens are often written; give both in the setting sources")
 	}
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {

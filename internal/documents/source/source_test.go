@@ -34,6 +34,9 @@ func list(t *testing.T, s Source) (map[string]string, error) {
 		if err != nil {
 			return all, err
 		}
+		if o.Link {
+			continue
+		}
 		if o.Version == "" {
 			t.Errorf("%s has no version", o.Path)
 		}
@@ -329,6 +332,48 @@ func TestWebDAV_HidesOnlyTheFolderThatMayNotBeRead(t *testing.T) {
 	}
 	if diff := cmp.Diff([][]string{{"open/a.md"}, {"shut"}}, [][]string{seen, hidden}); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// What a server does not tell of a name is not known to be a file, so what is below it must stay.
+func TestWebDAV_TakesNothingForAFileThatIsNotTold(t *testing.T) {
+	const ok, missing = `<d:propstat><d:status>HTTP/1.1 200 OK</d:status><d:prop><d:resourcetype/><d:getetag>"1"</d:getetag></d:prop></d:propstat>`,
+		`<d:propstat><d:status>HTTP/1.1 404 Not Found</d:status><d:prop><d:resourcetype/></d:prop></d:propstat>`
+	for name, c := range map[string]struct{ entries, files, hidden string }{
+		"refused":       {`<d:response><d:href>/d/sub/</d:href><d:status>HTTP/1.1 403 Forbidden</d:status></d:response>`, "", "sub"},
+		"untold":        {`<d:response><d:href>/d/sub</d:href>` + missing + `</d:response>`, "", "sub"},
+		"relative href": {`<d:response><d:href>a.txt</d:href>` + ok + `</d:response>`, "a.txt", ""},
+		"neighbour":     {`<d:response><d:href>/dav/a.txt</d:href>` + ok + `</d:response>`, "", ""},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusMultiStatus)
+			fmt.Fprintf(w, `<d:multistatus xmlns:d="DAV:"><d:response><d:href>/d/</d:href></d:response>%s</d:multistatus>`, c.entries)
+		}))
+		var files, hidden []string
+		for o, err := range open(t, "webdav"+strings.TrimPrefix(server.URL, "http")+"/d", Options{}).Objects(t.Context()) {
+			if h, ok := errors.AsType[*HiddenError](err); ok {
+				hidden = append(hidden, h.Path)
+			} else if err != nil {
+				t.Errorf("%s: %v", name, err)
+			} else {
+				files = append(files, o.Path)
+			}
+		}
+		if strings.Join(files, " ") != c.files || strings.Join(hidden, " ") != c.hidden {
+			t.Errorf("%s: files %q, hidden %q", name, files, hidden)
+		}
+		server.Close()
+	}
+}
+
+func TestWebDAV_RefusesTheListingOfAnotherFolder(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusMultiStatus)
+		fmt.Fprint(w, `<d:multistatus xmlns:d="DAV:"><d:response><d:href>/Docs/</d:href></d:response></d:multistatus>`)
+	}))
+	defer server.Close()
+	if _, err := list(t, open(t, "webdav"+strings.TrimPrefix(server.URL, "http")+"/docs", Options{})); err == nil {
+		t.Error("it was taken for an empty folder")
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 )
 
 // davFolder is a folder of a WebDAV server (RFC 4918).
@@ -61,6 +62,10 @@ func (d *davFolder) Objects(ctx context.Context) iter.Seq2[Object, error] {
 			}
 			for _, e := range entries {
 				switch {
+				case e.hidden:
+					if !yield(Object{Path: e.Path}, &HiddenError{e.Path, errors.New("the server does not say what is there")}) {
+						return
+					}
 				case !e.folder:
 					if !yield(e.Object, nil) {
 						return
@@ -81,6 +86,7 @@ func (d *davFolder) Objects(ctx context.Context) iter.Seq2[Object, error] {
 type davEntry struct {
 	Object
 	folder bool
+	hidden bool // the server does not say what it is
 }
 
 // propfind asks for what a listing needs.
@@ -91,8 +97,9 @@ const propfind = `<?xml version="1.0" encoding="utf-8"?><d:propfind xmlns:d="DAV
 type multistatus struct {
 	XMLName   xml.Name `xml:"DAV: multistatus"`
 	Responses []struct {
-		Href  string `xml:"DAV: href"`
-		Stats []struct {
+		Href   string `xml:"DAV: href"`
+		Status string `xml:"DAV: status"` // in place of what is told of it
+		Stats  []struct {
 			Status string `xml:"DAV: status"`
 			Prop   struct {
 				Folder   *struct{} `xml:"DAV: resourcetype>collection"`
@@ -116,32 +123,57 @@ func (d *davFolder) list(ctx context.Context, dir string) ([]davEntry, error) {
 	if err := xml.Unmarshal(body, &answer); err != nil {
 		return nil, errors.New("the server's answer is not the listing of a WebDAV folder")
 	}
+	asked, err := url.Parse(at)
+	if err != nil {
+		return nil, err
+	}
 	var all []davEntry
+	listed := false // the folder itself, as RFC 4918, section 9.1, has it
 	for _, r := range answer.Responses {
-		href, err := url.Parse(strings.TrimSpace(r.Href))
+		href, err := asked.Parse(strings.TrimSpace(r.Href))
 		if err != nil {
 			return nil, errors.New("the server's listing has an address that is not valid")
 		}
-		rest, inside := strings.CutPrefix(path.Clean("/"+href.Path), path.Clean("/"+d.base.Path))
-		rest = strings.TrimPrefix(rest, "/")
-		if rest = cmp.Or(rest, "."); !inside || rest == dir || path.Dir(rest) != dir {
-			continue // the folder itself, or what was not asked for
+		rest, inside := d.inside(href.Path)
+		if inside && rest == dir {
+			listed = true
+			continue
 		}
-		e := davEntry{Object: Object{Path: rest, Size: -1, key: rest}}
+		if !inside || path.Dir(rest) != dir {
+			continue // what was not asked for
+		}
+		e := davEntry{Object: Object{Path: rest, Size: -1, key: rest}, hidden: true}
 		for _, s := range r.Stats {
 			if s.Status != "" && !strings.Contains(s.Status, " 200") {
 				continue
 			}
-			e.folder = s.Prop.Folder != nil
+			e.folder, e.hidden = e.folder || s.Prop.Folder != nil, false
 			if s.Prop.Length != nil {
 				e.Size = *s.Prop.Length
 			}
-			e.Version = cmp.Or(strings.TrimSpace(s.Prop.ETag), fmt.Sprintf("%s %d", s.Prop.Modified, e.Size))
+			if e.Version = strings.TrimSpace(s.Prop.ETag); e.Version == "" && s.Prop.Modified != "" {
+				e.Version = fmt.Sprintf("%s %d", s.Prop.Modified, e.Size)
+			}
+		}
+		if e.hidden = e.hidden || r.Status != "" && !strings.Contains(r.Status, " 200"); !e.hidden && e.Version == "" {
+			e.Version = time.Now().UTC().Format(time.RFC3339Nano) // nothing tells a change: it is read each time
 		}
 		all = append(all, e)
 	}
+	if !listed {
+		return nil, errors.New("the server's listing is not that of the folder that was asked for")
+	}
 	slices.SortFunc(all, func(a, b davEntry) int { return cmp.Compare(a.Path, b.Path) })
 	return all, nil
+}
+
+// inside returns the path of an address relative to the folder; "." is the folder itself.
+func (d *davFolder) inside(p string) (rel string, ok bool) {
+	base, p := strings.TrimSuffix(path.Clean("/"+d.base.Path), "/"), path.Clean("/"+p)
+	if p == cmp.Or(base, "/") {
+		return ".", true
+	}
+	return strings.CutPrefix(p, base+"/")
 }
 
 // address returns the address of a path.

@@ -102,6 +102,9 @@ type partBody struct {
 	Upload    string `json:"upload_id"`
 }
 
+// formFrame is how many bytes a form may have around the content of a part: clients send parts of maxPart.
+const formFrame = 64 << 10
+
 // addPart handles POST /v1/uploads/{id}/parts, a form with the file data.
 func (h *Handler) addPart(w http.ResponseWriter, r *wire.Request) error {
 	leave, err := h.receive()
@@ -122,7 +125,7 @@ func (h *Handler) addPart(w http.ResponseWriter, r *wire.Request) error {
 		return err
 	}
 	form := wire.Form{File: store, Field: func(string, string) error { return nil }}
-	if err := form.Read(w, r, min(maxPart, h.cfg.MaxUpload)); err != nil {
+	if err := form.Read(w, r, min(maxPart, h.cfg.MaxUpload)+formFrame); err != nil {
 		return err // a part that was stored is not used, and goes with its upload
 	}
 	if id == "" {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"runtime/debug"
@@ -107,6 +108,11 @@ func (h *Handler) launch(w http.ResponseWriter, r *wire.Request, x *exchange) er
 	if !x.res.Store {
 		return refusef("background", openai.Invalid, `"background" needs "store": the response is fetched from the store.`)
 	}
+	if t, err := h.cfg.Store.Transcript(r.Context(), h.scope(transcript.Responses, x.who), x.res.ID); err == nil {
+		return h.relaunch(w, r, x, t)
+	} else if !errors.Is(err, transcript.ErrNotFound) {
+		return unreachable(err)
+	}
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))
 	leave, err := h.background.enter(x.who.Subject, cancel)
 	if err != nil {
@@ -139,6 +145,18 @@ func (h *Handler) launch(w http.ResponseWriter, r *wire.Request, x *exchange) er
 		return h.follow(w, r, events, 0)
 	}
 	return wire.WriteJSON(w, http.StatusOK, state)
+}
+
+// relaunch responds to a request that repeats an earlier one's Idempotency-Key, with what has become of its response.
+func (h *Handler) relaunch(w http.ResponseWriter, r *wire.Request, x *exchange, t transcript.Transcript) error {
+	if !x.streamed {
+		return wire.WriteJSON(w, http.StatusOK, t.Messages[0].Body)
+	}
+	events := h.recordingOf(flight{x.who.Subject, x.res.ID})
+	if events == nil {
+		return refusef("stream", openai.Unsupported, `The events of the response that this Idempotency-Key stands for are gone: GET response %s without "stream".`, x.res.ID)
+	}
+	return h.follow(w, r, events, 0)
 }
 
 // finish makes a response in the background to its end.
@@ -190,7 +208,7 @@ func (h *Handler) resume(w http.ResponseWriter, r *wire.Request, key flight) err
 	n := 0
 	if after := r.URL.Query().Get("starting_after"); after != "" {
 		var err error
-		if n, err = strconv.Atoi(after); err != nil || n < 0 {
+		if n, err = strconv.Atoi(after); err != nil || n < 0 || n > maxRecording {
 			return refusef("starting_after", openai.Invalid, `"starting_after" must be the number of an event.`)
 		}
 		n++
@@ -222,8 +240,10 @@ func isPending(body wire.Value) bool {
 	object, _ := body.Object()
 	status, _ := object.Get("status")
 	text, _ := status.Text()
-	return text == waiting || text == inProgress
+	return pending(text)
 }
+
+func pending(status string) bool { return status == waiting || status == inProgress }
 
 // graceTime is how long another server may take from storing a response to beginning its turn.
 const graceTime = 15 * time.Second

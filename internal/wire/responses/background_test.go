@@ -76,6 +76,20 @@ func await(t *testing.T, h *Handler, status string) string {
 	return ""
 }
 
+// A repeated Idempotency-Key has the id of the first answer, which must stay as it is.
+func TestBackground_ARepeatedRequestGetsTheStoredResponse(t *testing.T) {
+	h, release := pausing(t, func(c *Config) { c.NewID = func() string { return "01J00000000000000000000001" } })
+	send(h, http.MethodPost, endpoint, behind)
+	release()
+	done := await(t, h, completed)
+	if w := send(h, http.MethodPost, endpoint, behind); w.Code != 200 || strings.TrimSpace(w.Body.String()) != strings.TrimSpace(done) {
+		t.Errorf("%d %s\nwant %s", w.Code, w.Body, done)
+	}
+	if w := send(h, http.MethodPost, endpoint, behindSSE); w.Code != 200 || !strings.Contains(w.Body.String(), "response.completed") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
 func TestBackground_IsPolledUntilItIsComplete(t *testing.T) {
 	h, release := pausing(t, nil)
 	w := send(h, http.MethodPost, endpoint, behind)

@@ -69,7 +69,7 @@ func (h *Handler) save(ctx context.Context, x *exchange) error {
 			return unreachable(err)
 		}
 	}
-	if x.conversation != "" && x.res.Status != failed && x.res.Status != cancelled {
+	if x.conversation != "" && x.res.Status != failed && x.res.Status != cancelled && !pending(x.res.Status) {
 		return h.join(ctx, x)
 	}
 	return nil
