@@ -33,7 +33,7 @@ func badBodies(good string) map[string]string {
 }
 
 // free are routes that ignore their body, so that only its size is checked.
-var free = []string{"/chat/session", "/reset", "/cancel", "/retry", "/reindex", "/speech"}
+var free = []string{"/link", "/chat/session", "/reset", "/cancel", "/retry", "/reindex", "/speech"}
 
 func TestRoutes_RefuseBadBodiesForLittle(t *testing.T) {
 	s := newWholeServer(t)

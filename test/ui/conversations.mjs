@@ -19,7 +19,7 @@ export default async function ({ base, open }) {
   const other = await context.newPage();
   await other.goto(base);
   await other.waitForSelector(".chats li a");
-  const titles = (p, group) => p.locator(`.chats section[aria-label="${group}"] .chat-title`).allInnerTexts();
+  const titles = (p, group) => p.locator(`.chats section[aria-label="${group}"] .chat-title`).allTextContents();
   await page.waitForSelector(".chats li a");
   result.today = await titles(page, "Today");
 

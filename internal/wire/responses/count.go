@@ -10,6 +10,17 @@ import (
 // messageTokens is what the frame of a message adds to its text.
 const messageTokens = 4
 
+// maxCounted is how many bytes of a text are counted; the rest is taken to have as many tokens in a byte.
+const maxCounted = 64 << 10
+
+// countTokens returns about how many tokens a text has.
+func countTokens(text string) int {
+	if len(text) <= maxCounted {
+		return tokens.Count(text)
+	}
+	return tokens.Count(text[:maxCounted]) * len(text) / maxCounted
+}
+
 // countInput handles POST /v1/responses/input_tokens: about how many tokens the messages of a request have, with those
 // that it continues. What is retrieved for the answer is not known yet.
 func (h *Handler) countInput(w http.ResponseWriter, r *wire.Request) error {
@@ -23,10 +34,10 @@ func (h *Handler) countInput(w http.ResponseWriter, r *wire.Request) error {
 	}
 	n := 0
 	for _, m := range x.req.Messages {
-		n += messageTokens + tokens.Count(m.Text())
+		n += messageTokens + countTokens(m.Text())
 	}
 	for _, tool := range x.res.Tools {
-		n += tokens.Count(string(tool))
+		n += countTokens(string(tool))
 	}
 	return wire.Reply(w, http.StatusOK, struct {
 		Object string `json:"object"`
