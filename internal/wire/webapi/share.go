@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"parley/internal/access"
 	"parley/internal/chat"
@@ -128,8 +129,8 @@ func (h *Handler) shared(w http.ResponseWriter, r *wire.Request) error {
 	if len(link) > longest {
 		return errNoLink
 	}
-	_, t, err := h.cfg.Chats.Linked(r.Context(), link)
-	if errors.Is(err, transcript.ErrNotFound) {
+	scope, t, err := h.cfg.Chats.Linked(r.Context(), link)
+	if errors.Is(err, transcript.ErrNotFound) || err == nil && scope.Namespace != h.cfg.Namespace {
 		return errNoLink
 	}
 	if err != nil {
@@ -196,7 +197,7 @@ func shownPath(stored []transcript.Message) []storedMessage {
 	}
 	var path []storedMessage
 	for i := len(all) - 1; i >= 0 && len(path) < len(all); { // clients may store a circle
-		path = append([]storedMessage{all[i]}, path...)
+		path = append(path, all[i])
 		next, ok := -1, false
 		if p := all[i].Parent; p != nil {
 			next, ok = at[*p]
@@ -206,6 +207,7 @@ func shownPath(stored []transcript.Message) []storedMessage {
 		}
 		i = next
 	}
+	slices.Reverse(path)
 	return path
 }
 
@@ -217,7 +219,7 @@ func (h *Handler) shareAnswer(ctx context.Context, sources *sharedSources, m sto
 		to.Answer.Status = "cancelled" // also if it was being written when it was shared
 	}
 	labels := map[string]bool{} // whether the reader may see the source
-	for _, c := range m.Answer.Citations {
+	for _, c := range m.Answer.Citations[:min(len(m.Answer.Citations), maxLabels)] {
 		d, page, err := sources.find(ctx, &c)
 		if err != nil {
 			return err
@@ -226,7 +228,12 @@ func (h *Handler) shareAnswer(ctx context.Context, sources *sharedSources, m sto
 			to.Answer.Citations = append(to.Answer.Citations, h.sharedCitation(len(to.Answer.Citations)+1, c, d, page))
 		}
 	}
-	for _, label := range m.labels() {
+	others := m.labels()
+	if len(others)+len(m.Answer.Citations) > maxLabels {
+		to.Answer.LeftOut, to.Content = true, ""
+		return nil
+	}
+	for _, label := range others {
 		if _, known := labels[label]; known {
 			continue
 		}
@@ -246,6 +253,9 @@ func (h *Handler) shareAnswer(ctx context.Context, sources *sharedSources, m sto
 	}
 	return nil
 }
+
+// maxLabels is how many labels an answer may have; each costs a look into the store. One with more is left out.
+const maxLabels = 500
 
 // pageLabel finds what looks like the label of a page.
 var pageLabel = regexp.MustCompile(`\[([^\[\]\n]{1,300}#page=\d{1,9})\]`)
@@ -301,13 +311,32 @@ func (h *Handler) sharedCitation(n int, c citationShown, d retrieval.Document, p
 	return c
 }
 
-// onlySeen returns what is left of an answer that has sources which its reader may not see: of each line the parts that end with
-// the labels of sources which they may see. Everything else may come from the others.
+// sentenceEnds are the characters that end a sentence.
+const sentenceEnds = ".!?…。！？؟"
+
+// lastSentence returns the last sentence of a text with the space before it. What stands before a full stop in a sentence, as
+// behind an abbreviation, is lost with it.
+func lastSentence(text string) string {
+	for at, r := range slices.Backward([]byte(text)) {
+		if (r == ' ' || r == '\t') && strings.ContainsRune(sentenceEnds, lastRune(strings.TrimRight(text[:at], " \t"))) {
+			return text[at:]
+		}
+	}
+	return text
+}
+
+func lastRune(s string) rune {
+	r, _ := utf8.DecodeLastRuneInString(s)
+	return r
+}
+
+// onlySeen returns what is left of an answer that has sources which its reader may not see: of each line the sentences that end
+// with the labels of sources which they may see, and have no others. Everything else may come from the others.
 func onlySeen(text string, labels map[string]bool) string {
 	var kept []string
 	for line := range strings.Lines(text) {
 		var b strings.Builder
-		from, seen := 0, true
+		from, seen, whole := 0, true, true // whole: a sentence begins at from
 		for at := 0; at < len(line); {
 			label, allowed := labelAt(line[at:], labels)
 			if label == "" {
@@ -320,9 +349,13 @@ func onlySeen(text string, labels map[string]bool) string {
 			if follows, _ := labelAt(strings.TrimLeft(line[end:], " ,;"), labels); follows != "" {
 				continue // the same words have several sources
 			}
-			if end += len(line[end:]) - len(strings.TrimLeft(line[end:], ".!?…。؟")); seen {
-				b.WriteString(line[from:end])
+			stop := len(line[end:]) - len(strings.TrimLeft(line[end:], sentenceEnds))
+			sentence := lastSentence(line[from:end])
+			if seen && (whole || len(sentence) < end-from) {
+				b.WriteString(line[end-len(sentence) : end+stop])
 			}
+			whole = seen || stop > 0
+			end += stop
 			from, at, seen = end, end, true
 		}
 		if b.Len() > 0 {

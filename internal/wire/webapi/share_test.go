@@ -119,6 +119,25 @@ func TestShare_ShowsAnotherReaderOnlyWhatTheirSourcesSupport(t *testing.T) {
 	}
 }
 
+// Words before a label that a reader may see can come from a source that they may not see.
+func TestShare_KeepsWholeSentencesOfSeenSourcesOnly(t *testing.T) {
+	s := sharedSite(t)
+	for id, c := range map[string]struct{ said, kept string }{
+		"c1": {"The CFO leaves in May. The pump turns fast [open.pdf#page=1]. It is dear [secret.pdf#page=1].", "The pump turns fast [open.pdf#page=1]."},
+		"c2": {"As [secret.pdf#page=1] says, it is dear, and the pump turns fast [open.pdf#page=1].", ""},
+		"c3": {"It is dear [secret.pdf#page=1]. The pump turns fast [open.pdf#page=1] and well [open.pdf#page=1].", "The pump turns fast [open.pdf#page=1] and well [open.pdf#page=1]."},
+	} {
+		s.who = ann
+		s.storeChat(id, `{"messageId":"q","role":"user","content":"What?","parentId":""}`,
+			`{"messageId":"a","role":"assistant","parentId":"q","content":"`+c.said+`","parley":{"status":"completed","citations":[]}}`)
+		l := s.share(id)
+		s.who = bob
+		if got := get[sharedChat](s, "/api/shared/"+l.Link).contents(); len(got) != 2 || got[1] != c.kept {
+			t.Errorf("%s: %q", c.said, got)
+		}
+	}
+}
+
 func TestShare_ALinkShowsTheChatAsItWasAndEndsWhenItIsRevoked(t *testing.T) {
 	s := sharedSite(t)
 	l := s.share("c")

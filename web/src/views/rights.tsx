@@ -151,8 +151,8 @@ function Folders({ namespace }: { namespace: string }) {
         ))}
       </ul>
       {value.rules.length === 0 && <p class="soft-note">{s.noRules}</p>}
-      <ListForm key={value.rules.length} list={{}} wrong={wrong} save={(list) => change("PUT", "", { folder: folder.trim() || "/", ...list })}
-        fold={<label class="field"><span>{s.folder}</span><input type="text" value={folder} placeholder="/" dir="ltr" autocomplete="off" spellcheck={false} onInput={(e) => setFolder(e.currentTarget.value)} /></label>} />
+      <ListForm key={value.rules.length} list={{}} wrong={wrong} save={(list) => change("PUT", "", { folder: folder.trim(), ...list })}
+        fold={<label class="field"><span>{s.folder}</span><input type="text" required value={folder} placeholder="/" dir="ltr" autocomplete="off" spellcheck={false} onInput={(e) => setFolder(e.currentTarget.value)} /></label>} />
     </>
   );
 }
