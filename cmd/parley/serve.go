@@ -48,10 +48,10 @@ type serveCmd struct {
 // the stored documents, unless a path cannot be ingested at all.
 func (c serveCmd) Run(ctx context.Context, p *program) error {
 	from, err := c.from(p, c.Paths)
-	if err != nil {
-		return err
+	if err == nil {
+		err = checkPaths(from.Paths)
 	}
-	if err := checkPaths(from.Paths); err != nil {
+	if err != nil {
 		return err
 	}
 	from.Remotes = distinct(append(from.Remotes, p.config.IngestSources.addresses()...))

@@ -67,7 +67,7 @@ var Anonymous = Principal{}
 type List struct {
 	Users    []string // subjects
 	Groups   []string // group ids
-	SignedIn bool     `json:",omitempty"` // everybody who has signed in. False is left out of JSON, so that stored hashes of metadata stay the same
+	SignedIn bool     `json:",omitempty"` // everybody who has signed in; left out of JSON when false, which keeps stored hashes of metadata valid
 }
 
 // Restricted reports whether the list admits some only. Otherwise everyone is allowed.

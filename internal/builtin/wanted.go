@@ -18,7 +18,7 @@ type wanted struct {
 	person     bool            // who somebody is
 	who        bool            // nothing else than who somebody is
 	contact    *regexp.Regexp  // nil for none: how to reach somebody, which the text of an answer must match
-	counted    map[string]bool // nil for none: the terms of the things of which it says how many there are
+	counted    map[string]bool // terms of the things that a question counts ("how many doors"); nil if it counts nothing
 }
 
 // A kind of quantity, with how questions ask for it and how answers look, in several languages.

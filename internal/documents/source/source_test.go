@@ -197,9 +197,9 @@ func TestS3_FollowsPages(t *testing.T) {
 	}
 }
 
-// Amazon's own example of a signature:
-// https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html (GET Bucket Lifecycle), but for the hash of
-// the body, which it signs and we do not.
+// Amazon's example "GET Bucket Lifecycle" signs a hash of the body, and we do not, so its signature cannot be compared. This
+// checks what a signature depends on, and its form.
+// https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
 func TestS3_SignsTheHostTheQueryAndTheTime(t *testing.T) {
 	sign := func(address, secret string, at time.Time) string {
 		r := httptest.NewRequest(http.MethodGet, address, nil)
