@@ -50,7 +50,9 @@ export default async function ({ browser, base, listed, other, question, shots, 
     await button.click();
     report.kept = await chat.locator(".answer .markdown").innerText();
     await chat.locator("#question").press("Escape");
-    report.closed = (await button.getAttribute("aria-expanded")) === "false" && (await button.evaluate((b) => b.getRootNode().activeElement === b));
+    // The frame asks its page to close it: that takes a moment.
+    await page.locator("button[aria-expanded=false]").waitFor();
+    report.closed = await button.evaluate((b) => b.getRootNode().activeElement === b);
     report.cookies = (await context.cookies()).length;
     report.said = said;
     await context.close();
