@@ -32,13 +32,14 @@ export default async function ({ base, open, admin, owner, reader, readerID, sho
 
   // One document, for a person.
   const row = page.locator("table.documents tbody tr", { hasText: "Wages" });
-  await menu(row.locator(".menu button"), "Who may see it");
+  await menu(row.locator(".menu button"), "Who can see it");
   out.from = await page.locator("dialog .soft-note").innerText();
   await page.getByLabel("Only these people and groups").check();
   out.nobody = await page.getByRole("button", { name: "Save", exact: true }).isDisabled();
   await page.getByLabel("People, one per line").fill(`key:${readerID}\n<img src=x onerror=__ran()>`);
   await save("Save");
   await page.getByRole("button", { name: "Use what the file says" }).waitFor();
+  await page.getByText("Saved", { exact: true }).waitFor(); // it stays when the form shows the new state
   await look("document");
   out.document = [await sees(owner), await sees(reader)];
   await page.getByRole("button", { name: "Use what the file says" }).click();
@@ -47,19 +48,20 @@ export default async function ({ base, open, admin, owner, reader, readerID, sho
   await page.keyboard.press("Escape");
 
   // A folder.
-  await menu(page.locator(".view-head .menu button"), "Rights of folders");
+  await menu(page.locator(".view-head .menu button"), "Folder access");
   await page.getByLabel("Folder (/ is the whole collection)").fill("wages");
   await page.getByLabel("Only these people and groups").check();
   await page.getByLabel("Groups, one per line").fill("CN=keepers,DC=skagen");
   await save("Save");
   await page.waitForSelector(".rules li");
+  await page.getByText("Saved", { exact: true }).waitFor();
   await look("folders");
   out.folder = [await page.locator(".rules li").innerText(), await sees(reader)];
   await page.getByRole("button", { name: "Remove wages" }).click();
   await page.waitForSelector(".rules li", { state: "detached" });
   out.without = await sees(reader);
   await page.getByLabel("Folder (/ is the whole collection)").fill("../etc");
-  await page.getByLabel("Everybody", { exact: true }).check();
+  await page.getByLabel("Everyone", { exact: true }).check();
   await save("Save");
   await page.waitForFunction(() => document.querySelector("dialog [role=alert]")?.innerText);
   out.refused = await page.locator("dialog [role=alert]").innerText();
@@ -67,7 +69,7 @@ export default async function ({ base, open, admin, owner, reader, readerID, sho
 
   // The members.
   await menu(page.locator(".view-head .menu button"), "Members");
-  await page.getByLabel("Name, as your sign-in names it").fill(`key:${readerID}`);
+  await page.getByLabel("Name, as used at sign-in").fill(`key:${readerID}`);
   await save("Add member");
   await page.waitForSelector(".rules li");
   await look("members");
@@ -79,7 +81,7 @@ export default async function ({ base, open, admin, owner, reader, readerID, sho
   out.others = 0;
   if (await other.page.locator(".view-head .menu button").count()) {
     await other.page.locator(".view-head .menu button").click();
-    out.others = await other.page.locator(".menu-list button", { hasText: /Members|Rights/ }).count();
+    out.others = await other.page.locator(".menu-list button", { hasText: /Members|Folder/ }).count();
   }
   return { ...out, seen };
 }

@@ -67,6 +67,7 @@ const usageOf = (u: WireUsage | undefined): Usage => ({
 interface WireCitation {
   label: string;
   document_id: string;
+  namespace?: string;
   name: string;
   title: string;
   url: string;
@@ -162,7 +163,7 @@ function finishMessage(answer: Answer, e: Body): void {
   answer.finish = e.finish_reason ?? "";
   const citations = e.citations ?? [];
   answer.citations = graded(citations.map((c, i) => ({
-    n: i + 1, label: c.label, document_id: c.document_id, name: c.name, title: c.title, url: c.url, namespace: "", page: c.page,
+    n: i + 1, label: c.label, document_id: c.document_id, name: c.name, title: c.title, url: c.url, namespace: c.namespace ?? "", page: c.page,
     kind: "", start: 0, end: 0, quote: "", passage: c.snippet, content_url: "", stale: false, spans: [],
     supported: true,
   })), answer.doubts);

@@ -29,6 +29,8 @@ test("formulas become MathML", () => {
     ["\\left( x \\right.", "<mrow><mo>(</mo><mi>x</mi></mrow>"],
     ["\\begin{pmatrix}1&2\\\\3&4\\end{pmatrix}", "<mrow><mo>(</mo><mtable><mtr><mtd><mn>1</mn></mtd><mtd><mn>2</mn></mtd></mtr><mtr><mtd><mn>3</mn></mtd><mtd><mn>4</mn></mtd></mtr></mtable><mo>)</mo></mrow>"],
     ["\\text{if } x > 0", "<mtext>if\u00a0</mtext><mi>x</mi><mo>></mo><mn>0</mn>"],
+    ["\\text{if } x > 0 \\text{ and $y_1$ \\{sic\\}, 5~\\%}", "<mtext>if\u00a0</mtext><mi>x</mi><mo>></mo><mn>0</mn><mrow><mtext>\u00a0and\u00a0</mtext><msub><mi>y</mi><mn>1</mn></msub><mtext>\u00a0{sic}, 5\u00a0%</mtext></mrow>"],
+    ["\\textbf{a {b}}", "<mtext>𝐚 𝐛</mtext>"],
     ["\\overline{AB}", "<mover><mrow><mi>A</mi><mi>B</mi></mrow><mo>¯</mo></mover>"],
   ] as const) assert.equal(made(tex), want, tex);
 });
@@ -39,7 +41,7 @@ test("a fraction of two digits takes one each", () => {
 });
 
 test("what is not known stays text, whatever it is", () => {
-  for (const tex of ["\\href{javascript:alert(1)}{x}", "\\unknown", "{", "}", "\\frac{1}", "\\left(", "x^", "\\begin{x}\\end{x}", "\\begin{matrix}", "&&\\end{a}", "\\constructor", "\\__proto__", "\\toString", "{".repeat(500), "x_".repeat(900)]) {
+  for (const tex of ["\\href{javascript:alert(1)}{x}", "\\unknown", "{", "}", "\\frac{1}", "\\left(", "x^", "\\begin{x}\\end{x}", "\\begin{matrix}", "&&\\end{a}", "\\constructor", "\\__proto__", "\\toString", "{".repeat(500), "x_".repeat(900), "\\bar".repeat(900) + "x", "\\sqrt".repeat(700) + "x", "\\text{\\emph{x}}", "\\text{5$}", "\\text{$".repeat(90) + "x"]) {
     assert.equal(parseMath(tex, true), null, tex.slice(0, 40));
   }
   const math = parseMath("<script>alert(1)</script>", false)!;
@@ -64,7 +66,25 @@ test("formulas are found, and prices, paths and brackets are not", () => {
     ["\\$x\\$ and \\[1\\] and \\[a note\\]", "$x$ and [1] and [a note]"],
     ["$$ 5 is no end", "$$ 5 is no end"],
     ["$x", "$x"],
+    ["costs $$5 and $$6 more", "costs $$5 and $$6 more"],
+    ["costs $$5 and $$ more", "costs $$5 and $$ more"],
+    ["US$$5 = 4 and 6 = US$$7, kill $$ or echo $$", "US$$5 = 4 and 6 = US$$7, kill $$ or echo $$"],
+    ["from $5 to $10, or 5$ to 10$", "from $5 to $10, or 5$ to 10$"],
+    ["\\(TCP/IP\\), \\(and/or\\), \\(C++\\) and \\(2 days\\)", "(TCP/IP), (and/or), (C++) and (2 days)"],
+    ["\\(a/b\\), \\(n-1\\), \\(3\\), \\(R^+\\) and \\(f(x)\\)", "⟦a/b⟧, ⟦n-1⟧, ⟦3⟧, ⟦R^+⟧ and ⟦f(x)⟧"],
+    ["$$Profit = Revenue - Cost$$ and $$\\text{rate} = 5$$ and $$42$$", "⟦⟦Profit = Revenue - Cost⟧⟧ and ⟦⟦\\text{rate} = 5⟧⟧ and ⟦⟦42⟧⟧"],
   ] as const) assert.equal(read(text), want, text);
+});
+
+test("a citation that is written into a formula follows it", () => {
+  const labels = new Set(["a.pdf#page=4", "b[1].md"]);
+  const cited = (text: string) => parse(text, labels).map((b) => (b.kind === "paragraph" ? b.children.map((n) => (n.kind === "citation" ? `<${n.label}>` : shown(n))).join("") : "")).join("|");
+  for (const [text, want] of [
+    ["So $x = 5 [a.pdf#page=4]$ holds", "So ⟦x = 5⟧<a.pdf#page=4> holds"],
+    ["\\(x^2 [b[1].md]\\) and \\[a_{[i]} = 1 [a.pdf#page=4][b[1].md]\\]", "⟦x^2⟧<b[1].md> and ⟦⟦a_{[i]} = 1⟧⟧<a.pdf#page=4><b[1].md>"],
+    ["$$\na = b [a.pdf#page=4]\n$$", "⟦⟦a = b⟧⟧<a.pdf#page=4>"],
+    ["\\([a.pdf#page=4]\\)", "(<a.pdf#page=4>)"],
+  ] as const) assert.equal(cited(text), want, text);
 });
 
 test("a long text of dollars and brackets is read in time", () => {

@@ -9,7 +9,7 @@ export interface MathNode {
 }
 
 const maxLength = 4000;
-const maxDepth = 40;
+const maxDepth = 80; // of groups, environments and arguments in each other
 
 /** Reads a formula; null if it holds what is not known. */
 export function parseMath(tex: string, display: boolean): MathNode | null {
@@ -75,6 +75,9 @@ function inAlphabet(name: string, text: string): string {
   }).join("");
 }
 
+/** A node whose letters are those of an alphabet. */
+const changed = (name: string, n: MathNode): MathNode => ({ ...n, children: n.children.map((c) => (typeof c === "string" ? inAlphabet(name, c) : changed(name, c))) });
+
 const known = (table: Record<string, string>, name: string): string | undefined => (Object.hasOwn(table, name) ? table[name] : undefined);
 
 class Parser {
@@ -108,13 +111,11 @@ class Parser {
   }
 
   private until(ends: (token: string) => boolean): MathNode[] {
-    if (++this.depth > maxDepth) throw new Unknown();
     const nodes: MathNode[] = [];
     while (!ends(this.peek())) {
       const one = this.scripted();
       if (one) nodes.push(one);
     }
-    this.depth--;
     return nodes;
   }
 
@@ -210,7 +211,13 @@ class Parser {
   }
 
   private atom(): MathNode | null {
-    const token = this.next();
+    if (++this.depth > maxDepth) throw new Unknown();
+    const one = this.token(this.next());
+    this.depth--;
+    return one;
+  }
+
+  private token(token: string): MathNode | null {
     if (token === "" || token === "}" || token === "&" || token === "^" || token === "_") throw new Unknown();
     if (token === "{") {
       this.at--;
@@ -254,8 +261,37 @@ class Parser {
   }
 
   private inAlphabet(name: string): MathNode {
-    const change = (n: MathNode): MathNode => ({ ...n, children: n.children.map((c) => (typeof c === "string" ? inAlphabet(name, c) : change(c))) });
-    return change(this.argument());
+    return changed(name, this.argument());
+  }
+
+  /** The words of \\text{…}, in which there may be formulas, groups and escaped characters. */
+  private words(text: string): MathNode {
+    const parts: MathNode[] = [];
+    let said = "";
+    const flush = () => {
+      if (said) parts.push(node("mtext", [said.replace(/^\s|\s$/g, "\u00a0")]));
+      said = "";
+    };
+    for (const [piece, formula, bracketed, escaped] of text.matchAll(/\$([^$]+)\$|\\\(([^]*?)\\\)|\\([^])|[^]/g)) {
+      const inner = formula ?? bracketed;
+      if (inner !== undefined) {
+        flush();
+        parts.push(row(this.nested(inner)));
+      } else if (escaped !== undefined) {
+        if (!/[%$&#_{} ,;]/.test(escaped)) throw new Unknown();
+        said += /[ ,;]/.test(escaped) ? " " : escaped;
+      } else if (piece === "~") said += "\u00a0";
+      else if (piece === "$") throw new Unknown();
+      else if (piece !== "{" && piece !== "}") said += piece;
+    }
+    flush();
+    return row(parts);
+  }
+
+  private nested(tex: string): MathNode[] {
+    const parser = new Parser(tex);
+    parser.depth = this.depth + 1;
+    return parser.rows("");
   }
 
   private structure(name: string): MathNode | null {
@@ -275,8 +311,9 @@ class Parser {
       case "textrm":
       case "mbox":
       case "textit":
+        return this.words(this.name());
       case "textbf":
-        return node("mtext", [this.name().replace(/\\([%$&#_{} ])/g, "$1").replace(/^ | $/g, "\u00a0")]);
+        return changed("mathbf", this.words(this.name()));
       case "mathrm":
       case "operatorname":
       case "mathit":
@@ -345,9 +382,7 @@ class Parser {
     if (name === "array") this.name(); // the alignment of its columns
     const [open, close] = environments[name]!;
     const of = (text: string) => (text ? [node("mo", [text], { stretchy: "true", fence: "true" })] : []);
-    if (++this.depth > maxDepth) throw new Unknown();
     const body = this.rows(name);
-    this.depth--;
     return node("mrow", [...of(open), ...body, ...of(close)]);
   }
 }

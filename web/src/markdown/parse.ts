@@ -120,7 +120,7 @@ function leafAt(lines: Line[], i: number, labels: Labels): Read {
   const opened = fence.exec(line.text);
   if (opened) return codeAt(lines, i, opened[1]!, opened[2] ?? "");
   if (rule.test(line.text)) return { block: { ...place, kind: "rule" }, next: i + 1 };
-  const formula = formulaAt(lines, i);
+  const formula = formulaAt(lines, i, labels);
   if (formula) return formula;
   const titled = heading.exec(line.text);
   if (titled) {
@@ -138,7 +138,7 @@ function leafAt(lines: Line[], i: number, labels: Labels): Read {
 const mostLines = 100; // of a formula
 
 /** A formula between $$ and $$, or \\[ and \\], that begins and ends its lines. What looks like a list in it is none. */
-function formulaAt(lines: Line[], i: number): Read | null {
+function formulaAt(lines: Line[], i: number, labels: Labels): Read | null {
   const mark = /^ {0,3}(\$\$|\\\[)/.exec(lines[i]!.text)?.[1];
   if (!mark) return null;
   const close = mark === "$$" ? "$$" : "\\]";
@@ -149,25 +149,55 @@ function formulaAt(lines: Line[], i: number): Read | null {
     const end = raw.indexOf(close, mark.length);
     if (end < 0) continue;
     if (end + close.length < raw.length) return null; // words follow
-    const text = raw.slice(mark.length, end);
-    if (!isFormula(text, mark)) return null;
-    const children: Inline[] = [{ kind: "math", text, display: true, raw }];
-    return { block: { kind: "paragraph", children, start: lines[i]!.start, end: lines[next]!.end }, next: next + 1 };
+    const children = formulaOf(raw, mark, close, labels);
+    return children && { block: { kind: "paragraph", children, start: lines[i]!.start, end: lines[next]!.end }, next: next + 1 };
   }
   return null;
 }
+
+/** A formula and the citations that were written into it, which follow it; null if the text is no formula. */
+function formulaOf(raw: string, mark: string, close: string, labels: Labels): Inline[] | null {
+  const cited: Inline[] = [];
+  let text = raw.slice(mark.length, raw.length - close.length);
+  for (let at = labels.size > 0 ? text.indexOf("[") : -1; at >= 0; at = text.indexOf("[", at)) {
+    const label = labelAt(text, at, labels);
+    if (label) {
+      cited.push({ kind: "citation", label });
+      const before = text.slice(0, at).trimEnd();
+      text = before + text.slice(at + label.length + 2);
+      at = before.length;
+    } else at++;
+  }
+  if (!isFormula(text, mark)) return null;
+  return [{ kind: "math", text, display: mark === "$$" || mark === "\\[", raw: mark + text + close }, ...cited];
+}
+
+/** The label between the brackets that begin at a place, "" if there is none. Names of files may hold brackets. */
+function labelAt(text: string, at: number, labels: Labels): string {
+  let close = at;
+  for (let tries = 0; tries < 4; tries++) {
+    close = text.indexOf("]", close + 1);
+    if (close < 0 || close - at > 2000) return "";
+    const label = text.slice(at + 1, close);
+    if (labels.has(label)) return label;
+  }
+  return "";
+}
+
+const sign = /[\\^_=<>+*{}\u2200-\u22ff]|(?<!\p{L})\p{L}\(|\)\(/u;
+const ratio = /(?<![\p{L}\d])\d*[\p{L}\d][-/]\d*[\p{L}\d](?![\p{L}\d])/u; // a/b and n-1, not TCP/IP
 
 /** Whether what stands between marks is a formula, and not prices, paths or escaped brackets. */
 function isFormula(text: string, mark: string): boolean {
   const body = text.trim();
   if (!body || body.length > 4000) return false;
-  if (mark === "$$") return true;
-  const signs = /[\\^_=<>+*{}\u2200-\u22ff]|[a-z)]\(|\w[-/]\w/i.test(body);
+  const signs = (sign.test(body) && !/[^\^_{][-+*/=]$/.test(body)) || ratio.test(body);
   const lone = /^[A-Za-z\u0370-\u03ff]['\d]?$/.test(body);
   if (mark === "\\[") return signs;
-  if (mark === "\\(") return signs || lone || /^\d/.test(body);
   const words = body.replace(/\\(?:text|mathrm|operatorname|mbox|textrm)\{[^{}]*\}/g, "").replace(/\\[A-Za-z]+/g, "");
-  if (/\p{L}{4,}|\p{L}{2,}\s+\p{L}{2,}/u.test(words)) return false;
+  const prose = /\p{L}{4,}|\p{L}{2,}\s+\p{L}{2,}/u.test(words);
+  if (mark !== "$") return (signs && !(prose && /^\d/.test(body))) || lone || (!/\p{L}{2,}/u.test(words) && (mark === "$$" ? /[\p{L}\d]/u : /^\d/).test(body));
+  if (prose) return false;
   return /^\d/.test(body) ? /[\\^_=]|^\d+[A-Za-z]/.test(body) : signs || lone;
 }
 
@@ -266,7 +296,7 @@ const startsBlock = (text: string) => fence.test(text) || heading.test(text) || 
 
 function paragraphAt(lines: Line[], i: number, labels: Labels): Read {
   let next = i + 1;
-  while (next < lines.length && !isBlank(lines[next]!) && !startsBlock(lines[next]!.text) && !startsList(lines, next) && !formulaAt(lines, next)) next++;
+  while (next < lines.length && !isBlank(lines[next]!) && !startsBlock(lines[next]!.text) && !startsList(lines, next) && !formulaAt(lines, next, labels)) next++;
   const text = lines.slice(i, next).map((l) => l.text.trimStart()).join("\n").trimEnd();
   return {
     block: { kind: "paragraph", children: inline(text, labels), start: lines[i]!.start, end: lines[next - 1]!.end },
@@ -329,6 +359,7 @@ export function inline(text: string, labels: Labels = noLabels): Inline[] {
 
 const escapable = /[\\`*_{}[\]()#+\-.!|~<>"'$&%,/:;=?@^]/;
 const longestFormula = 1000; // characters, inside a line of text
+const inWord = /[\p{L}\p{N}$]/u; // beside dollars: US$5, $$HOME
 const bareURL = /^https?:\/\/[^\s<>"'`|\\^{}]+/;
 
 class InlineReader {
@@ -395,7 +426,7 @@ class InlineReader {
     const mark = this.text.slice(this.at, this.at + 2);
     if (mark !== "\\(" && mark !== "\\[") return false;
     const close = this.text.slice(this.at, this.at + longestFormula).indexOf(mark === "\\(" ? "\\)" : "\\]", 2);
-    return close > 0 && this.math(mark, close);
+    return close > 0 && this.math(mark, mark === "\\(" ? "\\)" : "\\]", close);
   }
 
   /** A formula between dollars. Those of prices, shells and templates stay. */
@@ -403,18 +434,22 @@ class InlineReader {
     const rest = this.text.slice(this.at, this.at + longestFormula);
     if (rest.startsWith("$$")) {
       const close = rest.indexOf("$$", 2);
-      return (close > 0 && this.math("$$", close)) || this.literal("$$");
+      const joined = inWord.test(this.text[this.at - 1] ?? "") || inWord.test(rest[close + 2] ?? "");
+      return (close > 0 && !joined && this.math("$$", "$$", close)) || this.literal("$$");
     }
     const inside = /^\$(?=\S)((?:\\[^]|[^$\\])+)\$(?![\p{L}\p{N}])/u.exec(rest);
-    if (!inside || /\s$/.test(inside[1]!) || /[\p{L}\p{N}$]/u.test(this.text[this.at - 1] ?? "")) return false;
-    return this.math("$", inside[0].length - 1);
+    if (!inside || /\s$/.test(inside[1]!) || inWord.test(this.text[this.at - 1] ?? "")) return false;
+    return this.math("$", "$", inside[0].length - 1);
   }
 
-  private math(mark: string, close: number): boolean {
-    const text = this.text.slice(this.at + mark.length, this.at + close);
-    if (!isFormula(text, mark)) return false;
-    const raw = this.text.slice(this.at, this.at + close + mark.length);
-    return this.push({ kind: "math", text, display: mark === "$$" || mark === "\\[", raw }, raw.length);
+  private math(mark: string, close: string, end: number): boolean {
+    const raw = this.text.slice(this.at, this.at + end + close.length);
+    const nodes = formulaOf(raw, mark, close, this.labels);
+    if (!nodes) return false;
+    this.flush();
+    this.nodes.push(...nodes);
+    this.at += raw.length;
+    return true;
   }
 
   private escape(): boolean {
@@ -457,18 +492,11 @@ class InlineReader {
     return -1;
   }
 
-  /** A label that the answer may have, between brackets. Names of files may hold brackets. */
+  /** A label that the answer may have, between brackets. */
   private citation(): boolean {
     if (this.labels.size === 0 || this.find("]", this.at, () => true) < 0) return false;
-    let close = this.at;
-    for (let tries = 0; tries < 4; tries++) {
-      close = this.text.indexOf("]", close + 1);
-      if (close < 0) return false;
-      const label = this.text.slice(this.at + 1, close);
-      if (label.length > 2000) return false;
-      if (this.labels.has(label)) return this.push({ kind: "citation", label }, label.length + 2);
-    }
-    return false;
+    const label = labelAt(this.text, this.at, this.labels);
+    return label !== "" && this.push({ kind: "citation", label }, label.length + 2);
   }
 
   /** A link, or an image, which is shown as a link: the page loads no pictures that a model names. */

@@ -134,7 +134,7 @@ function usePieces(language: string, text: string, whole: boolean): Piece[] | nu
     let left = false;
     setPieces(null);
     if (language && whole && text.length <= maxColoured) {
-      import("./highlight.ts").then(({ piecesOf }) => !left && setPieces(piecesOf(language, text)), () => {}); // it stays black
+      import("./highlight.ts").then(({ piecesOf }) => !left && setPieces(piecesOf(language, text))).catch(() => {}); // it stays black
     }
     return () => {
       left = true;
@@ -167,7 +167,7 @@ function Formula({ text, display, raw }: { text: string; display: boolean; raw: 
   const [math, setMath] = useState<MathNode | null>(null);
   useEffect(() => {
     let left = false;
-    import("./math.ts").then(({ parseMath }) => !left && setMath(parseMath(text, display)), () => {}); // the text stays
+    import("./math.ts").then(({ parseMath }) => !left && setMath(parseMath(text, display))).catch(() => {}); // the text stays
     return () => void (left = true);
   }, [text, display]);
   if (!math) return <span class="formula" dir="ltr">{raw}</span>;

@@ -50,10 +50,18 @@ export function RightsDialog() {
   );
 }
 
+/** Saving is how far a form has come: what is wrong with it, whether it was saved, and that it was changed again. */
+interface Saving {
+  wrong: string;
+  saved: boolean;
+  touched: () => void;
+}
+
 /** What a path of the collection answers, and how it is changed: each change is followed by another look. */
-function useResource<T>(path: string): { value: T | null; wrong: string; change: (method: "PUT" | "DELETE", query: string, body?: unknown) => Promise<boolean> } {
+function useResource<T>(path: string): { value: T | null; saving: Saving; change: (method: "PUT" | "DELETE", query: string, body?: unknown) => Promise<boolean> } {
   const [value, setValue] = useState<T | null>(null);
   const [wrong, setWrong] = useState("");
+  const [saved, setSaved] = useState(false);
   const [again, setAgain] = useState(0);
   useEffect(() => {
     const gone = new AbortController();
@@ -64,6 +72,7 @@ function useResource<T>(path: string): { value: T | null; wrong: string; change:
     try {
       await send(path.replace(/\?.*/, "") + query, { method, ...(body ? { headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) } : {}) });
       setWrong("");
+      setSaved(method === "PUT");
       setAgain((n) => n + 1);
       changed.value++;
       return true;
@@ -72,7 +81,7 @@ function useResource<T>(path: string): { value: T | null; wrong: string; change:
       return false;
     }
   };
-  return { value, wrong, change };
+  return { value, saving: { wrong, saved, touched: () => setSaved(false) }, change };
 }
 
 const pathOf = (namespace: string, what: "access" | "members") => `/api/namespaces/${encodeURIComponent(namespace)}/${what}`;
@@ -80,13 +89,13 @@ const Wrong = ({ text }: { text: string }) => <p class="bad" role="alert" dir="a
 
 function OneDocument({ of }: { of: Extract<RightsOf, { kind: "document" }> }) {
   const query = `?document=${encodeURIComponent(of.name)}`;
-  const { value, wrong, change } = useResource<DocumentRights>(pathOf(of.namespace, "access") + query);
-  if (!value) return wrong ? <Wrong text={wrong} /> : <Spinner label={strings.working} />;
+  const { value, saving, change } = useResource<DocumentRights>(pathOf(of.namespace, "access") + query);
+  if (!value) return saving.wrong ? <Wrong text={saving.wrong} /> : <Spinner label={strings.working} />;
   const save = (list: AccessList) => change("PUT", "", { document: of.name, ...list });
   return (
     <>
       <p class="soft-note">{value.from === "folder" ? s.fromFolder(value.folder ?? "/") : s.from[value.from]}</p>
-      <ListForm key={JSON.stringify(value)} list={value.access} save={save} wrong={wrong} />
+      <ListForm key={JSON.stringify(value)} list={value.access} save={save} saving={saving} />
       {value.from === "document" && <p><button type="button" class="quiet" onClick={() => void change("DELETE", query)}><Icon name="retry" />{s.reset}</button></p>}
     </>
   );
@@ -95,18 +104,17 @@ function OneDocument({ of }: { of: Extract<RightsOf, { kind: "document" }> }) {
 const linesOf = (text: string) => [...new Set(text.split("\n").map((l) => l.trim()).filter(Boolean))];
 
 /** A form for an access list. */
-function ListForm({ list, save, wrong, fold }: { list: AccessList; save: (list: AccessList) => Promise<boolean>; wrong: string; fold?: preact.ComponentChildren }) {
+function ListForm({ list, save, saving, fold }: { list: AccessList; save: (list: AccessList) => Promise<boolean>; saving: Saving; fold?: preact.ComponentChildren }) {
   const [who, setWho] = useState<"public" | "signed_in" | "named">(list.everybody ?? "named");
   const [users, setUsers] = useState((list.users ?? []).join("\n"));
   const [groups, setGroups] = useState((list.groups ?? []).join("\n"));
-  const [saved, setSaved] = useState(false);
   const nobody = who === "named" && linesOf(users).length + linesOf(groups).length === 0;
-  const submit = async (event: Event) => {
+  const submit = (event: Event) => {
     event.preventDefault();
-    setSaved(await save(who === "named" ? { users: linesOf(users), groups: linesOf(groups) } : { everybody: who }));
+    void save(who === "named" ? { users: linesOf(users), groups: linesOf(groups) } : { everybody: who });
   };
   return (
-    <form onSubmit={(e) => void submit(e)} onInput={() => setSaved(false)}>
+    <form onSubmit={submit} onInput={saving.touched}>
       {fold}
       <fieldset class="choices">
         <legend>{s.who}</legend>
@@ -120,9 +128,9 @@ function ListForm({ list, save, wrong, fold }: { list: AccessList; save: (list: 
           <label class="field"><span>{s.groups}</span><textarea rows={2} value={groups} dir="auto" spellcheck={false} onInput={(e) => setGroups(e.currentTarget.value)} /></label>
         </>
       )}
-      <Wrong text={wrong} />
+      <Wrong text={saving.wrong} />
       <div class="dialog-actions">
-        <span role="status" class="soft">{saved && s.saved}</span>
+        <span role="status" class="soft">{saving.saved && s.saved}</span>
         <button type="submit" class="primary" disabled={nobody}>{s.save}</button>
       </div>
     </form>
@@ -133,9 +141,9 @@ function ListForm({ list, save, wrong, fold }: { list: AccessList; save: (list: 
 const described = (l: AccessList): string => (l.everybody ? s.whos[l.everybody] : [...(l.users ?? []), ...(l.groups ?? []).map(s.group)].join(", "));
 
 function Folders({ namespace }: { namespace: string }) {
-  const { value, wrong, change } = useResource<{ rules: Rule[] }>(pathOf(namespace, "access"));
+  const { value, saving, change } = useResource<{ rules: Rule[] }>(pathOf(namespace, "access"));
   const [folder, setFolder] = useState("");
-  if (!value) return wrong ? <Wrong text={wrong} /> : <Spinner label={strings.working} />;
+  if (!value) return saving.wrong ? <Wrong text={saving.wrong} /> : <Spinner label={strings.working} />;
   const queryOf = (r: Rule) => (r.folder !== undefined ? `?folder=${encodeURIComponent(r.folder)}` : `?document=${encodeURIComponent(r.document ?? "")}`);
   const nameOf = (r: Rule) => (r.folder === "/" ? s.whole : (r.folder ?? r.document ?? ""));
   return (
@@ -151,14 +159,14 @@ function Folders({ namespace }: { namespace: string }) {
         ))}
       </ul>
       {value.rules.length === 0 && <p class="soft-note">{s.noRules}</p>}
-      <ListForm key={value.rules.length} list={{}} wrong={wrong} save={(list) => change("PUT", "", { folder: folder.trim(), ...list })}
+      <ListForm key={value.rules.length} list={{}} saving={saving} save={(list) => change("PUT", "", { folder: folder.trim(), ...list })}
         fold={<label class="field"><span>{s.folder}</span><input type="text" required value={folder} placeholder="/" dir="ltr" autocomplete="off" spellcheck={false} onInput={(e) => setFolder(e.currentTarget.value)} /></label>} />
     </>
   );
 }
 
 function Members({ namespace }: { namespace: string }) {
-  const { value, wrong, change } = useResource<{ open: boolean; members: Member[] }>(pathOf(namespace, "members"));
+  const { value, saving: { wrong }, change } = useResource<{ open: boolean; members: Member[] }>(pathOf(namespace, "members"));
   const [kind, setKind] = useState<"user" | "group">("user");
   const [name, setName] = useState("");
   const [role, setRole] = useState<Member["role"]>("reader");

@@ -15,7 +15,7 @@ export const english = ({ plural, count }: Tools) => ({
   reading: "Documents read so far",
   known: {
     no_key: "Answers quote your documents, because no model is set up. To have a model write them, set a key such as OPENAI_API_KEY and the setting model on the server.",
-    ingesting: (done: number, all: number) => `${count(done)} of ${count(all)} documents are read. Until all are, answers come from those.`,
+    ingesting: (done: number, all: number) => `${count(done)} of ${count(all)} documents have been read. Until the rest are, answers use only those.`,
   },
   unknownPrice: "price unknown",
   justNow: "just now",
@@ -35,10 +35,10 @@ export const english = ({ plural, count }: Tools) => ({
   failures: {
     offline: { title: "No connection", text: "The server can't be reached. Your text stays here, and answers continue when it's back." },
     busy: { title: "The server is busy", text: "It's already writing as many answers as it can at once. Try again soon." },
-    budget: { title: "The budget is used up", text: "The amount set for answers is spent. An administrator of this server can raise it." },
+    budget: { title: "The budget is used up", text: "The spending limit for answers has been reached. An administrator of this server can raise it." },
     key: { title: "This model can't be used", text: "It isn't set up, has no key, or its key isn't accepted. Try another model." },
     provider: { title: "The model didn't answer", text: "Its provider is down or too slow. Your documents aren't affected." },
-    refusedKey: { title: "The model provider refused the key", text: "An administrator of this server has to check it. Try another model." },
+    refusedKey: { title: "The model provider refused the key", text: "An administrator of this server needs to check the key. Try another model." },
     noCredit: { title: "The account with the model provider has no credit", text: "An administrator can add some. Try another model." },
     noModel: { title: "The model provider doesn't know this model", text: "Its name or the provider's address is wrong. Try another model." },
     limited: { title: "The model provider is limiting requests", text: "Wait a while, then try again." },
