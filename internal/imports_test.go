@@ -118,7 +118,7 @@ var allowed = map[string][]string{
 	"wire/signin":     {"wire", "auth/apikey", "auth/oidc", "auth/session", "chat"},
 	"wire/librechat":  {"wire", "wire/filesapi", "library", "shelf", "access", "chat", "documents/upload", "extract", "retrieval"},
 	"wire/openwebui":  {"wire", "wire/filesapi", "library", "shelf", "chat", "documents/upload"},
-	"wire/openai":     {"wire", "turn", "chat", "chat/cite", "retrieval", "llm", "text"},
+	"wire/openai":     {"wire", "turn", "chat", "chat/cite", "retrieval", "llm", "text", "tokens"},
 	"wire/dify":       {"wire", "wire/openai", "library", "access", "chat", "retrieval"},
 	"wire/filesapi":   {"wire", "wire/openai", "wire/ingestapi", "library", "shelf", "chat", "documents", "documents/job", "documents/upload", "extract", "retrieval"},
 	"wire/webapi":     {"wire", "turn", "ledger", "transcript", "chat", "chat/cite", "retrieval", "llm", "pageview"},

@@ -10,7 +10,7 @@ import (
 func TestOpenAI_SaysWhatToUseInPlaceOfWhatIsNotThere(t *testing.T) {
 	s := newServer(t, options{})
 	for path, says := range map[string]string{
-		"/v1/completions":                   "POST /v1/responses or",
+		"/v1/edits":                         "there are POST /v1/responses",
 		"/v1/assistants":                    "POST /v1/responses",
 		"/v1/threads/t/runs":                "POST /v1/conversations",
 		"/v1/images/generations":            "there are POST /v1/responses",

@@ -127,20 +127,38 @@ func asksForTitle(prompt string) bool {
 		slices.ContainsFunc(titleWords, func(w string) bool { return strings.Contains(head, w) })
 }
 
-// quoted reads a conversation out of a prompt: who speaks stands at the beginning of a line.
+// quoted reads a conversation out of a prompt, without what the system says in it.
 func quoted(prompt string) (all []said) {
-	marks := speaker.FindAllStringSubmatchIndex(prompt, -1)
-	for i, m := range marks {
-		end := len(prompt)
-		if i+1 < len(marks) {
-			end = marks[i+1][0]
-		}
-		who := strings.ToLower(prompt[m[2]:m[3]])
-		if words := strings.Trim(strings.TrimSpace(prompt[m[1]:end]), `"`); words != "" && who != "system" {
-			all = append(all, said{who == "user" || who == "human", words})
+	for role, words := range utterances(prompt) {
+		if words = strings.Trim(words, `"`); words != "" && role != llm.System {
+			all = append(all, said{role == llm.User, words})
 		}
 	}
 	return all
+}
+
+// utterances yields who speaks in a prompt, which the beginning of a line tells ("User: "), and the words. What comes
+// before the first speaker is not yielded.
+func utterances(prompt string) iter.Seq2[llm.Role, string] {
+	return func(yield func(llm.Role, string) bool) {
+		marks := speaker.FindAllStringSubmatchIndex(prompt, -1)
+		for i, m := range marks {
+			end := len(prompt)
+			if i+1 < len(marks) {
+				end = marks[i+1][0]
+			}
+			role := llm.Assistant
+			switch strings.ToLower(prompt[m[2]:m[3]]) {
+			case "user", "human":
+				role = llm.User
+			case "system":
+				role = llm.System
+			}
+			if !yield(role, strings.TrimSpace(prompt[m[1]:end])) {
+				return
+			}
+		}
+	}
 }
 
 // spoken is the conversation of a request's messages.

@@ -14,25 +14,38 @@ type encoder struct {
 	delta []byte // of every chunk with a choice, up to its delta
 	tail  []byte // of every chunk behind its delta, as long as the answer goes on
 	end   []byte // of every chunk behind its choices
+	plain bool   // a delta is a text: the chunks are those of POST /v1/completions
 }
 
 // newEncoder returns the encoder of an exchange. The model that answers stands in
 // system_fingerprint, which OpenAI has for "the backend configuration that the model runs with",
 // while model stays what the client asked for and can look up in /v1/models.
 func newEncoder(x *exchange, answering string) *encoder {
-	e := &encoder{end: []byte(`}`)}
+	e := &encoder{end: []byte(`}`), plain: x.prompted}
 	if x.usage {
 		e.end = []byte(`,"usage":null}`)
 	}
-	e.head = append(x.appendHead(nil, "chat.completion.chunk", answering), `,"choices":[`...)
-	e.delta = append(append(e.delta, e.head...), `{"index":0,"delta":`...)
+	object := "chat.completion.chunk"
+	if x.prompted {
+		object = textCompletion
+	}
+	e.head = append(x.appendHead(nil, object, answering), `,"choices":[`...)
+	if e.plain {
+		e.delta = append(append(e.delta, e.head...), `{"index":0,"text":`...)
+	} else {
+		e.delta = append(append(e.delta, e.head...), `{"index":0,"delta":`...)
+	}
 	e.tail = append([]byte(`,"logprobs":null,"finish_reason":null}]`), e.end...)
 	return e
 }
 
 // appendHead opens an object with what a reply and a chunk have in common.
 func (x *exchange) appendHead(dst []byte, object, answering string) []byte {
-	dst = wire.AppendString(append(dst, `{"id":`...), "chatcmpl-"+x.req.TurnID)
+	id := "chatcmpl-"
+	if x.prompted {
+		id = "cmpl-"
+	}
+	dst = wire.AppendString(append(dst, `{"id":`...), id+x.req.TurnID)
 	dst = wire.AppendString(append(dst, `,"object":`...), object)
 	dst = strconv.AppendInt(append(dst, `,"created":`...), x.created, 10)
 	dst = wire.AppendString(append(dst, `,"model":`...), x.model)
@@ -53,12 +66,18 @@ func fingerprint(model string, v *llm.Vendor) string {
 
 // first is the chunk that opens the answer.
 func (e *encoder) first(dst []byte) []byte {
+	if e.plain {
+		return e.text(dst, "")
+	}
 	dst = append(append(dst, e.delta...), `{"role":"assistant","content":"","refusal":null}`...)
 	return append(dst, e.tail...)
 }
 
 // text is the chunk of a piece of the answer.
 func (e *encoder) text(dst []byte, text string) []byte {
+	if e.plain {
+		return append(wire.AppendString(append(dst, e.delta...), text), e.tail...)
+	}
 	dst = append(append(dst, e.delta...), `{"content":`...)
 	dst = wire.AppendString(dst, text)
 	return append(append(dst, '}'), e.tail...)
@@ -95,7 +114,11 @@ func appendUnsupported(dst []byte, labels []string) []byte {
 
 // last is the chunk that says why the answer ended.
 func (e *encoder) last(dst []byte, reason string) []byte {
-	dst = append(append(dst, e.delta...), `{},"logprobs":null,"finish_reason":`...)
+	nothing := `{}`
+	if e.plain {
+		nothing = `""`
+	}
+	dst = append(append(append(dst, e.delta...), nothing...), `,"logprobs":null,"finish_reason":`...)
 	dst = append(wire.AppendString(dst, reason), `}]`...)
 	return append(dst, e.end...)
 }

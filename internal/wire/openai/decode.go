@@ -3,20 +3,27 @@ package openai
 import (
 	"encoding/json"
 
+	"parley/internal/chat"
 	"parley/internal/llm"
 	"parley/internal/turn"
 	"parley/internal/wire"
 )
 
-// decode returns the exchange that a request asks for.
+// decode returns the exchange that a request for a chat completion asks for.
 func (h *Handler) decode(r *wire.Request) (*exchange, error) {
+	return h.decodeWith(r, members, "messages", h.messagesOf)
+}
+
+// decodeWith returns the exchange that a request asks for. It reads the members in the table, and the messages from the
+// member with the key.
+func (h *Handler) decodeWith(r *wire.Request, table memberTable, key string, messagesOf func(wire.Value) ([]chat.Message, error)) (*exchange, error) {
 	x := &exchange{runner: h.cfg.Runner, created: h.cfg.Now().Unix(), base: wire.BaseURL(r.Request, h.cfg.PublicURL, false)}
 	object, err := r.Object()
 	if err != nil {
 		return nil, err
 	}
 	x.req.Principal, x.req.Options = r.Who, h.cfg.Defaults
-	if err := x.readMembers(object); err != nil {
+	if err := x.readMembers(object, table); err != nil {
 		return nil, err
 	}
 	model, err := x.readLinks(r.Header)
@@ -26,18 +33,21 @@ func (h *Handler) decode(r *wire.Request) (*exchange, error) {
 	if x.req.Namespace, err = h.catalog.NamespaceOf(r.Context(), x.req.Principal, model); err != nil {
 		return nil, err
 	}
-	messages, _ := object.Get("messages")
-	if x.req.Messages, err = h.messagesOf(messages); err != nil {
+	messages, _ := object.Get(key)
+	if x.req.Messages, err = messagesOf(messages); err != nil {
 		return nil, err
 	}
 	x.req.TurnID = turn.IDOf(r.Context(), h.cfg.NewID)
 	return x, nil
 }
 
+// memberTable has a function for each member of a body that it reads.
+type memberTable map[string]func(x *exchange, v wire.Value) error
+
 // members reads each member that matters, except messages and the two limits of length. Other members are
 // ignored: they are hints (seed, user, metadata), tune what a provider may not have (logit_bias), or are
 // unknown. null always means the default.
-var members = map[string]func(x *exchange, v wire.Value) error{
+var members = memberTable{
 	"model":               (*exchange).readModel,
 	"stream":              (*exchange).readStream,
 	"stream_options":      (*exchange).readStreamOptions,
@@ -57,9 +67,9 @@ var members = map[string]func(x *exchange, v wire.Value) error{
 	"logprobs":            (*exchange).readLogprobs,
 }
 
-func (x *exchange) readMembers(object wire.Object) error {
+func (x *exchange) readMembers(object wire.Object, table memberTable) error {
 	for key, v := range object.Members() {
-		read, known := members[key]
+		read, known := table[key]
 		if !known || v.IsNull() {
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/binary"
+	"iter"
 	"math"
 	"net/http"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"parley/internal/chat"
 	"parley/internal/llm"
+	"parley/internal/tokens"
 	"parley/internal/wire"
 )
 
@@ -123,34 +125,52 @@ func (h *Handler) checkDimensions(n int) error {
 	return nil
 }
 
-// inputs reads a text or a list of texts.
+// inputs reads a text or a list of texts. A text may come as its tokens in cl100k_base, because some clients, such as
+// LangChain's OpenAIEmbeddings for Python, send nothing else.
 func inputs(v wire.Value) ([]string, error) {
-	const want = `"input" must be a text, or a list of 1 to %d texts, none of them empty.`
+	const want = `"input" must be a text, or a list of 1 to %d texts, none of them empty. A text may be a list of its cl100k_base tokens.`
 	if !isGiven(v) {
 		return nil, refusef("input", missing, want, maxInputs)
 	}
-	if text, ok := v.Text(); ok && strings.TrimSpace(text) != "" {
+	if text, ok := oneInput(v); ok {
 		return []string{text}, nil
 	}
 	elements, ok := v.Elements()
 	n, few := wire.AtMost(maxInputs, elements)
-	if !ok || n == 0 {
+	if !ok || n == 0 || !few {
 		return nil, refusef("input", invalid, want, maxInputs)
 	}
-	texts := make([]string, 0, min(n, maxInputs))
+	texts := make([]string, 0, n)
 	for v := range elements {
-		text, ok := v.Text()
-		_, number := v.Number()
-		_, list := v.Elements()
-		switch {
-		case !ok && (number || list):
-			return nil, refusef("input", unsupportedValue, `"input" must be text: this server does not take tokens, since each model has its own. Send the texts that they stand for.`)
-		case !few, !ok, strings.TrimSpace(text) == "":
+		text, ok := oneInput(v)
+		if !ok {
 			return nil, refusef("input", invalid, want, maxInputs)
 		}
 		texts = append(texts, text)
 	}
 	return texts, nil
+}
+
+// oneInput returns a text that is not blank, given as a string or as a list of tokens.
+func oneInput(v wire.Value) (string, bool) {
+	text, ok := v.Text()
+	if elements, list := v.Elements(); list {
+		text, ok = textOfTokens(elements)
+	}
+	return text, ok && strings.TrimSpace(text) != ""
+}
+
+func textOfTokens(elements iter.Seq[wire.Value]) (string, bool) {
+	var ids []uint
+	for v := range elements {
+		_, quoted := v.Text()
+		id, ok := v.Number()
+		if quoted || !ok || id < 0 || id > math.MaxUint32 || id != math.Trunc(id) {
+			return "", false
+		}
+		ids = append(ids, uint(id))
+	}
+	return tokens.Decode(ids)
 }
 
 func (x embedding) appendVectors(dst []byte, made llm.Embeddings) []byte {

@@ -61,8 +61,7 @@ func fail(w http.ResponseWriter, _ *wire.Request, err error) {
 // elsewhere says, by the first name behind /v1/, what to use in place of a route of OpenAI's API that is
 // not there.
 var elsewhere = map[string]string{
-	"completions": "Completions are not there: use POST /v1/responses or POST /v1/chat/completions.",
-	"assistants":  assistantsElsewhere, "threads": assistantsElsewhere,
+	"assistants": assistantsElsewhere, "threads": assistantsElsewhere,
 }
 
 const assistantsElsewhere = "Assistants and threads are not there: POST /v1/conversations begins a conversation, and POST /v1/responses answers in it."

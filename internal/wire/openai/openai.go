@@ -1,5 +1,6 @@
 // Package openai speaks OpenAI's Chat Completions API, so that any client of that API can ask
-// Parley: POST /v1/chat/completions, as JSON or as server-sent events, GET /v1/models and POST /v1/embeddings. Each
+// Parley: POST /v1/chat/completions and POST /v1/completions, as JSON or as server-sent events, GET /v1/models and
+// POST /v1/embeddings. Each
 // namespace is a model: "parley" is the server's own, "parley/NAMESPACE" names one.
 //
 // A turn goes one way only: the body becomes a chat.Request, the Runner's events become chunks,
@@ -76,6 +77,7 @@ type exchange struct {
 	req      chat.Request
 	runner   chat.Runner
 	links    bool // citations are links in the text
+	prompted bool // it came to POST /v1/completions
 }
 
 // Protocol returns the routes of the API.
@@ -85,7 +87,8 @@ func (h *Handler) Protocol() wire.Protocol {
 	turn := wire.Route{Right: wire.Ask, Fail: fail, Turn: true, Body: wire.JSON}
 	return wire.Protocol{
 		OpenAPI: openAPI,
-		Routes: append(wire.Slashed(turn.At("POST /v1/chat/completions", h.complete), post.At("POST /v1/embeddings", h.embed), post.At("POST /openai/deployments/{name}/embeddings", h.embed)),
+		Routes: append(wire.Slashed(turn.At("POST /v1/chat/completions", h.complete), turn.At("POST /v1/completions", h.completePrompt),
+			post.At("POST /v1/embeddings", h.embed), post.At("POST /openai/deployments/{name}/embeddings", h.embed)),
 			rt.At("GET /v1/models", h.models),
 			rt.At("GET /v1/models/{id...}", h.model)),
 		// Azure OpenAI's paths: those of its API v1, and the older ones, which come with api-version.
@@ -100,6 +103,10 @@ func (h *Handler) complete(w http.ResponseWriter, r *wire.Request) error {
 	if err != nil {
 		return err
 	}
+	return h.answer(w, r, x)
+}
+
+func (h *Handler) answer(w http.ResponseWriter, r *wire.Request, x *exchange) error {
 	if c, err := choreOf(x.req.Messages, &x.req.Options, r.Header.Get(choreHeader)); err != nil {
 		return err
 	} else if c != nil {

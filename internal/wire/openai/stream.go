@@ -108,7 +108,7 @@ func (s *session) last(u llm.Usage) error {
 	if err := s.flushText(); err != nil {
 		return err
 	}
-	if list := s.h.annotationsOf(s.x, s.message); len(list) > 0 {
+	if list := s.h.annotationsOf(s.x, s.message); len(list) > 0 && !s.x.prompted {
 		if err := s.stream.Send(s.chunks.annotations(s.stream.Line(), list, s.message.Unsupported())); err != nil {
 			return err
 		}
@@ -147,6 +147,9 @@ func (h *Handler) fold(x *exchange, events iter.Seq2[chat.Event, error]) ([]byte
 		l := h.linkerOf(x)
 		l.note(m)
 		m.Text = l.link(m.Text)
+	}
+	if x.prompted {
+		return x.appendPrompted(m, turn.Usage), nil
 	}
 	dst := append(x.appendHead(nil, "chat.completion", fingerprint(m.Model, m.Vendor)), `,"choices":[{"index":0,"message":{"role":"assistant","content":`...)
 	if m.Text == "" && len(m.ToolCalls) > 0 {
