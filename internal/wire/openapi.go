@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -21,15 +22,24 @@ var openAPIBase []byte
 // pages, and the paths with a trailing slash.
 //
 //	{"tag": of its operations, "errors": schema of its errors,
+//	 "parameters": {name of a part of paths: the parameter},
 //	 "paths": {path: path item, or the path that it is another name of},
 //	 "schemas": {…}}
 //
 // In an operation, "errors" names another schema, and a response may be just the description of an error.
+// A text in place of a schema is the name of one, and a parameter without a schema is a string. Bodies are written by their media type (bodyMembers):
+//
+//	"post": {"json": "Question", "examples": {"short": {"q": "Why?"}},
+//	         "responses": {"200": {"description": "The answer.", "json": "Answer"}}}
+//
+// A schema of Protocol.Types follows from its Go type. The part adds what the type does not say, such as
+// descriptions; see derive.
 type apiPart struct {
-	Tag     string
-	Errors  string
-	Paths   map[string]json.RawMessage
-	Schemas map[string]any
+	Tag        string
+	Errors     string
+	Parameters map[string]object
+	Paths      map[string]json.RawMessage
+	Schemas    map[string]any
 }
 
 // object is a JSON object of the description. Most of it passes through unchanged.
@@ -63,11 +73,14 @@ func (s *apiSum) add(p Protocol) error {
 			return err
 		}
 	}
+	if err := part.derive(p.Types); err != nil {
+		return err
+	}
 	for name, schema := range part.Schemas {
 		if _, twice := s.schemas[name]; twice {
 			return fmt.Errorf("the schema %s stands twice", name)
 		}
-		s.schemas[name] = schema
+		s.schemas[name] = referring(schema)
 	}
 	if schema, ok := part.Schemas[p.Schema].(object); ok {
 		members := schema["properties"].(object)
@@ -143,7 +156,9 @@ func (part *apiPart) item(raw json.RawMessage, routes map[string]Route, s *apiSu
 		if !ok {
 			return nil, fmt.Errorf("there is no route for %s", method)
 		}
-		part.fill(op, rt, s)
+		if err := part.fill(op, rt, s); err != nil {
+			return nil, err
+		}
 		filled[method] = op
 	}
 	for method := range routes {
@@ -154,7 +169,7 @@ func (part *apiPart) item(raw json.RawMessage, routes map[string]Route, s *apiSu
 	return filled, nil
 }
 
-func (part *apiPart) fill(op object, rt Route, s *apiSum) {
+func (part *apiPart) fill(op object, rt Route, s *apiSum) error {
 	if op["tags"] == nil {
 		op["tags"] = []string{part.Tag}
 	}
@@ -167,6 +182,9 @@ func (part *apiPart) fill(op object, rt Route, s *apiSum) {
 	if responses == nil {
 		responses = object{}
 	}
+	if content := contentOf(op); content != nil {
+		op["requestBody"] = object{"content": content}
+	}
 	usual := usualErrors(rt)
 	if hasQuery(op) && responses["422"] == nil {
 		usual["400"] = "A parameter of the query is not what it should be."
@@ -177,15 +195,20 @@ func (part *apiPart) fill(op object, rt Route, s *apiSum) {
 		}
 	}
 	for status, r := range responses {
-		if text, ok := r.(string); ok {
-			responses[status] = s.response(status, schema, text)
+		switch r := r.(type) {
+		case string:
+			responses[status] = s.response(status, schema, r)
+		case object:
+			if content := contentOf(r); content != nil {
+				r["content"] = content
+			}
 		}
 	}
 	op["responses"] = responses
-	fillParameters(op, rt)
 	if body, ok := op["requestBody"].(object); ok && body["required"] == nil {
 		body["required"] = true
 	}
+	return part.fillParameters(op, rt)
 }
 
 func hasQuery(op object) bool {
@@ -239,12 +262,35 @@ func (s *apiSum) response(status, schema, text string) object {
 	return object{"$ref": "#/components/responses/" + name}
 }
 
-// fillParameters adds the parameters of turns and of shared paths.
-func fillParameters(op object, rt Route) {
+// fillParameters completes the parameters, and adds those of paths, of turns and of shared paths.
+func (part *apiPart) fillParameters(op object, rt Route) error {
 	parameters, _ := op["parameters"].([]any)
+	described := map[any]bool{}
 	for _, p := range parameters {
 		if p := p.(object); p["in"] == "path" {
+			described[p["name"]] = true
+		}
+	}
+	for _, match := range pathParameter.FindAllStringSubmatch(rt.Pattern, -1) {
+		if name := match[1]; !described[name] {
+			p := maps.Clone(part.Parameters[name])
+			if p == nil {
+				return fmt.Errorf("the parameter %s of %s is not described", name, rt.Pattern)
+			}
+			p["name"], p["in"] = name, "path"
+			parameters = append(parameters, p)
+		}
+	}
+	for _, p := range parameters {
+		p := p.(object)
+		if p["in"] == "path" {
 			p["required"] = true
+		}
+		if p["schema"] == nil && p["$ref"] == nil {
+			p["schema"] = object{"type": "string"}
+		}
+		if schema := p["schema"]; schema != nil {
+			p["schema"] = referring(schema)
 		}
 	}
 	add := func(name string) {
@@ -268,4 +314,8 @@ func fillParameters(op object, rt Route) {
 	if len(parameters) > 0 {
 		op["parameters"] = parameters
 	}
+	return nil
 }
+
+// pathParameter finds the names of the parts of a pattern that vary.
+var pathParameter = regexp.MustCompile(`\{(\w+)(?:\.\.\.)?\}`)

@@ -13,7 +13,11 @@ import (
 // Protocol is what an adapter mounts on a server.
 type Protocol struct {
 	Routes  []Route
-	OpenAPI []byte  // its part of /openapi.json
+	OpenAPI []byte // its part of /openapi.json
+
+	// Types has a value of each Go type from which a schema of /openapi.json follows, by the name of the schema.
+	Types map[string]any
+
 	Options []Named // of its turns
 	Schema  string  // name of the schema in /openapi.json that has the options as members
 	Drain   func()  // ends streams that only wait, so that they do not delay a stop; optional

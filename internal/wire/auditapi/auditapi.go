@@ -3,7 +3,6 @@ package auditapi
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 	"io"
 	"net/http"
@@ -27,13 +26,10 @@ type Handler struct{ entries Entries }
 // New returns a handler.
 func New(entries Entries) *Handler { return &Handler{entries} }
 
-//go:embed openapi.json
-var openAPI []byte
-
 // Protocol returns the route.
 func (h *Handler) Protocol() wire.Protocol {
 	rt := wire.Route{Right: wire.Administer, Fail: wire.PlainError}
-	return wire.Protocol{OpenAPI: openAPI, Routes: []wire.Route{rt.At("GET /api/audit", h.export)}}
+	return wire.Protocol{OpenAPI: openAPI, Types: types, Routes: []wire.Route{rt.At("GET /api/audit", h.export)}}
 }
 
 // Entries on one page of an export.

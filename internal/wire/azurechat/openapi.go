@@ -6,3 +6,11 @@ import _ "embed"
 //
 //go:embed openapi.json
 var openAPI []byte
+
+// types are the Go types behind schemas of the description.
+var types = map[string]any{
+	"AuthSetup": authSettings{},
+	"Scopes":    scopeRequest{},
+	"Controls":  controls{},
+	"Context":   replyContext{},
+}

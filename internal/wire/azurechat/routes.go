@@ -47,7 +47,7 @@ func (h *Handler) Protocol() wire.Protocol {
 			shared[i].Speaks = name0128
 		}
 	}
-	return wire.Protocol{OpenAPI: openAPI, Options: named, Schema: "Overrides", Routes: slices.Concat(routes, shared, []wire.Route{
+	return wire.Protocol{OpenAPI: openAPI, Types: types, Options: named, Schema: "Overrides", Routes: slices.Concat(routes, shared, []wire.Route{
 		open.At("GET /auth_setup", h.authSetup),
 		open.At("GET /config", h.config),
 	})}

@@ -110,7 +110,7 @@ func (h *Handler) Protocol() wire.Protocol {
 	for i, rt := range routes {
 		routes[i].Handle = func(w http.ResponseWriter, r *wire.Request) error { return Failure(rt.Handle(w, r)) }
 	}
-	return wire.Protocol{OpenAPI: openAPI, Routes: wire.Slashed(routes...)}
+	return wire.Protocol{OpenAPI: openAPI, Types: types, Routes: wire.Slashed(routes...)}
 }
 
 // Failure gives an error of the library its status.

@@ -80,7 +80,7 @@ func (h *Handler) Protocol() wire.Protocol {
 	pdf, deletion := rag, rag
 	pdf.Body, deletion.Body, deletion.Verbatim = wire.UnreadJSON, wire.NoBody, true
 	const one = " /api/jobs/{id}"
-	return wire.Protocol{OpenAPI: openAPI, Drain: h.cfg.Service.Jobs().Drain, Routes: append(wire.Slashed(
+	return wire.Protocol{OpenAPI: openAPI, Types: types, Drain: h.cfg.Service.Jobs().Drain, Routes: append(wire.Slashed(
 		rag.At("POST /index", h.index),
 		pdf.At("POST /pdf", h.pdf),
 		rag.At("POST /mediawiki/url", h.mediaWiki),

@@ -1,8 +1,19 @@
 package ingestapi
 
-import _ "embed"
+import (
+	_ "embed"
+
+	"parley/internal/documents/job"
+)
 
 // openAPI describes the routes; see wire.OpenAPI for what it omits.
 //
 //go:embed openapi.json
 var openAPI []byte
+
+// types are the Go types behind schemas of the description.
+var types = map[string]any{
+	"Job":      jobBody{},
+	"JobFile":  job.File{},
+	"Sentence": message{},
+}

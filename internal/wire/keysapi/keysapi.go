@@ -8,7 +8,6 @@ package keysapi
 import (
 	"bytes"
 	"context"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,15 +37,12 @@ type Handler struct{ keys Keys }
 // New returns a handler.
 func New(keys Keys) *Handler { return &Handler{keys} }
 
-//go:embed openapi.json
-var openAPI []byte
-
 // Protocol returns the routes.
 func (h *Handler) Protocol() wire.Protocol {
 	read := wire.Route{Right: wire.Administer, Fail: wire.PlainError}
 	create := read
 	create.Body = wire.JSON
-	return wire.Protocol{OpenAPI: openAPI, Routes: []wire.Route{
+	return wire.Protocol{OpenAPI: openAPI, Types: types, Routes: []wire.Route{
 		create.At("POST /api/keys", h.create),
 		read.At("GET /api/keys", h.list),
 		read.At("DELETE /api/keys/{id}", h.revoke),

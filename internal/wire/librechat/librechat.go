@@ -7,7 +7,6 @@ package librechat
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"net/http"
 
@@ -61,9 +60,6 @@ func New(cfg Config) *Handler {
 	return &Handler{cfg: cfg, receiving: make(chan struct{}, maxReceiving)}
 }
 
-//go:embed openapi.json
-var openAPI []byte
-
 // Protocol returns the routes.
 func (h *Handler) Protocol() wire.Protocol {
 	health := wire.Route{Right: wire.Anybody, Fail: wire.DetailError, Quiet: true}
@@ -92,7 +88,7 @@ func (h *Handler) Protocol() wire.Protocol {
 			return failure(rt.Handle(w, r))
 		}
 	}
-	return wire.Protocol{OpenAPI: openAPI, Routes: routes}
+	return wire.Protocol{OpenAPI: openAPI, Types: types, Routes: routes}
 }
 
 // failure gives an error of the library its status.

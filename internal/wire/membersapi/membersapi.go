@@ -14,7 +14,6 @@ package membersapi
 import (
 	"bytes"
 	"context"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,16 +53,13 @@ func New(store Store, book *roster.Book, rights Rights, corpus Corpus) *Handler 
 	return &Handler{store, book, rights, corpus}
 }
 
-//go:embed openapi.json
-var openAPI []byte
-
 // Protocol returns the routes.
 func (h *Handler) Protocol() wire.Protocol {
 	rt := wire.Route{Right: wire.Manage, Fail: wire.PlainError}
 	put := rt
 	put.Body = wire.JSON
 	const path, access = " /api/namespaces/{name}/members", " /api/namespaces/{name}/access"
-	return wire.Protocol{OpenAPI: openAPI, Routes: []wire.Route{
+	return wire.Protocol{OpenAPI: openAPI, Types: types, Routes: []wire.Route{
 		rt.At("GET"+path, h.list),
 		put.At("PUT"+path, h.put),
 		rt.At("DELETE"+path, h.remove),

@@ -6,7 +6,6 @@
 package openwebui
 
 import (
-	_ "embed"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -46,9 +45,6 @@ func New(cfg Config) *Handler {
 	return &Handler{cfg: cfg, receiving: make(chan struct{}, maxReceiving)}
 }
 
-//go:embed openapi.json
-var openAPI []byte
-
 // Protocol returns the routes.
 func (h *Handler) Protocol() wire.Protocol {
 	get := wire.Route{Right: wire.Ask, Fail: wire.DetailError}
@@ -69,7 +65,7 @@ func (h *Handler) Protocol() wire.Protocol {
 	for i, rt := range routes {
 		routes[i].Handle = func(w http.ResponseWriter, r *wire.Request) error { return filesapi.Failure(rt.Handle(w, r)) }
 	}
-	return wire.Protocol{OpenAPI: openAPI, Routes: wire.Slashed(routes...)}
+	return wire.Protocol{OpenAPI: openAPI, Types: types, Routes: wire.Slashed(routes...)}
 }
 
 // knowledgeBody is a knowledge base in responses.

@@ -36,5 +36,5 @@ func (h *Handler) Protocol() wire.Protocol {
 			ignoring.At("POST "+session+"/reset", h.reset),
 		)
 	}
-	return wire.Protocol{OpenAPI: openAPI, Options: named, Schema: "RAGParams", Routes: wire.Slashed(routes...), Drain: h.hub.drain}
+	return wire.Protocol{OpenAPI: openAPI, Types: types, Options: named, Schema: "RAGParams", Routes: wire.Slashed(routes...), Drain: h.hub.drain}
 }

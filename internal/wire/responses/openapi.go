@@ -6,3 +6,12 @@ import _ "embed"
 //
 //go:embed openapi.json
 var openAPI []byte
+
+// types are the Go types behind schemas of the description.
+var types = map[string]any{
+	"Response":        response{},
+	"ResponseUsage":   usage{},
+	"FileCitation":    fileCitation{},
+	"URLCitation":     urlCitation{},
+	"ResponseProblem": problem{},
+}

@@ -118,7 +118,7 @@ func (h *Handler) Protocol() wire.Protocol {
 		get.At("GET "+conversation+"/items/{item}", h.item),
 		get.At("DELETE "+conversation+"/items/{item}", h.deleteItem),
 	}
-	return wire.Protocol{OpenAPI: openAPI, Routes: wire.Slashed(routes...), Drain: h.sockets.drain, Wait: h.wait}
+	return wire.Protocol{OpenAPI: openAPI, Types: types, Routes: wire.Slashed(routes...), Drain: h.sockets.drain, Wait: h.wait}
 }
 
 // wait waits for WebSockets and for responses in the background, and cancels them with cause when ctx ends.

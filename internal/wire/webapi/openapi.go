@@ -6,3 +6,15 @@ import _ "embed"
 //
 //go:embed openapi.json
 var openAPI []byte
+
+// types are the Go types behind schemas of the description.
+var types = map[string]any{
+	"ChatLink":    linkShown{},
+	"SharedChat":  sharedChat{},
+	"WebUsage":    usage{},
+	"WebDocument": document{},
+	"WebPage":     pageShown{},
+	"WebCitation": citationShown{},
+	"WebTurn":     turnShown{},
+	"WebConfig":   shownSettings{},
+}

@@ -116,7 +116,7 @@ func (h *Handler) Protocol() wire.Protocol {
 	reindex.Right, reindex.Body = wire.Edit, wire.Ignored
 	put.Body = wire.Ignored
 	const document, turn, share = " /api/documents/{id}", " /api/turns/{id}", " /api/chats/{id}/link"
-	return wire.Protocol{OpenAPI: openAPI, Routes: []wire.Route{
+	return wire.Protocol{OpenAPI: openAPI, Types: types, Routes: []wire.Route{
 		read.At("GET /api/documents", h.documents),
 		read.At("GET"+document, h.oneDocument),
 		change.At("DELETE"+document, h.delete),

@@ -10,7 +10,6 @@ package yourdata
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"net/http"
 	"slices"
 	"time"
@@ -69,14 +68,11 @@ func New(cfg Config) *Handler {
 	return &Handler{cfg: cfg, catalog: openai.Catalog{Namespaces: cfg.Namespaces, Own: cfg.Namespace}}
 }
 
-//go:embed openapi.json
-var openAPI []byte
-
 // Protocol returns the routes. Those of the sample are there a second time below /api, where its successors
 // look for them.
 func (h *Handler) Protocol() wire.Protocol {
 	service := wire.Route{Right: wire.Ask, Fail: openai.Fail, Body: wire.JSON, Turn: true}
-	return wire.Protocol{OpenAPI: openAPI, Routes: slices.Concat(h.sample(""), h.sample("/api"), []wire.Route{
+	return wire.Protocol{OpenAPI: openAPI, Types: types, Routes: slices.Concat(h.sample(""), h.sample("/api"), []wire.Route{
 		service.At("POST /openai/deployments/{name}/chat/completions", h.serve(serviceNow)),
 		service.At("POST /openai/deployments/{name}/extensions/chat/completions", h.serve(serviceThen)),
 	})}

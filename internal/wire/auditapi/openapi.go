@@ -1,0 +1,17 @@
+package auditapi
+
+import (
+	_ "embed"
+
+	"parley/internal/audit"
+)
+
+// openAPI describes the routes; see wire.OpenAPI for what it omits.
+//
+//go:embed openapi.json
+var openAPI []byte
+
+// types are the Go types behind schemas of the description.
+var types = map[string]any{
+	"AuditEntry": audit.Entry{},
+}

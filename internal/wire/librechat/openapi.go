@@ -1,0 +1,14 @@
+package librechat
+
+import _ "embed"
+
+// openAPI describes the routes; see wire.OpenAPI for what it omits.
+//
+//go:embed openapi.json
+var openAPI []byte
+
+// types are the Go types behind schemas of the description.
+var types = map[string]any{
+	"LibreChatUpload":   uploaded{},
+	"LibreChatMetadata": metadata{},
+}

@@ -1,0 +1,14 @@
+package membersapi
+
+import _ "embed"
+
+// openAPI describes the routes; see wire.OpenAPI for what it omits.
+//
+//go:embed openapi.json
+var openAPI []byte
+
+// types are the Go types behind schemas of the description.
+var types = map[string]any{
+	"AccessList": list{},
+	"Member":     shown{},
+}
