@@ -31,7 +31,7 @@ func (p *program) newDocuments(cfg Config, db *store.DB, corpus *retrieval.Corpu
 		Recognition: cfg.recognition(),
 		Split:       cfg.split(),
 		Embedding:   cfg.Embedding, EmbeddingDimensions: cfg.EmbeddingDimensions,
-		Remotes: cfg.IngestSources.addresses(), Accounts: p.account, KeepLost: time.Duration(cfg.IngestKeepLost),
+		Remotes: cfg.IngestSources.addresses(), Accounts: p.account, Said: p.said, KeepLost: time.Duration(cfg.IngestKeepLost),
 		// Without sign-in there is one owner, who may use the whole quota.
 		Quota:     documents.Quota{All: int64(cfg.UploadsQuota), Owner: int64(cfg.UploadsQuota)},
 		Retention: time.Duration(cfg.Retention), Logger: p.log,

@@ -82,7 +82,7 @@ type commandLine struct {
 	Jobs     jobsCmd     `cmd:"" help:"List, show, retry and cancel the jobs of uploads and indexing requests."`
 	Keys     keysCmd     `cmd:"" help:"Create, list and revoke keys with which programs sign in."`
 	Sessions sessionsCmd `cmd:"" help:"List and end the sessions of people who signed in on the web page."`
-	Sources  sourcesCmd  `cmd:"" help:"List, read, pause, resume and remove remote sources: git repositories, buckets, WebDAV folders and so on."`
+	Sources  sourcesCmd  `cmd:"" help:"List, read, pause, resume and remove remote sources: git repositories, buckets, WebDAV and SFTP folders, mailboxes."`
 	Members  membersCmd  `cmd:"" help:"List, add and remove the members of namespaces."`
 	Users    usersCmd    `cmd:"" help:"List users, and export or delete everything that is kept about one."`
 	Audit    auditCmd    `cmd:"" help:"Print the audit log: sign-ins, refusals and changes, as JSON Lines."`

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
+	"parley/internal/access"
+	"parley/internal/documents/metadata"
 	"parley/internal/documents/source"
 )
 
@@ -18,6 +21,11 @@ type configuredSource struct {
 	KnownHosts string `yaml:"known_hosts" json:"known_hosts,omitempty"`
 	Endpoint   string `yaml:"endpoint" json:"endpoint,omitempty"`
 	Region     string `yaml:"region" json:"region,omitempty"`
+
+	// Who may see its documents, and how they are filtered.
+	Users    []string `yaml:"users" json:"users,omitzero"`
+	Groups   []string `yaml:"groups" json:"groups,omitzero"`
+	Category string   `yaml:"category" json:"category,omitempty"`
 }
 
 // remotes are these sources by name; "" for none.
@@ -26,7 +34,7 @@ type remotes structured
 // UnmarshalText reads a YAML mapping.
 func (s *remotes) UnmarshalText(text []byte) error {
 	list, err := readStructured[map[string]configuredSource](text, "expected names of sources, each with address and, if needed, "+
-		"user, secret_env, key_file, known_hosts, endpoint and region")
+		"user, secret_env, key_file, known_hosts, endpoint, region, users, groups and category")
 	*s = remotes(list)
 	return err
 }
@@ -42,6 +50,12 @@ func (s remotes) check() error {
 		}
 		if err := checkOptionalURL(list[name].Endpoint); err != nil {
 			return fmt.Errorf("the endpoint of %s: %w", name, err)
+		}
+		for _, names := range [][]string{list[name].Users, list[name].Groups} {
+			isEmpty := func(n string) bool { return strings.TrimSpace(n) == "" }
+			if names != nil && len(names) == 0 || slices.ContainsFunc(names, isEmpty) {
+				return fmt.Errorf("the users or groups of %s have no name: that may mean everybody or nobody", name)
+			}
 		}
 	}
 	return nil
@@ -67,16 +81,33 @@ func distinct(all []source.Address) (out []source.Address) {
 	return out
 }
 
-// account returns with what a source is opened: what the configured source with the longest address says that contains it,
-// and for S3 without a secret what the variables of Amazon's tools say.
-func (p *program) account(a source.Address) (source.Account, error) {
-	var found configuredSource
-	list := content[map[string]configuredSource](p.config.IngestSources)
+// of returns the configured source with the longest address that contains another one; the zero value for none.
+func (s remotes) of(a source.Address) (found configuredSource) {
+	list := content[map[string]configuredSource](s)
 	for _, name := range sortedNames(list) {
 		if at, err := source.Parse(list[name].Address); err == nil && at.Covers(a) && len(at.String()) > len(found.Address) {
 			found = list[name]
 		}
 	}
+	return found
+}
+
+// said returns what the configuration says of all documents of a source.
+func (p *program) said(a source.Address) (f metadata.Fields) {
+	found := p.config.IngestSources.of(a)
+	if found.Users != nil || found.Groups != nil {
+		f.Access = &access.List{Users: found.Users, Groups: found.Groups}
+	}
+	if found.Category != "" {
+		f.Category = &found.Category
+	}
+	return f
+}
+
+// account returns with what a source is opened: what the configured source with the longest address says that contains it,
+// and for S3 without a secret what the variables of Amazon's tools say.
+func (p *program) account(a source.Address) (source.Account, error) {
+	found := p.config.IngestSources.of(a)
 	account := source.Account{User: found.User, KeyFile: found.KeyFile, KnownHosts: found.KnownHosts, Endpoint: found.Endpoint, Region: found.Region}
 	if found.SecretEnv != "" {
 		if account.Secret, _ = p.lookupEnv(found.SecretEnv); account.Secret == "" {

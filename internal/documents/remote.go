@@ -103,6 +103,9 @@ func (s *Service) readRemote(ctx context.Context, in *ingest.Ingester, namespace
 		return ingest.Report{}, err
 	}
 	from := ingest.Remote{Address: a, Open: s.opener(a, "sources", namespace), Lose: wish.Lose && wish.Wanted.After(before.Began)}
+	if s.cfg.Said != nil {
+		from.Said = s.cfg.Said(a)
+	}
 	report, err := in.RunRemote(ctx, from, progress)
 	failed, isRemote := errors.AsType[*ingest.RemoteError](err)
 	switch {

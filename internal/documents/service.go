@@ -27,6 +27,7 @@ import (
 	"parley/internal/documents/crawl"
 	"parley/internal/documents/ingest"
 	"parley/internal/documents/job"
+	"parley/internal/documents/metadata"
 	"parley/internal/documents/source"
 	"parley/internal/documents/upload"
 	"parley/internal/extract"
@@ -119,6 +120,7 @@ type Config struct {
 
 	Remotes  []source.Address                             // the remote sources of the configuration
 	Accounts func(source.Address) (source.Account, error) // with which a remote source is opened; nil for none
+	Said     func(source.Address) metadata.Fields         // what is said of all documents of a remote source; nil for nothing
 	KeepLost time.Duration                                // how long the documents of a source stay that cannot be read; 0 means for ever
 
 	Quota     Quota         // of uploads

@@ -11,9 +11,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/http"
 	"os"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -41,6 +41,8 @@ type Remote struct {
 	// Lose lets a run delete the documents of a source that lists nothing any more. Otherwise that is an error: more often
 	// the place is not mounted, or the rights to list it are gone, than that everything was deleted.
 	Lose bool
+	// Said is said of all its documents, as by a parley.yaml around the source; the files in it are nearer.
+	Said metadata.Fields
 }
 
 // RunRemote brings the corpus up to date with a remote source: it reads new and changed objects, and deletes the documents
@@ -92,7 +94,7 @@ func (r *run) chooseRemote(ctx context.Context, from Remote, opened source.Sourc
 	place, _, _ := strings.Cut(address, "?")
 	t := &target{
 		root: retrieval.Root{Path: address}, path: address, prefixes: prefixesOf(roots), ids: map[string]bool{},
-		remote: &remote{Source: opened, address: address, place: strings.TrimSuffix(place, "/"), lose: from.Lose, objects: map[string]source.Object{}},
+		remote: &remote{Source: opened, address: address, place: strings.TrimSuffix(place, "/"), lose: from.Lose, said: from.Said, objects: map[string]source.Object{}},
 	}
 	if at := slices.IndexFunc(roots, func(r retrieval.Root) bool { return r.Path == address }); at >= 0 {
 		t.root = roots[at]
@@ -107,6 +109,8 @@ type remote struct {
 	address string
 	place   string // the address for people
 	lose    bool   // see Remote.Lose
+	said    metadata.Fields
+	whole   *metadata.Rules // that say it; nil for none
 
 	objects map[string]source.Object   // metadata files, by path
 	rules   map[string]*metadata.Rules // of the folders that have a file
@@ -225,6 +229,9 @@ func insideOther(p string, names map[string]bool) bool {
 // readRules reads the files of folders. Without one of them, it is not known who may see the documents.
 func (o *remote) readRules(ctx context.Context) error {
 	o.rules, o.read = map[string]*metadata.Rules{}, map[string][]byte{}
+	if !reflect.DeepEqual(o.said, metadata.Fields{}) {
+		o.whole = metadata.NewRules(".", nil, o.said)
+	}
 	var dirs []string
 	for p, object := range o.objects {
 		if !slices.Contains(metadata.FolderFiles, path.Base(p)) {
@@ -243,7 +250,7 @@ func (o *remote) readRules(ctx context.Context) error {
 	}
 	slices.Sort(dirs) // outer folders first
 	for _, dir := range slices.Compact(dirs) {
-		around := (*metadata.Rules)(nil)
+		around := o.whole
 		if dir != "." {
 			around = o.rulesOf(path.Dir(dir))
 		}
@@ -254,17 +261,23 @@ func (o *remote) readRules(ctx context.Context) error {
 
 // rulesOf returns the rules for the files of a folder.
 func (o *remote) rulesOf(dir string) *metadata.Rules {
-	for {
-		if r := o.rules[dir]; r != nil || dir == "." {
-			return r
+	for o.rules[dir] == nil {
+		if dir == "." {
+			return o.whole
 		}
 		dir = path.Dir(dir)
 	}
+	return o.rules[dir]
 }
 
 // described returns a hash of the versions of all that describes an object; "" if nothing does.
 func (o *remote) described(p string) string {
-	h, some := sha256.New(), false
+	h, some := sha256.New(), o.whole != nil
+	if some {
+		if err := json.NewEncoder(h).Encode(o.said); err != nil { // of texts and numbers
+			panic(fmt.Sprintf("ingest: what is said of a source cannot be encoded: %v", err))
+		}
+	}
 	add := func(p string) {
 		if object, ok := o.objects[p]; ok {
 			some = true
@@ -336,8 +349,8 @@ func (r *run) keepObject(ctx context.Context, c *candidate) (original, error) {
 	o, err := r.fetchObject(ctx, c)
 	remote := c.target.remote
 	failed, isSource := errors.AsType[*sourceError](err)
-	switch refused, answered := errors.AsType[*source.StatusError](err); {
-	case !isSource, errors.Is(err, errNoParser), errors.Is(err, errTooLarge), answered && refused.Status < http.StatusInternalServerError && refused.Status != http.StatusTooManyRequests:
+	switch {
+	case !isSource, errors.Is(err, errNoParser), errors.Is(err, errTooLarge), errors.Is(err, source.ErrRefused):
 		remote.fails.Store(0)
 	case remote.fails.Add(1) >= maxFails:
 		return o, remote.failed(failed)

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 
+	"parley/internal/access"
+	"parley/internal/documents/metadata"
 	"parley/internal/documents/source"
 )
 
@@ -78,6 +80,7 @@ type remoteBench struct {
 	*bench
 	source *fakeSource
 	lose   bool
+	said   metadata.Fields
 }
 
 func newRemoteBench(t *testing.T, bodies map[string]string) *remoteBench {
@@ -91,7 +94,7 @@ func (b *remoteBench) try() (Report, error) {
 		b.t.Fatal(err)
 	}
 	open := func(context.Context) (source.Source, error) { return b.source, nil }
-	return New(b.cfg).RunRemote(b.t.Context(), Remote{Address: a, Open: open, Lose: b.lose}, nil)
+	return New(b.cfg).RunRemote(b.t.Context(), Remote{Address: a, Open: open, Lose: b.lose, Said: b.said}, nil)
 }
 
 func (b *remoteBench) sync(want counts) Report {
@@ -280,6 +283,29 @@ func TestRunRemote_FollowsRightsAndSidecars(t *testing.T) {
 	b.wantNames("a.md")
 	b.source.bodies["staff/parley.yaml"], b.source.openErr = "groups: [staff]\n", errors.New("the connection broke")
 	b.fails("the connection broke") // it is not known who may see the documents
+}
+
+// What the configuration says of a source counts like a file around it: the files in it are nearer, and a change counts at the
+// next run.
+func TestRunRemote_GivesASourceRights(t *testing.T) {
+	b := newRemoteBench(t, map[string]string{"a.md": "alpha", "staff/b.md": "beta", "staff/parley.yaml": "groups: [staff]\n"})
+	b.said.Access = &access.List{Groups: []string{"board"}}
+	wantGroups := func(name string, want ...string) {
+		t.Helper()
+		if got := b.corpus.doc(t, name).Document.Access.Groups; !slices.Equal(got, want) {
+			t.Errorf("%s may be seen by %q, want %q", name, got, want)
+		}
+	}
+	b.sync(counts{Indexed: 2})
+	wantGroups("a.md", "board")
+	wantGroups("staff/b.md", "staff")
+	b.sync(counts{Unchanged: 2})
+	b.said.Access = &access.List{Groups: []string{"sales"}}
+	b.sync(counts{Updated: 1, Unchanged: 1})
+	wantGroups("a.md", "sales")
+	b.said.Access = nil
+	b.sync(counts{Updated: 1, Unchanged: 1})
+	wantGroups("a.md")
 }
 
 func TestRunRemote_MayNotNameOtherNamespaces(t *testing.T) {

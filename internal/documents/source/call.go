@@ -41,6 +41,11 @@ func (e *StatusError) Error() string {
 	return text
 }
 
+// Is reports whether the answer is about the object, and not about the server.
+func (e *StatusError) Is(target error) bool {
+	return target == ErrRefused && e.Status < http.StatusInternalServerError && e.Status != http.StatusTooManyRequests
+}
+
 // caller calls an HTTP service.
 type caller struct {
 	client *http.Client

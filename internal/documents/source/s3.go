@@ -80,42 +80,30 @@ type listing struct {
 	}
 }
 
-// maxBarren is how many pages of a listing in a row may be empty.
-const maxBarren = 100
-
 // Objects implements Source.
 func (b *bucket) Objects(ctx context.Context) iter.Seq2[Object, error] {
-	return func(yield func(Object, error) bool) {
-		token, barren := "", 0
-		for {
-			page, err := b.page(ctx, token)
-			if err != nil {
-				yield(Object{}, err)
-				return
-			}
-			for _, c := range page.Contents {
-				o, ok, err := b.object(c.Key, page.Encoding)
-				o.Size, o.Version = c.Size, cmp.Or(strings.Trim(c.ETag, `"`), fmt.Sprintf("%s %d", c.Modified, c.Size))
-				if !ok {
-					continue
-				}
-				if !yield(o, err) || err != nil {
-					return
-				}
-			}
-			if barren++; len(page.Contents) > 0 {
-				barren = 0
-			}
-			switch {
-			case !page.Truncated:
-				return
-			case page.Next == "" || page.Next == token || barren > maxBarren:
-				yield(Object{}, errors.New("the server's listing does not end"))
-				return
-			}
-			token = page.Next
+	return pages(func(token string) (all []Object, next string, err error) {
+		page, err := b.page(ctx, token)
+		if err != nil {
+			return nil, "", err
 		}
-	}
+		for _, c := range page.Contents {
+			o, ok, err := b.object(c.Key, page.Encoding)
+			if err != nil {
+				return nil, "", err
+			}
+			if o.Size, o.Version = c.Size, cmp.Or(strings.Trim(c.ETag, `"`), fmt.Sprintf("%s %d", c.Modified, c.Size)); ok {
+				all = append(all, o)
+			}
+		}
+		if page.Truncated && page.Next == "" {
+			return all, "", errEndless
+		}
+		if !page.Truncated {
+			page.Next = ""
+		}
+		return all, page.Next, nil
+	})
 }
 
 // object returns the object of a key; false for one that only stands for a folder.
@@ -125,11 +113,7 @@ func (b *bucket) object(key, encoding string) (o Object, ok bool, err error) {
 			return o, true, errors.New("the server's listing has a name that is not valid")
 		}
 	}
-	rest, inside := strings.CutPrefix(key, b.prefix)
-	if !inside {
-		return o, true, errors.New("the server lists objects that were not asked for")
-	}
-	return Object{Path: rest, key: key}, rest != "" && !strings.HasSuffix(rest, "/"), nil
+	return objectBelow(b.prefix, key)
 }
 
 func (b *bucket) page(ctx context.Context, token string) (page listing, err error) {

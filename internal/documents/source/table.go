@@ -37,10 +37,31 @@ var Table = []Kind{
 		open:    openGCS,
 	},
 	{
+		Name: "Azure Blob Storage", Schemes: []string{"azblob"}, Address: "azblob://ACCOUNT/CONTAINER/FOLDER",
+		Account: "secret: a key of the account, or a shared access signature; endpoint of a server that is not Azure's",
+		Changes: "the ETag of each blob in the listing",
+		Limits:  "Entra ID and managed identities; blobs of the archive tier",
+		open:    openAzure,
+	},
+	{
 		Name: "WebDAV folder", Schemes: []string{"webdavs", "webdav"}, Address: "webdavs://HOST/FOLDER",
 		Account: "user and secret: name and password, in Nextcloud an app password",
 		Changes: "the ETag of each file in the listing, or its size and time. Nextcloud: webdavs://HOST/remote.php/dav/files/USER/FOLDER",
 		Limits:  "none",
 		open:    openWebDAV,
+	},
+	{
+		Name: "SFTP folder", Schemes: []string{"sftp"}, Address: "sftp://HOST/FOLDER",
+		Account: "user and secret: name and password; or key_file, with its passphrase as secret; known_hosts",
+		Changes: "size and time of each file in the listing. FOLDER is absolute; without one, the account's own folder is read",
+		Limits:  "symbolic links; agents and certificates of SSH",
+		open:    openSFTP,
+	},
+	{
+		Name: "IMAP mailbox", Schemes: []string{"imaps", "imap"}, Address: "imaps://HOST/MAILBOX",
+		Account: "user and secret: name and password, or an app password",
+		Changes: "the unique number of each message. Nothing is changed on the server; imap:// encrypts with STARTTLS",
+		Limits:  "sign-in with OAuth; drafts, junk, trash and all mail of Gmail, unless MAILBOX names them",
+		open:    openIMAP,
 	},
 }

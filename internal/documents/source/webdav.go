@@ -40,53 +40,15 @@ func (d *davFolder) Close() error {
 	return nil
 }
 
-// maxDepth is how many folders may lie inside one another.
-const maxDepth = 100
-
 // Objects implements Source.
 func (d *davFolder) Objects(ctx context.Context) iter.Seq2[Object, error] {
-	return func(yield func(Object, error) bool) {
-		folders, seen := []string{"."}, map[string]bool{".": true}
-		for len(folders) > 0 {
-			dir := folders[len(folders)-1]
-			folders = folders[:len(folders)-1]
-			entries, err := d.list(ctx, dir)
-			if refused, ok := errors.AsType[*StatusError](err); ok && dir != "." && (refused.Status == http.StatusForbidden || refused.Status == http.StatusNotFound) {
-				err = &HiddenError{dir, err}
-			}
-			if err != nil {
-				if !yield(Object{Path: dir}, err) || !errors.As(err, new(*HiddenError)) {
-					return
-				}
-				continue
-			}
-			for _, e := range entries {
-				switch {
-				case e.hidden:
-					if !yield(Object{Path: e.Path}, &HiddenError{e.Path, errors.New("the server does not say what is there")}) {
-						return
-					}
-				case !e.folder:
-					if !yield(e.Object, nil) {
-						return
-					}
-				case seen[e.Path] || CheckPath(e.Path) != nil:
-				case len(seen) > MaxObjects || strings.Count(e.Path, "/") >= maxDepth:
-					yield(Object{}, errors.New("the server's folders lie too deep inside one another"))
-					return
-				default:
-					seen[e.Path] = true
-					folders = append(folders, e.Path)
-				}
-			}
+	return walk(func(dir string) ([]entry, error) {
+		entries, err := d.list(ctx, dir)
+		if refused, ok := errors.AsType[*StatusError](err); ok && (refused.Status == http.StatusForbidden || refused.Status == http.StatusNotFound) {
+			err = &HiddenError{dir, err}
 		}
-	}
-}
-
-type davEntry struct {
-	Object
-	folder bool
-	hidden bool // the server does not say what it is
+		return entries, err
+	})
 }
 
 // propfind asks for what a listing needs.
@@ -112,7 +74,7 @@ type multistatus struct {
 }
 
 // list returns the entries of a folder, sorted by path.
-func (d *davFolder) list(ctx context.Context, dir string) ([]davEntry, error) {
+func (d *davFolder) list(ctx context.Context, dir string) ([]entry, error) {
 	at := d.address(dir) + "/"
 	header := http.Header{"Depth": {"1"}, "Content-Type": {"application/xml; charset=utf-8"}}
 	body, err := d.answer(ctx, "PROPFIND", at, header, []byte(propfind), http.StatusMultiStatus)
@@ -127,7 +89,7 @@ func (d *davFolder) list(ctx context.Context, dir string) ([]davEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []davEntry
+	var all []entry
 	listed := false // the folder itself, as RFC 4918, section 9.1, has it
 	for _, r := range answer.Responses {
 		href, err := asked.Parse(strings.TrimSpace(r.Href))
@@ -142,7 +104,7 @@ func (d *davFolder) list(ctx context.Context, dir string) ([]davEntry, error) {
 		if !inside || path.Dir(rest) != dir {
 			continue // what was not asked for
 		}
-		e := davEntry{Object: Object{Path: rest, Size: -1, key: rest}, hidden: true}
+		e := entry{Object: Object{Path: rest, Size: -1, key: rest}, hidden: true}
 		for _, s := range r.Stats {
 			if s.Status != "" && !strings.Contains(s.Status, " 200") {
 				continue
@@ -163,7 +125,7 @@ func (d *davFolder) list(ctx context.Context, dir string) ([]davEntry, error) {
 	if !listed {
 		return nil, errors.New("the server's listing is not that of the folder that was asked for")
 	}
-	slices.SortFunc(all, func(a, b davEntry) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(all, func(a, b entry) int { return cmp.Compare(a.Path, b.Path) })
 	return all, nil
 }
 

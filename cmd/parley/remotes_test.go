@@ -1,0 +1,55 @@
+package main
+
+import (
+	"slices"
+	"testing"
+
+	"parley/internal/documents/source"
+)
+
+func TestRemotes_SayWhoMaySeeASource(t *testing.T) {
+	p := &program{}
+	err := p.config.IngestSources.UnmarshalText([]byte(`
+mail: {address: imaps://mail.example.com, user: anna, secret_env: X, users: [anna]}
+board: {address: imaps://mail.example.com/Board, groups: [board], category: minutes}
+open: {address: s3://handbook}
+`))
+	if err == nil {
+		err = p.config.IngestSources.check()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := func(address string) (users, groups []string, category string) {
+		a, err := source.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := p.said(a)
+		if f.Access != nil {
+			users, groups = f.Access.Users, f.Access.Groups
+		}
+		if f.Category != nil {
+			category = *f.Category
+		}
+		return users, groups, category
+	}
+	if users, groups, _ := said("imaps://mail.example.com/INBOX"); !slices.Equal(users, []string{"anna"}) || groups != nil {
+		t.Errorf("of a mailbox of an account: %q, %q", users, groups)
+	}
+	if users, groups, category := said("imaps://mail.example.com/Board"); users != nil || !slices.Equal(groups, []string{"board"}) || category != "minutes" {
+		t.Errorf("of a mailbox with an entry of its own: %q, %q, %q", users, groups, category)
+	}
+	if users, groups, _ := said("s3://handbook/x"); users != nil || groups != nil {
+		t.Errorf("of a source that says nothing: %q, %q", users, groups)
+	}
+	for _, bad := range []string{`{a: {address: s3://b, groups: []}}`, `{a: {address: s3://b, users: [" "]}}`} {
+		var s remotes
+		if err := s.UnmarshalText([]byte(bad)); err != nil {
+			t.Fatal(err)
+		}
+		if s.check() == nil {
+			t.Errorf("%s is accepted", bad)
+		}
+	}
+}
