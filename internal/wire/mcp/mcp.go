@@ -165,6 +165,7 @@ func (h *Handler) server(who caller) *sdk.Server {
 			Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}, Prompts: &sdk.PromptCapabilities{}, Completions: &sdk.CompletionCapabilities{},
 		},
 		CompletionHandler: c.complete,
+		SetCacheable:      func(_ context.Context, _ sdk.Request, hint *sdk.Cacheable) { hint.CacheScope = callersOnly },
 	})
 	reads := &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: new(bool)}
 	sdk.AddTool(s, &sdk.Tool{
@@ -257,6 +258,10 @@ func (c *client) listing(next sdk.MethodHandler) sdk.MethodHandler {
 const (
 	scheme   = "parley://"
 	pageSize = 200
+
+	// callersOnly is the scope of every result that a client may keep: no gateway hands a document on to somebody who may not
+	// see it (MCP 2026-07-28, Caching).
+	callersOnly = "private"
 )
 
 func (c *client) list(ctx context.Context, after string) (*sdk.ListResourcesResult, error) {
@@ -266,6 +271,7 @@ func (c *client) list(ctx context.Context, after string) (*sdk.ListResourcesResu
 		return nil, c.explain(ctx, "list documents", err)
 	}
 	res := &sdk.ListResourcesResult{Resources: make([]*sdk.Resource, len(docs))}
+	res.CacheScope = callersOnly
 	for i, d := range docs {
 		res.Resources[i] = &sdk.Resource{
 			URI: resourceURI(d), Name: d.Name, Title: d.Title, MIMEType: "text/plain", Size: d.Size,

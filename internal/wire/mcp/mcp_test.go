@@ -309,3 +309,25 @@ func TestServe_AnswersOverATransport(t *testing.T) {
 	cancel()
 	<-done
 }
+
+// Clients of MCP 2026-07-28 refuse a result without a scope; a public one may be given to other callers by what stands between.
+func TestResults_AreForTheCallerOnly(t *testing.T) {
+	h := newHandler(&chattest.Engine{}, &corpus{docs: []retrieval.Document{document("default", "hr.md", "ann")}})
+	s := connect(t, h, "ann")
+	if version := s.InitializeResult().ProtocolVersion; version != "2026-07-28" {
+		t.Fatalf("the version is %q", version)
+	}
+	for name, ask := range map[string]func(context.Context) (sdk.CacheableResult, error){
+		"tools":     func(ctx context.Context) (sdk.CacheableResult, error) { return s.ListTools(ctx, nil) },
+		"prompts":   func(ctx context.Context) (sdk.CacheableResult, error) { return s.ListPrompts(ctx, nil) },
+		"resources": func(ctx context.Context) (sdk.CacheableResult, error) { return s.ListResources(ctx, nil) },
+		"templates": func(ctx context.Context) (sdk.CacheableResult, error) { return s.ListResourceTemplates(ctx, nil) },
+		"resource": func(ctx context.Context) (sdk.CacheableResult, error) {
+			return s.ReadResource(ctx, &sdk.ReadResourceParams{URI: "parley://default/hr.md"})
+		},
+	} {
+		if res, err := ask(t.Context()); err != nil || res.GetCacheScope() != "private" {
+			t.Errorf("%s: %+v, %v", name, res, err)
+		}
+	}
+}
