@@ -15,6 +15,7 @@ import (
 	"parley/internal/llm"
 	"parley/internal/llm/price"
 	"parley/internal/retrieval"
+	"parley/internal/store"
 	"parley/internal/wire/openai"
 )
 
@@ -26,6 +27,27 @@ func embedding(cfg Config, models *llm.Router) []retrieval.Option {
 	return []retrieval.Option{retrieval.WithEmbedding(retrieval.Embedding{
 		Embedders: models, Model: cfg.Embedding, Dimensions: cfg.EmbeddingDimensions, Share: builtin.LikenessShare, Knows: builtin.Knows,
 	})}
+}
+
+// vectorIndex returns the options for the memory of indexes, and for an index of vectors in the database. It logs what
+// searches vectors that do not fit.
+func (p *program) vectorIndex(ctx context.Context, cfg Config, db *store.DB) ([]retrieval.Option, error) {
+	memory := cfg.indexMemory()
+	options := []retrieval.Option{retrieval.WithMemory(memory)}
+	if cfg.Embedding == "" || memory == 0 {
+		return options, nil
+	}
+	index, about, err := db.VectorIndex(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case index != nil:
+		p.log.Info("vectors of a namespace are searched in memory, and where they take more than this by pgvector", "mebibytes", memory/2>>20, "version", about)
+		options = append(options, retrieval.WithVectorIndex(index))
+	case about != "":
+		p.log.Info("all vectors are searched in memory", "reason", about)
+	}
+	return options, nil
 }
 
 // embeddings returns the embedder for clients: the configured one, or else the built-in one.

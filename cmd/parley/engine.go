@@ -80,7 +80,12 @@ func (p *program) open(ctx context.Context, cfg Config, options ...retrieval.Opt
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	if in.corpus, err = retrieval.Open(ctx, db.Corpus(), p.log, append(options, embedding(cfg, models)...)...); err != nil {
+	index, err := p.vectorIndex(ctx, cfg, db)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	options = slices.Concat(options, embedding(cfg, models), index)
+	if in.corpus, err = retrieval.Open(ctx, db.Corpus(), p.log, options...); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the corpus: %w", err), db.Close())
 	}
 	in.lacks = &coverage{corpus: db.Corpus(), namespace: cfg.Namespace, log: p.log}

@@ -29,6 +29,36 @@ func limitMemory(lookupEnv func(string) (string, bool)) {
 	}
 }
 
+// indexMemory returns the setting index.memory in bytes; 0, for no bound, where the memory of the machine is not known.
+func (c Config) indexMemory() int64 {
+	if c.IndexMemory > 0 {
+		return int64(c.IndexMemory)
+	}
+	return machineMemory() / 2
+}
+
+// machineMemory returns the memory of the control group or else of the machine in bytes, 0 if neither is known.
+func machineMemory() int64 {
+	groups, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return 0 // not Linux
+	}
+	if limit := groupLimit("/sys/fs/cgroup", string(groups)); limit > 0 {
+		return limit
+	}
+	about, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(about)) {
+		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "MemTotal:" {
+			kibibytes, _ := strconv.ParseInt(fields[1], 10, 64)
+			return kibibytes << 10
+		}
+	}
+	return 0
+}
+
 // groupLimit returns the smallest memory limit in bytes between the process's control group and the
 // root, 0 if there is none. groups is the text of /proc/self/cgroup. It knows version 2
 // ("0::/path", memory.max) and version 1 ("5:memory:/path", memory.limit_in_bytes).

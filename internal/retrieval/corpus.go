@@ -19,6 +19,8 @@ type Corpus struct {
 	store     Store
 	log       *slog.Logger
 	embedding *Embedding                         // nil when there are no vectors
+	index     VectorIndex                        // nil when all vectors are searched in memory
+	memory    int64                              // see WithMemory
 	questions *lru.Cache[questionKey, []float32] // their vectors
 	mu        sync.Mutex                         // guards spaces
 	spaces    map[string]*space

@@ -92,6 +92,9 @@ func (p *pass) run(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
+		if err := p.keepIndexes(ctx); err != nil { // before they serve
+			p.log.Error("index the vectors in the database; until it succeeds they are searched in memory", "error", err)
+		}
 		done, err := p.finish(ctx)
 		if err != nil {
 			return err

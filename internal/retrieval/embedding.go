@@ -67,6 +67,7 @@ const (
 	noteNoVectors = "the documents have no vectors yet"
 	noteSwitching = "the documents are getting vectors of another model"
 	noteUnknown   = "the embedding model does not know the script of the question"
+	noteNoSearch  = "the vectors could not be searched"
 	noteFailed    = "the question could not be embedded"
 )
 

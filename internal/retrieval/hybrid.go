@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"parley/internal/lexical"
-	"parley/internal/vector"
 )
 
 // candidate is a chunk that may become a passage.
@@ -33,8 +32,8 @@ func byText(ctx context.Context, v *view, q Query, terms []Term, k int) (all []c
 func keyOf(h lexical.Hit) ChunkKey { return ChunkKey{Revision: h.Revision, Ordinal: h.Ordinal} }
 
 // byVectors ranks by likeness to the question. What is not like it at all is left out.
-func (st *state) byVectors(ctx context.Context, v *view, asked question, k int) (all []candidate, matched int, err error) {
-	found, err := vector.Search(ctx, v.vectors, asked.vector, k)
+func (st *state) byVectors(ctx context.Context, v *view, f Filter, asked question, k int) (all []candidate, matched int, err error) {
+	found, _, err := st.likest(ctx, v, f, asked, k, nil)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -79,18 +78,18 @@ func (st *state) byBoth(ctx context.Context, v *view, q Query, terms []Term, ask
 	if err != nil {
 		return nil, 0, err
 	}
-	found, err := vector.Search(ctx, v.vectors, asked.vector, k)
+	var keys []ChunkKey
+	for _, h := range hits[:min(k, len(hits))] {
+		keys = append(keys, keyOf(h))
+	}
+	found, likeness, err := st.likest(ctx, v, q.Filter, asked, k, keys)
 	if err != nil {
 		return nil, 0, err
 	}
 	asked.share = 1 - (1-asked.share)*knownShare(terms)
-	f := fusion{st: st, asked: asked, words: make(map[ChunkKey]lexical.Hit), liked: make(map[ChunkKey]float64)}
-	var keys []ChunkKey
-	for i, h := range hits {
+	f := fusion{st: st, asked: asked, words: make(map[ChunkKey]lexical.Hit), liked: make(map[ChunkKey]float64), likeness: likeness}
+	for _, h := range hits {
 		f.bestWords, f.words[keyOf(h)] = hits[0].Score, h
-		if i < k {
-			keys = append(keys, keyOf(h))
-		}
 	}
 	f.mean = found.Mean
 	for _, h := range found.Hits {
@@ -142,6 +141,7 @@ type fusion struct {
 	words     map[ChunkKey]lexical.Hit
 	bestWords float64
 	liked     map[ChunkKey]float64 // the cosines of those that are most like the question
+	likeness  map[ChunkKey]float64 // the cosines of all candidates, where not all vectors are in memory; else nil
 	bestLiked float64
 	mean      float64 // cosine of all that the caller may see
 }
@@ -168,6 +168,10 @@ func (f *fusion) candidate(key ChunkKey) candidate {
 func (f *fusion) cosine(key ChunkKey) (cosine float64, ok bool) {
 	if cosine, ok = f.liked[key]; ok {
 		return cosine, true
+	}
+	if f.likeness != nil {
+		cosine, ok = f.likeness[key]
+		return cosine, ok
 	}
 	for _, p := range f.st.vectors.parts {
 		if cosine, ok = p.block.Score(f.asked.vector, key.Revision, key.Ordinal); ok {

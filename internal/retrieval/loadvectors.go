@@ -48,13 +48,22 @@ func (c *Corpus) readVectors(ctx context.Context, namespace string, s *space) er
 		serving = all[i]
 	}
 	st := s.state.Load()
-	after := int64(0)
+	var now, sampled *sampled
 	if st.vectors.generation.ID == serving.ID {
+		now = st.vectors.sampled
+	}
+	if serving.Length > 0 {
+		if sampled, err = c.sampling(ctx, namespace, serving, st.chunks(), now); err != nil {
+			return fmt.Errorf("look for an index of the vectors of generation %d: %w", serving.ID, err)
+		}
+	}
+	after, same := int64(0), st.vectors.generation.ID == serving.ID && sampled == st.vectors.sampled
+	if same {
 		after = st.vectorVersion.Load()
 	}
 	var added []*vector.Block
 	if serving.Length > 0 {
-		if added, err = c.readBlocks(ctx, namespace, serving, after, version); err != nil {
+		if added, err = c.readBlocks(ctx, namespace, serving, sampled, after, version); err != nil {
 			return err
 		}
 	}
@@ -63,8 +72,8 @@ func (c *Corpus) readVectors(ctx context.Context, namespace string, s *space) er
 	defer s.load.Unlock()
 	st = s.state.Load()
 	set := st.vectors
-	if set.generation.ID != serving.ID {
-		set = vectorSet{generation: serving}
+	if !same {
+		set = vectorSet{generation: serving, sampled: sampled}
 	} else if len(added) == 0 {
 		st.vectorVersion.Store(version)
 		return nil
@@ -76,10 +85,14 @@ func (c *Corpus) readVectors(ctx context.Context, namespace string, s *space) er
 
 // readBlocks reads vectors that were linked after one version and up to another one. One that is
 // damaged is passed over: its chunk is still found by its words.
-func (c *Corpus) readBlocks(ctx context.Context, namespace string, g Generation, after, until int64) ([]*vector.Block, error) {
+func (c *Corpus) readBlocks(ctx context.Context, namespace string, g Generation, s *sampled, after, until int64) ([]*vector.Block, error) {
 	b := vector.NewBuilder(g.Length)
 	damaged := 0
-	for v, err := range c.store.LinkedVectors(ctx, namespace, g.ID, after, until) {
+	all := c.store.LinkedVectors(ctx, namespace, g.ID, after, until)
+	if s != nil {
+		all = s.index.SampledVectors(ctx, namespace, g.ID, after, until, s.of)
+	}
+	for v, err := range all {
 		if err != nil {
 			return nil, fmt.Errorf("read the vectors of generation %d: %w", g.ID, err)
 		}
@@ -123,6 +136,14 @@ func (s vectorSet) add(blocks []*vector.Block, st *state) vectorSet {
 		s.parts = append(s.parts, p)
 	}
 	return s
+}
+
+// chunks returns how many chunks are in the index, also of revisions that are gone.
+func (st *state) chunks() (n int) {
+	for _, p := range st.parts {
+		n += p.segment.Chunks()
+	}
+	return n
 }
 
 // allRights returns who may see which revision.

@@ -3,6 +3,7 @@ package retrieval
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -112,10 +113,14 @@ func (st *state) find(ctx context.Context, q Query, asked question, k int) (res 
 		found, res.Matched, err = byText(ctx, view, q, res.Terms, k)
 	case q.Mode == Vectors:
 		res.Mode = Vectors
-		found, res.Matched, err = st.byVectors(ctx, view, asked, k)
+		found, res.Matched, err = st.byVectors(ctx, view, q.Filter, asked, k)
 	default:
 		res.Mode = Hybrid
 		found, res.Matched, err = st.byBoth(ctx, view, q, res.Terms, asked, k)
+	}
+	if errors.Is(err, errNear) {
+		res.Mode, res.HasVector, res.Note = Text, false, noteNoSearch
+		found, res.Matched, err = byText(ctx, view, q, res.Terms, k)
 	}
 	return res, found, err
 }

@@ -189,10 +189,11 @@ func (st *state) viewKey(f Filter) viewKey {
 type view struct {
 	lexical *lexical.View
 	vectors []vector.Shown
+	few     []int64 // the revisions, where their vectors are in the database and few; else nil
 }
 
 // forQuery returns the same view for the time of one query: see lexical.View.ForQuery.
-func (v *view) forQuery() *view { return &view{lexical: v.lexical.ForQuery(), vectors: v.vectors} }
+func (v *view) forQuery() *view { return &view{v.lexical.ForQuery(), v.vectors, v.few} }
 
 // view returns the part of the index that the filter lets through.
 func (st *state) view(f Filter) *view {
@@ -204,13 +205,14 @@ func (st *state) view(f Filter) *view {
 		return v
 	}
 	maySee := st.rights.maySee(f)
+	sees := func(p *part, revision int) bool {
+		return maySee[p.rights[revision]] && f.Within.Has(p.segment.Revisions()[revision])
+	}
 	v = &view{
-		lexical: st.reader.View(func(segment, revision int) bool {
-			p := &st.parts[segment]
-			return maySee[p.rights[revision]] && f.Within.Has(p.segment.Revisions()[revision])
-		}),
+		lexical: st.reader.View(func(segment, revision int) bool { return sees(&st.parts[segment], revision) }),
 		vectors: st.vectors.shown(maySee, f.Within),
 	}
+	v.few = st.few(v.vectors, sees)
 	st.mu.Lock()
 	if len(st.views) >= maxViews {
 		clear(st.views)

@@ -11,6 +11,7 @@ import (
 type vectorSet struct {
 	generation Generation // without an ID when none serves
 	parts      []vectorPart
+	sampled    *sampled // nil if all are in memory
 }
 
 // vectorPart is one block of a vectorSet.
@@ -21,7 +22,7 @@ type vectorPart struct {
 }
 
 // empty reports whether there is nothing to compare a query with.
-func (s vectorSet) empty() bool { return len(s.parts) == 0 }
+func (s vectorSet) empty() bool { return len(s.parts) == 0 && s.sampled == nil }
 
 // shown returns what the rights let through of a set of revisions.
 func (s vectorSet) shown(maySee []bool, within *Revisions) []vector.Shown {
@@ -39,7 +40,7 @@ func (s vectorSet) shown(maySee []bool, within *Revisions) []vector.Shown {
 // follow returns the set after a batch that put some revisions and lost others. The vectors of a
 // revision may have come before the batch that put it, by way of another goroutine.
 func (s vectorSet) follow(put map[int64]rightsID, gone []int64) vectorSet {
-	next := vectorSet{generation: s.generation}
+	next := vectorSet{generation: s.generation, sampled: s.sampled}
 	for _, p := range s.parts {
 		copied := false
 		set := func(revision int64, id rightsID) (vectors int) {
@@ -69,7 +70,7 @@ func (s vectorSet) follow(put map[int64]rightsID, gone []int64) vectorSet {
 // renew returns the set with the rights of a snapshot that was taken after the set was read: what
 // is not in the snapshot is gone.
 func (s vectorSet) renew(current []Rights, table *rightsTable) vectorSet {
-	next := vectorSet{generation: s.generation}
+	next := vectorSet{generation: s.generation, sampled: s.sampled}
 	for _, p := range s.parts {
 		p.rights, p.gone = make([]rightsID, len(p.rights)), 0
 		for run, revision := range p.block.Revisions() {

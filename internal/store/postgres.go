@@ -227,6 +227,11 @@ const (
 	codeSerialization = "40001"
 	codeDeadlock      = "40P01"
 	codeDiskFull      = "53100"
+	codeNoMemory      = "53200"
+	codeForeignKey    = "23503"
+	codeForbidden     = "42501"
+	codeNoTable       = "42P01"
+	codeNoSchema      = "3F000"
 	codeDamaged       = "XX001"
 	codeIndexDamaged  = "XX002"
 )

@@ -199,11 +199,22 @@ var errHash = fmt.Errorf("%w hash of a vector", retrieval.ErrDamaged)
 // LinkedVectors ranges over the vectors of a namespace's chunks that were linked after one version,
 // up to and including another.
 func (c *Corpus) LinkedVectors(ctx context.Context, namespace string, generation, after, until int64) iter.Seq2[retrieval.LinkedVector, error] {
+	return c.db.linked(ctx, linkedAfter+" "+byVersion, generation, namespace, after, until)
+}
+
+// linkedAfter and byVersion select the vectors of a generation and namespace that were linked after one
+// version, up to and including another.
+const (
+	linkedAfter = `SELECT l.revision, l.ordinal, v.body
+		FROM chunk_vectors l JOIN vectors v ON v.id = l.vector
+		WHERE l.generation = ? AND l.namespace = ? AND l.version > ? AND l.version <= ?`
+	byVersion = "ORDER BY l.version, l.revision, l.ordinal"
+)
+
+// linked ranges over the vectors that a query selects, without those of refused texts.
+func (d *database) linked(ctx context.Context, query string, args ...any) iter.Seq2[retrieval.LinkedVector, error] {
 	return func(yield func(retrieval.LinkedVector, error) bool) {
-		rows, err := c.db.read.QueryContext(ctx, `SELECT l.revision, l.ordinal, v.body
-			FROM chunk_vectors l JOIN vectors v ON v.id = l.vector
-			WHERE l.generation = ? AND l.namespace = ? AND l.version > ? AND l.version <= ?
-			ORDER BY l.version, l.revision, l.ordinal`, generation, namespace, after, until)
+		rows, err := d.read.QueryContext(ctx, query, args...)
 		err = scanAll(rows, err, func(r *sql.Rows) error {
 			var v retrieval.LinkedVector
 			if err := r.Scan(&v.Key.Revision, &v.Key.Ordinal, (*sql.RawBytes)(&v.Data)); err != nil {
@@ -215,7 +226,7 @@ func (c *Corpus) LinkedVectors(ctx context.Context, namespace string, generation
 			return nil
 		})
 		if err != nil && !errors.Is(err, errLeft) {
-			yield(retrieval.LinkedVector{}, c.db.fail("read vectors", err))
+			yield(retrieval.LinkedVector{}, d.fail("read vectors", err))
 		}
 	}
 }

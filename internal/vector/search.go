@@ -107,10 +107,15 @@ func join(scans []scan, k int) Found {
 		f.Matched += s.matched
 		sum += s.sum
 	}
-	slices.SortFunc(f.Hits, func(a, b Hit) int { return compare(b, a) })
-	f.Hits = f.Hits[:min(k, len(f.Hits))]
+	f.Hits = Best(f.Hits, k)
 	f.Mean = sum / float64(max(1, f.Seen))
 	return f
+}
+
+// Best returns the k best hits, best first, as Search does.
+func Best(hits []Hit, k int) []Hit {
+	slices.SortFunc(hits, func(a, b Hit) int { return compare(b, a) })
+	return hits[:min(k, len(hits))]
 }
 
 // compare orders hits; the worse hit is less.

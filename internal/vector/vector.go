@@ -85,6 +85,15 @@ func Encode(v []float32) []byte {
 	return b
 }
 
+// Score returns the dot product of a query with an encoded vector of the same length.
+func Score(query []float32, encoded []byte) (float64, error) {
+	v, err := appendDecoded(make([]float32, 0, len(query)), encoded, len(query))
+	if err != nil {
+		return 0, err
+	}
+	return float64(dot(query, v)), nil
+}
+
 // appendDecoded appends an encoded vector to values. It rejects values that are not finite, since
 // they would spoil every ranking.
 func appendDecoded(values []float32, b []byte, dimensions int) ([]float32, error) {

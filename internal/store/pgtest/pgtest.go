@@ -10,6 +10,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -23,19 +24,24 @@ import (
 	"parley/test/needs"
 )
 
-// server is the server of this process.
-var server struct {
+// shared is a server that the tests of this process share.
+type shared struct {
 	once  sync.Once
 	spare chan string // names of empty databases
 	*cluster
 	err error
 }
 
+// server and withVectors are the servers of this process.
+var server, withVectors shared
+
 // Main runs the tests and then stops the server. It returns the exit code.
 func Main(m *testing.M) int {
 	defer func() {
-		if server.cluster != nil {
-			server.remove()
+		for _, s := range []*shared{&server, &withVectors} {
+			if s.cluster != nil {
+				s.remove()
+			}
 		}
 	}()
 	return m.Run()
@@ -45,32 +51,51 @@ func Main(m *testing.M) int {
 // PostgreSQL on its machine is skipped, or fails with PARLEY_TEST_ALL=1.
 func New(t testing.TB) string {
 	t.Helper()
-	bin := needed(t)
-	server.once.Do(func() {
-		server.spare = make(chan string, 16)
-		if server.cluster, server.err = newCluster(bin); server.err == nil {
-			server.err = server.create()
+	return server.database(t, needed(t))
+}
+
+// NewWithVectors is New on a server that has pgvector: the one whose programs are in the folder that the
+// environment variable PARLEY_TEST_PGVECTOR names, else that of New. Without it the test is skipped.
+func NewWithVectors(t testing.TB) string {
+	t.Helper()
+	if bin := os.Getenv("PARLEY_TEST_PGVECTOR"); bin != "" {
+		return withVectors.database(t, bin)
+	}
+	url := New(t)
+	if err := runOne(t.Context(), url, "SELECT 1 / COUNT(*) FROM pg_available_extensions WHERE name = 'vector'"); err != nil {
+		t.Skip("needs pgvector: .ci/run says how to get it")
+	}
+	return url
+}
+
+// database returns the URL of an empty database, which belongs to the test until it ends.
+func (s *shared) database(t testing.TB, bin string) string {
+	t.Helper()
+	s.once.Do(func() {
+		s.spare = make(chan string, 16)
+		if s.cluster, s.err = newCluster(bin); s.err == nil {
+			s.err = s.create()
 		}
 	})
-	if server.err != nil {
-		t.Fatalf("start PostgreSQL: %v", server.err)
+	if s.err != nil {
+		t.Fatalf("start PostgreSQL: %v", s.err)
 	}
 	name := ""
 	select {
-	case name = <-server.spare:
+	case name = <-s.spare:
 	default:
 		name = "test_" + strings.ToLower(rand.Text())
-		Exec(t, server.address("postgres"), "CREATE DATABASE "+name)
+		Exec(t, s.address("postgres"), "CREATE DATABASE "+name)
 	}
 	t.Cleanup(func() {
 		// Creating a database takes longer than emptying one.
-		Exec(t, server.address(name), "DROP SCHEMA IF EXISTS parley_corpus, parley_state CASCADE")
+		Exec(t, s.address(name), "DROP SCHEMA IF EXISTS parley_corpus, parley_state, parley_vectors CASCADE")
 		select {
-		case server.spare <- name:
+		case s.spare <- name:
 		default:
 		}
 	})
-	return server.address(name)
+	return s.address(name)
 }
 
 // Exec runs a statement on the database at url.
