@@ -179,7 +179,7 @@ func (st *state) likest(ctx context.Context, v *view, f Filter, asked question, 
 // would be in memory; only which ones are found is not certain.
 func (st *state) nearest(ctx context.Context, v *view, f Filter, asked question, k int, others []ChunkKey) (found vector.Found, scores map[ChunkKey]float64, err error) {
 	in := st.vectors.sampled
-	near, err := in.index.Nearest(ctx, NearQuery{Filter: f, Generation: asked.generation, Vector: asked.vector, K: 2 * k, Only: v.few})
+	near, err := in.index.Nearest(ctx, NearQuery{Filter: f, Generation: asked.generation, Vector: asked.vector, K: 2 * max(k, fusedLeast), Only: v.few})
 	if err != nil {
 		return found, nil, err
 	}

@@ -186,7 +186,7 @@ func (x *VectorIndex) Nearest(ctx context.Context, q retrieval.NearQuery) (near 
 func scanFor(ctx context.Context, tx *sql.Tx, k int) error {
 	_, err := tx.ExecContext(ctx, `SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', ?, true),
 		set_config('hnsw.max_scan_tuples', ?, true), set_config('hnsw.scan_mem_multiplier', '4', true), set_config('enable_sort', 'off', true)`,
-		strconv.Itoa(min(max(2*k, 40), 1000)), strconv.Itoa(scanTuples))
+		strconv.Itoa(min(max(2*k, 200), 1000)), strconv.Itoa(scanTuples))
 	return err
 }
 
