@@ -17,7 +17,7 @@ import { newAnswer, isOver, type Answer, type Feedback } from "./turnstate.ts";
 import type { ChatEntry, NamespaceRecord, ServerConfig } from "./types.ts";
 import { strings } from "./strings.ts";
 
-export type View = { name: "chat"; id: string } | { name: "documents"; id: string; page?: number; namespace?: string } | { name: "shared"; id: string } | { name: "settings" } | { name: "admin" };
+export type View = { name: "chat"; id: string } | { name: "documents"; id: string; page?: number; namespace?: string } | { name: "shared"; id: string } | { name: "settings" } | { name: "evaluation" } | { name: "admin" };
 
 export { chats, pin } from "./chatlist.ts";
 export { announcement, tell, toast } from "./notices.ts";
@@ -56,7 +56,7 @@ const lives = new Map<string, LiveTurn>();
 export function viewOf(hash: string): View {
   const [, name = "", id = "", page = "", namespace = ""] = hash.replace(/^#/, "").split("/");
   if (name === "documents") return { name, id: decode(id), page: page ? Number(page) || 0 : undefined, namespace: decode(namespace) };
-  if (name === "settings" || name === "admin") return { name };
+  if (name === "settings" || name === "evaluation" || name === "admin") return { name };
   return { name: name === "shared" ? name : "chat", id: decode(id) };
 }
 
@@ -69,7 +69,7 @@ function decode(text: string): string {
 }
 
 export function hrefOf(v: View): string {
-  if (v.name === "settings" || v.name === "admin") return `#/${v.name}`;
+  if (v.name === "settings" || v.name === "evaluation" || v.name === "admin") return `#/${v.name}`;
   const parts = [v.id, ...(v.name === "documents" && v.page !== undefined ? [String(v.page), v.namespace ?? ""] : [])];
   while (parts.at(-1) === "") parts.pop();
   return [`#/${v.name}`, ...parts.map(encodeURIComponent)].join("/");

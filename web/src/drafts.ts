@@ -36,6 +36,12 @@ export function openDraft(conversation: string): void {
   draft.value = kept(conversation);
 }
 
+/** Puts a question into the field of the next new conversation. */
+export function draftNew(text: string): void {
+  keep("", text);
+  if (current === "") draft.value = text;
+}
+
 /** The conversation has got its id: what is being written goes with it. */
 export function nameDraft(conversation: string): void {
   keep(current, "");

@@ -19,6 +19,7 @@ import { CitationTip } from "./views/tip.tsx";
 import "./styles/page.css";
 
 const AdminView = lazy(() => import("./views/admin.tsx").then((m) => m.AdminView));
+const EvaluationView = lazy(() => import("./views/evaluation.tsx").then((m) => m.EvaluationView));
 const SharedView = lazy(() => import("./views/shared.tsx").then((m) => m.SharedView));
 const ShareDialog = lazy(() => import("./views/share.tsx").then((m) => m.ShareDialog));
 const RightsDialog = lazy(() => import("./views/rights.tsx").then((m) => m.RightsDialog));
@@ -57,6 +58,7 @@ function Page() {
           {view.name === "documents" && <DocumentsView id={view.id} page={view.page} namespace={view.namespace} />}
           {view.name === "shared" && <SharedView key={view.id} />}
           {view.name === "settings" && <SettingsView />}
+          {view.name === "evaluation" && <EvaluationView />}
           {view.name === "admin" && <AdminView />}
         </main>
       </div>
@@ -78,8 +80,8 @@ function keepPage(event: DragEvent): void {
   if (event.dataTransfer?.types.includes("Files")) event.preventDefault();
 }
 
-const titleOf = (view: "documents" | "settings" | "admin" | "shared"): string =>
-  view === "admin" ? strings.admin.title : view === "shared" ? strings.share.viewTitle : strings.sidebar[view];
+const titleOf = (view: "documents" | "settings" | "evaluation" | "admin" | "shared"): string =>
+  view === "admin" || view === "evaluation" ? strings[view].title : view === "shared" ? strings.share.viewTitle : strings.sidebar[view];
 
 /** On narrow screens: the way to the list of conversations, and what is shown. */
 function TopBar() {

@@ -7,6 +7,7 @@ import { jsonOf, markdownOf } from "../conversation.ts";
 import { ago } from "../format.ts";
 import { Icon, IconButton, Menu, SearchField, type IconName } from "../parts/controls.tsx";
 import { Mark } from "../parts/mark.tsx";
+import { saveFile } from "../parts/savefile.ts";
 import { strings } from "../strings.ts";
 import type { ChatEntry, FoundChat } from "../types.ts";
 import { Account } from "./account.tsx";
@@ -35,6 +36,7 @@ export function Sidebar() {
         <Chats />
         <ul class="places">
           <Place icon="files" href="#/documents" label={s.documents} current={view.name === "documents"} />
+          {me && me.role !== "reader" && <Place icon="check" href="#/evaluation" label={strings.evaluation.title} current={view.name === "evaluation"} />}
           <Place icon="gear" href="#/settings" label={s.settings} current={view.name === "settings"} />
           {me?.role === "administrator" && <Place icon="chart" href="#/admin" label={strings.admin.title} current={view.name === "admin"} />}
           <Account />
@@ -207,12 +209,7 @@ async function save(entry: ChatEntry, as: "md" | "json"): Promise<void> {
   try {
     const c = await app.loadConversation(entry);
     const text = as === "md" ? markdownOf(c, { you: strings.chat.you, assistant: "Parley" }) : jsonOf(c);
-    const url = URL.createObjectURL(new Blob([text], { type: as === "md" ? "text/markdown" : "application/json" }));
-    const link = document.createElement("a");
-    link.href = url;
-    link.download = `${fileName(entry.title)}.${as}`;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(url), 10_000);
+    saveFile(`${fileName(entry.title)}.${as}`, as === "md" ? "text/markdown" : "application/json", text);
   } catch {
     app.tell(s.notExported, true);
   }
