@@ -57,3 +57,28 @@ func TestPage_ReadsDocumentsAsAReaderDoes(t *testing.T) {
 		t.Errorf("marks: %s", all)
 	}
 }
+
+func TestPage_MarksTheCellsThatAnAnswerComputesWith(t *testing.T) {
+	requirePage(t)
+	docs := t.TempDir()
+	const sales = "Region,Quarter,Revenue\nNorth,Q1,1200\nSouth,Q1,800\nNorth,Q2,1500\nSouth,Q2,950\n"
+	if err := os.WriteFile(filepath.Join(docs, "sales.csv"), []byte(sales), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := startServe(t, nil, docs)
+	if err := awaitIngested(p.addr); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Found []struct {
+			Marks []string
+			Note  string
+		}
+		Seen seenOnPage
+	}
+	onPage(t, "cells", p.addr, map[string]any{"questions": []string{"What is the total revenue of all regions?"}}, &got)
+	got.Seen.check(t)
+	if len(got.Found) != 1 || strings.Join(got.Found[0].Marks, " ") != "1200 800 1500 950" || got.Found[0].Note != "The answer was computed from the marked cells." {
+		t.Errorf("marked %+v", got.Found)
+	}
+}

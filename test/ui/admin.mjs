@@ -26,12 +26,20 @@ export default async function ({ open, admin, reader, shots }) {
   };
   await page.locator(".places a", { hasText: "Administration" }).click();
   await page.waitForSelector(".admin-table tfoot");
+  out.chart = await page.locator(".usage-chart rect").count();
   await look("usage");
   await page.locator(".admin-tools select").first().selectOption("model");
   await page.waitForFunction(() => /builtin:extractive/.test(document.querySelector(".admin-table tbody")?.innerText ?? ""));
   out.usage = (await page.locator(".admin-table tbody tr").first().innerText()).split(/\s+/).slice(0, 2);
 
+  await page.locator("#admin-people").click();
+  await page.waitForSelector(".row-actions");
+  out.people = await page.locator("#admin-panel tbody th").allInnerTexts();
+  out.exported = (await page.request.get(new URL(await page.locator(".row-actions a").first().getAttribute("href"), page.url()).href)).headers()["content-type"];
+  await look("people");
+
   await page.locator("#admin-keys").click();
+  await page.waitForSelector("#admin-panel .primary");
   await page.waitForSelector(".admin-table tbody tr");
   await page.getByRole("button", { name: "New key" }).click();
   await page.locator("dialog input").first().fill("<img src=x onerror=__ran()>");
@@ -60,6 +68,12 @@ export default async function ({ open, admin, reader, shots }) {
   await page.waitForFunction(() => /POST \/api\/keys/.test(document.querySelector(".admin-table tbody")?.innerText ?? ""));
   out.audit = (await page.locator(".admin-table tbody tr").allInnerTexts()).length;
   await look("audit");
+
+  // Deleting what is stored for people: the administrator's own conversations.
+  await page.locator("#admin-people").click();
+  await page.locator(".row-actions .danger").first().click();
+  await page.locator("dialog").getByRole("button", { name: "Delete", exact: true }).click();
+  await page.waitForFunction(async () => (await (await fetch("/api/chat-history")).json()).length === 0);
   await page.keyboard.press("?");
   await page.waitForSelector("dialog .shortcuts");
   out.shortcuts = await page.locator(".shortcuts div").count();

@@ -3,7 +3,7 @@ import { Cell } from "./cell.ts";
 import type { Citation } from "./types.ts";
 
 export type Panel =
-  | { kind: "source"; citation: Citation; n: number; span: number }
+  | { kind: "source"; citation: Citation; n: number; span: number; claim: string }
   | { kind: "document"; id: string; namespace: string; name: string; page: number; start?: number; end?: number }
   | { kind: "thinking"; message: string };
 

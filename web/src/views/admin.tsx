@@ -1,16 +1,19 @@
-// What administrators see: usage and cost, keys, and the audit log. The server decides who may.
-import { useEffect, useState } from "preact/hooks";
-import { ApiError, send, toApiError } from "../api.ts";
+// What administrators see: usage and cost, keys, people, and the audit log. The server decides who may.
+import { useState } from "preact/hooks";
+import { send, toApiError } from "../api.ts";
 import * as app from "../app.ts";
 import { count, day, money, moment } from "../format.ts";
 import { Confirm } from "../parts/confirm.tsx";
 import { CopyButton, Dialog, EmptyState, Icon, Spinner } from "../parts/controls.tsx";
 import { Tabs } from "../parts/tabs.tsx";
 import { strings } from "../strings.ts";
+import { Failed, Period, since, useAnswer } from "./adminparts.tsx";
 import { collectionName } from "./namespace.tsx";
+import { PeopleTab } from "./people.tsx";
+import { UsageChart } from "./usagechart.tsx";
 
 const s = strings.admin;
-const tabs = ["usage", "keys", "audit"] as const;
+const tabs = ["usage", "keys", "people", "audit"] as const;
 type Tab = (typeof tabs)[number];
 
 export function AdminView() {
@@ -23,42 +26,11 @@ export function AdminView() {
         <div id="admin-panel" class="admin-panel" role="tabpanel" aria-labelledby={`admin-${tab}`}>
           {tab === "usage" && <UsageTab />}
           {tab === "keys" && <KeysTab />}
+          {tab === "people" && <PeopleTab />}
           {tab === "audit" && <AuditTab />}
         </div>
       </div>
     </div>
-  );
-}
-
-/** What a path answers, read again whenever the path or `again` changes. */
-function useAnswer<T>(path: string, read: (response: Response) => Promise<T>, again = 0): { value: T | null; error: ApiError | null } {
-  const [state, setState] = useState<{ path: string; value: T | null; error: ApiError | null }>({ path, value: null, error: null });
-  useEffect(() => {
-    const gone = new AbortController();
-    send(path, { signal: gone.signal }).then(read).then(
-      (value) => setState({ path, value, error: null }),
-      (error) => gone.signal.aborted || setState({ path, value: null, error: toApiError(error) }),
-    );
-    return () => gone.abort();
-  }, [path, again]);
-  return state.path === path ? state : { value: null, error: null };
-}
-
-function Failed({ error }: { error: ApiError }) {
-  const denied = error.status === 401 || error.status === 403;
-  return <EmptyState icon="warn" title={denied ? s.denied : s.notLoaded}>{!denied && <p dir="auto">{error.message}</p>}</EmptyState>;
-}
-
-const periods = [7, 30, 90, 365] as const;
-
-const since = (days: number): string => new Date(Date.now() - (days - 1) * 86_400_000).toISOString().slice(0, 10);
-
-function Period({ days, set }: { days: number; set: (days: number) => void }) {
-  return (
-    <label class="namespace">
-      <span>{s.period}</span>
-      <select value={days} onChange={(e) => set(Number(e.currentTarget.value))}>{periods.map((n) => <option key={n} value={n}>{s.days(n)}</option>)}</select>
-    </label>
   );
 }
 
@@ -94,7 +66,12 @@ function UsageTab() {
         <Period days={days} set={setDays} />
         <a class="button" href={`${path}&format=csv`} download="usage.csv"><Icon name="download" />{s.csv}</a>
       </div>
-      {error ? <Failed error={error} /> : !value ? <Spinner label={strings.working} /> : value.rows.length === 0 ? <EmptyState icon="search" title={s.noUsage} /> : <UsageTable by={by} rows={value.rows} total={value.total} />}
+      {error ? <Failed error={error} /> : !value ? <Spinner label={strings.working} /> : value.rows.length === 0 ? <EmptyState icon="search" title={s.noUsage} /> : (
+        <>
+          {by === "day" && <UsageChart rows={value.rows} first={since(days)} />}
+          <UsageTable by={by} rows={value.rows} total={value.total} />
+        </>
+      )}
     </>
   );
 }

@@ -81,7 +81,8 @@ function Chip({ label, place, n, citation }: { label: string; place: string; n: 
   const name = s.citation(n, citation.title || citation.name, citation.page) + (doubtful ? `. ${s.unsupported}` : "");
   const open = (event: MouseEvent) => {
     tip.close();
-    openCitation(citation, occurrenceOf(event.currentTarget as HTMLElement, label));
+    const chip = event.currentTarget as HTMLElement;
+    openCitation(citation, occurrenceOf(chip, label), claimOf(chip));
   };
   return (
     <button
@@ -102,10 +103,18 @@ function occurrenceOf(chip: HTMLElement, label: string): number {
   return Math.max(0, all.filter((c) => c.dataset["label"] === label).indexOf(chip));
 }
 
-export function openCitation(citation: Citation, occurrence = -1): void {
+/** The text that a chip stands in, without its chips. */
+function claimOf(chip: HTMLElement): string {
+  const copy = chip.closest("p, li, td, h3, h4, h5, h6")?.cloneNode(true) as HTMLElement | undefined;
+  for (const other of copy?.querySelectorAll(".chip") ?? []) other.replaceWith(" ");
+  return copy?.textContent ?? "";
+}
+
+/** Opens a source at what a claim of the answer cites. */
+export function openCitation(citation: Citation, occurrence = -1, claim = ""): void {
   const span = citation.spans.findIndex((x) => x.occurrence === occurrence);
   const which = span >= 0 ? span : Math.min(Math.max(occurrence, -1), citation.spans.length - 1);
-  app.panel.value = { kind: "source", citation, n: citation.n, span: which };
+  app.panel.value = { kind: "source", citation, n: citation.n, span: which, claim };
 }
 
 const stageName = (stage: string): string => strings.stages[stage as keyof typeof strings.stages] ?? stage;
@@ -190,7 +199,7 @@ export function Sources({ answer }: { answer: Answer }) {
       <ul class="sources" aria-label={s.sources}>
         {shown.map((c) => (
           <li key={c.label}>
-            <button type="button" class={`source ${c.supported ? "" : "doubtful"}`} onClick={() => openCitation(c)}>
+            <button type="button" class={`source ${c.supported ? "" : "doubtful"}`} onClick={() => openCitation(c, -1, answer.text)}>
               <span class="source-head">
                 <span class="n">{c.n}</span>
                 <span class="title" dir="auto">{c.title || c.name}</span>

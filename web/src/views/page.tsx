@@ -155,7 +155,7 @@ interface BlockProps {
 }
 
 /** The places of the pieces between separators. */
-function split(text: string, { start, end }: Range, separator: string): Range[] {
+export function split(text: string, { start, end }: Range, separator: string): Range[] {
   const pieces: Range[] = [];
   for (let at = start; at <= end; ) {
     let to = text.indexOf(separator, at);

@@ -33,7 +33,7 @@ export function SidePanel() {
   return (
     <aside class="panel" ref={root} tabIndex={-1} aria-label={label}>
       {panel.kind === "thinking" && <Thinking key={panel.message} message={panel.message} />}
-      {panel.kind === "source" && <Source key={panel.citation.label} citation={panel.citation} n={panel.n} span={panel.span} />}
+      {panel.kind === "source" && <Source key={panel.citation.label} citation={panel.citation} n={panel.n} span={panel.span} claim={panel.claim} />}
       {panel.kind === "document" && (
         <Document key={`${panel.id}#${panel.page}.${panel.start}`} {...panel} />
       )}
@@ -46,7 +46,7 @@ function Document({ id, namespace, name, page, start, end }: Extract<Panel, { ki
   return <Reader id={id} namespace={namespace} title={name} page={page} ranges={ranges} />;
 }
 
-function Source({ citation, n, span }: { citation: Citation; n: number; span: number }) {
+function Source({ citation, n, span, claim }: { citation: Citation; n: number; span: number; claim: string }) {
   const [which, setWhich] = useState(span);
   useEffect(() => setWhich(span), [citation, span]);
   const marked = useMemo(() => citation.spans.filter((x) => !x.stale && x.end > x.start), [citation]);
@@ -59,8 +59,8 @@ function Source({ citation, n, span }: { citation: Citation; n: number; span: nu
   if (!citation.document_id || !hasPage(citation)) return <Remains citation={citation} n={n} />;
   const step = (by: number) => setWhich(citation.spans.indexOf(marked[place < 0 ? (by > 0 ? 0 : marked.length - 1) : (place + by + marked.length) % marked.length]!));
   return (
-    <Reader id={citation.document_id} namespace={citation.namespace} title={citation.title || citation.name} n={n} page={citation.page} ranges={ranges}
-      original={documentHref(citation.url) || documentHref(citation.content_url)} notes={<Notes citation={citation} marked={ranges.length > 0} />} gone={<Remains citation={citation} n={n} />}
+    <Reader id={citation.document_id} namespace={citation.namespace} title={citation.title || citation.name} n={n} page={citation.page} ranges={ranges} claim={claim}
+      original={documentHref(citation.url) || documentHref(citation.content_url)} notes={(computed) => <Notes citation={citation} marked={ranges.length > 0} computed={computed} />} gone={<Remains citation={citation} n={n} />}
       marks={marked.length > 1 && (
         <div class="marks">
           <IconButton icon="up" label={s.markBefore} onClick={() => step(-1)} />
@@ -73,14 +73,14 @@ function Source({ citation, n, span }: { citation: Citation; n: number; span: nu
 
 const hasPage = (c: Citation) => !c.stale || c.spans.some((x) => !x.stale) || c.content_url !== "";
 
-function Notes({ citation, marked }: { citation: Citation; marked: boolean }) {
+function Notes({ citation, marked, computed }: { citation: Citation; marked: boolean; computed: boolean }) {
   const stale = citation.stale || citation.spans.some((x) => x.stale);
   return (
     <>
       {!citation.supported && <p class="warn-note"><Icon name="warn" />{s.unsupported}</p>}
       {citation.supported && citation.reworded && <p class="soft-note">{s.reworded}</p>}
       {stale && <p class="warn-note"><Icon name="warn" />{s.stale}{citation.quote && <> <q>{citation.quote}</q></>}</p>}
-      {!marked && !stale && <p class="soft-note">{s.noWords}</p>}
+      {!marked && !stale && <p class="soft-note">{computed ? s.computed : s.noWords}</p>}
     </>
   );
 }

@@ -6,6 +6,7 @@ import * as app from "../app.ts";
 import { CopyButton, EmptyState, Icon, IconButton, SearchField } from "../parts/controls.tsx";
 import { strings } from "../strings.ts";
 import type { PageRecord } from "../types.ts";
+import { claimedCells } from "./cells.ts";
 import { occurrences, pagesWith } from "./find.ts";
 import { PageView, pictureOf, type Look, type Range } from "./page.tsx";
 
@@ -43,12 +44,13 @@ interface ReaderProps {
   page: number;
   ranges: Range[]; // marked on that page
   original?: string;
-  notes?: ComponentChildren;
+  claim?: string; // of the answer, whose cells are marked if no words are
+  notes?: (computed: boolean) => ComponentChildren; // told whether cells are marked with which the answer computes
   gone?: ComponentChildren; // what is shown if the document does not exist any more
   marks?: ComponentChildren; // what steps through the marks of a source
 }
 
-export function Reader({ id, namespace, title, n, page, ranges, original, notes, gone, marks }: ReaderProps) {
+export function Reader({ id, namespace, title, n, page, ranges, claim = "", original, notes, gone, marks }: ReaderProps) {
   const [at, setAt] = useState(page);
   const [look, setLook] = useState<Look>({ zoom: 1, turn: 0, whole: false });
   const [thumbnails, setThumbnails] = useState(false);
@@ -57,6 +59,8 @@ export function Reader({ id, namespace, title, n, page, ranges, original, notes,
   const [shown, failed, again] = usePage(id, namespace, at);
   useEffect(() => setAt(page), [page, ranges]);
   const found = useMemo(() => (shown && q.trim() ? occurrences(shown.text, q) : []), [shown, q]);
+  const cells = useMemo(() => (shown && claim && ranges.length === 0 ? claimedCells(shown, claim) : []), [shown, claim, ranges]);
+  const cited = cells.length > 0 ? cells : ranges;
   if (failed === "missing" && gone) return <>{gone}</>;
   const count = shown?.count ?? 0;
   const link = `${location.origin}/${app.hrefOf({ name: "documents", id, page: at, namespace })}`;
@@ -77,11 +81,11 @@ export function Reader({ id, namespace, title, n, page, ranges, original, notes,
       <div class="reader">
         {thumbnails && picture && shown && <Thumbnails page={shown} at={at} go={setAt} />}
         <div class="panel-body" tabIndex={0} role="region" aria-label={s.pageText}>
-          {at === page && notes}
+          {at === page && (failed || shown?.number === at) && notes?.(cells.length > 0)}
           {failed ? (
             <EmptyState icon="warn" title={s.notLoaded} actions={<button type="button" onClick={again}>{strings.tryAgain}</button>} />
           ) : shown && shown.number === at ? (
-            <PageView key={at} page={shown} namespace={namespace} ranges={q.trim() ? found : at === page ? ranges : []} look={look} />
+            <PageView key={at} page={shown} namespace={namespace} ranges={q.trim() ? found : at === page ? cited : []} look={look} />
           ) : (
             <Skeleton like={shown} />
           )}

@@ -1,0 +1,42 @@
+// What the tabs of the administration share.
+import { useEffect, useState } from "preact/hooks";
+import { ApiError, send, toApiError } from "../api.ts";
+import { EmptyState } from "../parts/controls.tsx";
+import { strings } from "../strings.ts";
+
+const s = strings.admin;
+
+/** What a path answers, read again whenever the path or `again` changes. */
+export function useAnswer<T>(path: string, read: (response: Response) => Promise<T>, again = 0): { value: T | null; error: ApiError | null } {
+  const [state, setState] = useState<{ path: string; value: T | null; error: ApiError | null }>({ path, value: null, error: null });
+  useEffect(() => {
+    const gone = new AbortController();
+    send(path, { signal: gone.signal }).then(read).then(
+      (value) => setState({ path, value, error: null }),
+      (error) => gone.signal.aborted || setState({ path, value: null, error: toApiError(error) }),
+    );
+    return () => gone.abort();
+  }, [path, again]);
+  return state.path === path ? state : { value: null, error: null };
+}
+
+export const readJSON = async <T,>(response: Response): Promise<T> => (await response.json()) as T;
+
+export function Failed({ error }: { error: ApiError }) {
+  const denied = error.status === 401 || error.status === 403;
+  return <EmptyState icon="warn" title={denied ? s.denied : s.notLoaded}>{!denied && <p dir="auto">{error.message}</p>}</EmptyState>;
+}
+
+const periods = [7, 30, 90, 365] as const;
+
+/** The first of a number of days up to today, as the server writes days. */
+export const since = (days: number): string => new Date(Date.now() - (days - 1) * 86_400_000).toISOString().slice(0, 10);
+
+export function Period({ days, set }: { days: number; set: (days: number) => void }) {
+  return (
+    <label class="namespace">
+      <span>{s.period}</span>
+      <select value={days} onChange={(e) => set(Number(e.currentTarget.value))}>{periods.map((n) => <option key={n} value={n}>{s.days(n)}</option>)}</select>
+    </label>
+  );
+}
