@@ -240,7 +240,7 @@ func (l *pdfLine) cut(at int, gap pdfGap) (before, after pdfLine) {
 	before.words, before.gaps = only(l.words, inBefore), only(l.gaps, inBefore)
 	after.words, after.gaps = only(l.words, inAfter), only(l.gaps, inAfter)
 	for _, part := range []*pdfLine{&before, &after} {
-		part.rtl = isRTL(string(part.Text))
+		part.turn()
 		part.first = min(part.first, part.right-part.left)
 	}
 	return before, after

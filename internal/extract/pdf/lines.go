@@ -19,11 +19,13 @@ type pdfLine struct {
 	first            float32    // width of its first word
 	room             float32    // between its end and where the lines that start like it end
 	bold             bool       // all its words are
-	rtl              bool       // it is written from right to left
+	rtl              bool       // it is written against the direction of the page
 	hyphen           bool       // PDFium takes the hyphen at its end for a divided word
 	space            bool       // the original has a space at its end
 	gaps             []pdfGap   // those wider than any space between words
 	words            []pdfGap   // all places between its words, the gaps among them
+	boxes            []wordBox  // where its words stand, until the page is read
+	mirrored         bool       // its page is mirrored; see mirrored
 	element          pdfElement // the structure element it belongs to; id 0 for none
 	grid             *grid      // the ruled table it stands in; nil for none
 	cell             int        // and its cell there
@@ -36,6 +38,12 @@ type pdfGap struct {
 	char int     // of PDFium's text page, with which the text goes on
 	from float32 // where the text before it ends
 	x    float32 // where the text goes on
+}
+
+// wordBox is where a word stands.
+type wordBox struct {
+	char        int // its first in the order of reading, of PDFium's text page
+	left, right float32
 }
 
 // pdfPageState is what a page turned out to be.
@@ -60,6 +68,7 @@ type pdfReader struct {
 	comments []string
 	low      float32 // edges of the page
 	high     float32
+	mirrored bool // see mirrored
 
 	line      pdfLine // the one that is being read
 	current   pdfStyle
@@ -118,11 +127,17 @@ func (r *pdfReader) read(index int) pdfPageState {
 			r.char(i)
 		}
 		r.endLine()
+		if r.mirrored = isMostlyRTL(r.lines); r.mirrored {
+			r.lines = mirrored(r.lines)
+		}
 		measureRoom(r.lines)
 	}
 	state := r.state(page)
 	if state == pageRead && len(r.lines) <= maxTableLines {
 		drawn := r.readRules(page)
+		if r.mirrored {
+			drawn.mirror()
+		}
 		r.lines = intoGrids(r.lines, gridsOf(drawn))
 		r.lines = intoGrids(r.lines, bandsOf(drawn.level, r.lines))
 	}
@@ -192,6 +207,10 @@ func (r *pdfReader) char(index int) {
 		r.line.first = max(box.right-r.line.left, r.line.left-box.left)
 	}
 	r.line.left, r.line.right = min(r.line.left, box.left), max(r.line.right, box.right)
+	if n := len(r.line.boxes); n > 0 {
+		word := &r.line.boxes[n-1]
+		word.left, word.right = min(word.left, box.left), max(word.right, box.right)
+	}
 	r.lastRight = box.right
 	r.last, r.lastIndex, r.raised = glyph, index, raised
 	if !raised {
@@ -234,6 +253,7 @@ func (r *pdfReader) startWord(index int, left float32) {
 			r.line.gaps = append(r.line.gaps, gap)
 		}
 	}
+	r.line.boxes = append(r.line.boxes, wordBox{index, left, left})
 	r.sizes[style.size]++
 	r.words++
 	if style.bold {
@@ -318,7 +338,7 @@ func (r *pdfReader) endLine() {
 			best, line.size = n, size
 		}
 	}
-	line.rtl = isRTL(string(line.Text))
+	line.turn()
 	if len(line.Text) > 0 {
 		r.lines = append(r.lines, line)
 	}
