@@ -199,6 +199,16 @@ var faults = []fault{
 			r.body = "{}"
 		}
 	}, "initialized/no-body"},
+	{"no scope", "mcp-2026-07", "POST /mcp", put(`"cacheScope":"private",("resources":)`, `"cacheScope":"",$1`), "resources list/scope"},
+	{"a result that is not complete", "mcp-2026-07", "POST /mcp", put(`"resultType":"complete",?`, ``), "tools list/list"},
+	{"no revisions", "mcp-2026-07", "POST /mcp", put(`"supportedVersions":\[[^]]*\]`, `"supportedVersions":[]`), "discover/versions"},
+	{"time as text", "mcp-2026-07", "POST /mcp", put(`"ttlMs":(\d+)`, `"ttlMs":"$1"`), "prompts list/time"},
+	{"headers that are ignored", "mcp-2026-07", "POST /mcp", put(`-32020`, `-32600`), "another method/error"},
+	{"an unknown revision with status 200", "mcp-2026-07", "POST /mcp", func(r *spoilt) {
+		if r.status == 400 {
+			r.status = 200
+		}
+	}, "unknown revision/status"},
 	{"no header", "ai-sdk", "POST /api/chat", func(r *spoilt) { r.header.Del("X-Vercel-Ai-Ui-Message-Stream") }, "stream/header"},
 	{"no end", "ai-sdk", "POST /api/chat", dropEvent("[DONE]"), "stream/done"},
 	{"no last part", "ai-sdk", "POST /api/chat", dropEvent(`"type":"finish"`), "stream/finish"},

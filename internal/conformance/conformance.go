@@ -37,6 +37,7 @@ type Exchange struct {
 	Type   string // Content-Type; "" means JSON if there is a body
 	Accept string // "" means */*
 	Body   string
+	Header map[string]string   // further headers
 	Saves  map[string]string   // name → path of a member of the reply, or "header:NAME"
 	Until  func(r *Reply) bool // the request is repeated until this is true; nil sends it once
 	Writes bool                // the server stores something
@@ -56,7 +57,7 @@ type Protocol struct {
 
 // Protocols returns the protocols in the order in which they are tried.
 func Protocols() []Protocol {
-	return []Protocol{azure0529(), azure0128(), microsoftSDK(), ragchat(), chatUI(), openAI(), responses(), files(), modelContext(),
+	return []Protocol{azure0529(), azure0128(), microsoftSDK(), ragchat(), chatUI(), openAI(), responses(), files(), modelContext(), modelContextStateless(),
 		aiSDK(), agUI(), responsesSample(), onYourData(), dify()}
 }
 

@@ -141,6 +141,9 @@ func (c *client) attempt(ctx context.Context, x Exchange) *Reply {
 		req.Header.Set("Content-Type", cmp.Or(x.Type, "application/json"))
 	}
 	req.Header.Set("Accept", cmp.Or(x.Accept, "*/*"))
+	for name, value := range x.Header {
+		req.Header.Set(name, value)
+	}
 	if session := c.saved["mcpsession_id"]; session != "" {
 		req.Header.Set("Mcp-Session-Id", session)
 	}
@@ -365,6 +368,9 @@ func (r *Reply) curl() string {
 	}
 	if x.Accept != "" {
 		fmt.Fprintf(&b, " -H %s", quoted("Accept: "+x.Accept))
+	}
+	for _, name := range slices.Sorted(maps.Keys(x.Header)) {
+		fmt.Fprintf(&b, " -H %s", quoted(name+": "+x.Header[name]))
 	}
 	if x.Body != "" {
 		fmt.Fprintf(&b, " -H %s --data-binary %s", quoted("Content-Type: "+cmp.Or(x.Type, "application/json")), quoted(x.Body))
