@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,9 +44,42 @@ type mcpServer struct {
 	EnvFrom    []string          `yaml:"env_from" json:"env_from,omitempty"`       // variables of Parley that are passed on
 	URL        string            `yaml:"url" json:"url,omitempty"`                 // instead of command
 	HeadersEnv map[string]string `yaml:"headers_env" json:"headers_env,omitempty"` // header → variable with its value
+	OAuth      *mcpOAuth         `yaml:"oauth" json:"oauth,omitempty"`
 	Tools      []string          `yaml:"tools" json:"tools,omitempty"`
 	Trust      []string          `yaml:"trust" json:"trust,omitempty"` // tools that run without confirmation
 	Timeout    string            `yaml:"timeout" json:"timeout,omitempty"`
+}
+
+// mcpOAuth is how Parley signs in at an MCP server; see mcptool.OAuth.
+type mcpOAuth struct {
+	Issuer    string `yaml:"issuer" json:"issuer"`
+	ClientID  string `yaml:"client_id" json:"client_id"`
+	SecretEnv string `yaml:"client_secret_env" json:"client_secret_env,omitempty"` // the environment variable with the secret
+	KeyEnv    string `yaml:"private_key_env" json:"private_key_env,omitempty"`     // or with a key (PEM) that signs assertions
+	Scopes    texts  `yaml:"scopes" json:"scopes,omitempty"`
+}
+
+// client returns the client, with the secret that lookup finds.
+func (o mcpOAuth) client(lookup func(string) (string, bool)) (*mcptool.OAuth, error) {
+	client := &mcptool.OAuth{Issuer: o.Issuer, ClientID: o.ClientID, Scopes: o.Scopes}
+	if (o.SecretEnv == "") == (o.KeyEnv == "") {
+		return nil, errors.New("name a variable in either client_secret_env or private_key_env")
+	}
+	name := cmp.Or(o.SecretEnv, o.KeyEnv)
+	text, _ := lookup(name)
+	if text == "" {
+		return nil, fmt.Errorf("the variable %s is not set", name)
+	}
+	if o.SecretEnv != "" {
+		client.Secret = text
+	} else {
+		key, err := mcptool.ParseKey([]byte(text))
+		if err != nil {
+			return nil, fmt.Errorf("the variable %s: %w", name, err)
+		}
+		client.Key = key
+	}
+	return client, client.Check()
 }
 
 // mcpServers are the MCP servers by name.
@@ -53,7 +87,7 @@ type mcpServers structured
 
 // UnmarshalText reads a YAML mapping of names to servers.
 func (l *mcpServers) UnmarshalText(text []byte) error {
-	m, err := readStructured[map[string]mcpServer](text, "expected names of MCP servers, each with command or url, and if need be env, env_from, headers_env, tools, trust and timeout")
+	m, err := readStructured[map[string]mcpServer](text, "expected names of MCP servers, each with command or url, and if need be env, env_from, headers_env, oauth, tools, trust and timeout")
 	*l = mcpServers(m)
 	return err
 }
@@ -73,6 +107,9 @@ func (l mcpServers) check() error {
 				return fmt.Errorf("url of %s: %w", name, err)
 			}
 		}
+		if err := s.checkSignIn(); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
 		if s.Timeout != "" {
 			if d, err := time.ParseDuration(s.Timeout); err != nil || d <= 0 {
 				return fmt.Errorf("timeout of %s: %q is not a duration such as 20s", name, s.Timeout)
@@ -80,6 +117,19 @@ func (l mcpServers) check() error {
 		}
 	}
 	return nil
+}
+
+// checkSignIn reports a sign-in that has no meaning. What the environment holds is looked up when the server is opened.
+func (s mcpServer) checkSignIn() error {
+	if s.OAuth == nil {
+		return nil
+	}
+	for header := range s.HeadersEnv {
+		if strings.EqualFold(header, "Authorization") {
+			return errors.New("oauth and the header Authorization exclude each other")
+		}
+	}
+	return unless(s.URL != "", "oauth is for servers with a url")
 }
 
 func checkTools(enabled []string) error {
@@ -150,8 +200,11 @@ func (p *program) openTools(ctx context.Context, in *instance) error {
 			tools = append(tools, t)
 		}
 	}
-	var err error
-	if b.mcp, err = mcptool.Open(ctx, p.mcpServers(cfg), p.log); err != nil {
+	servers, err := p.mcpServers(cfg)
+	if err != nil {
+		return err
+	}
+	if b.mcp, err = mcptool.Open(ctx, servers, p.log); err != nil {
 		return err
 	}
 	b.registry, err = tool.NewRegistry(append(tools, b.mcp.Tools()...), tool.Options{
@@ -165,7 +218,7 @@ func (p *program) openTools(ctx context.Context, in *instance) error {
 	return nil
 }
 
-func (p *program) mcpServers(cfg Config) []mcptool.Server {
+func (p *program) mcpServers(cfg Config) ([]mcptool.Server, error) {
 	list := content[map[string]mcpServer](cfg.MCP)
 	var out []mcptool.Server
 	for _, name := range sortedNames(list) {
@@ -183,10 +236,17 @@ func (p *program) mcpServers(cfg Config) []mcptool.Server {
 		for header, key := range s.HeadersEnv {
 			server.Headers[header], _ = p.lookupEnv(key)
 		}
+		if s.OAuth != nil {
+			client, err := s.OAuth.client(p.lookupEnv)
+			if err != nil {
+				return nil, usagef("mcp: oauth of %s: %w", name, err)
+			}
+			server.OAuth = client
+		}
 		server.Timeout, _ = time.ParseDuration(s.Timeout)
 		out = append(out, server)
 	}
-	return out
+	return out, nil
 }
 
 var _ chat.Toolbox = (*toolbox)(nil)

@@ -37,6 +37,7 @@ type Server struct {
 	Env     map[string]string // environment of the program, beside PATH, HOME, TMPDIR, LANG and the like
 	URL     string            // address of the streamable HTTP transport
 	Headers map[string]string // for URL
+	OAuth   *OAuth            // how Parley signs in at URL; nil: it does not
 	// Tools are the tools that may be used. Nil means the tools that the server declares read-only.
 	Tools []string
 	// Trust names further tools that count as read-only.
@@ -59,6 +60,9 @@ func Open(ctx context.Context, servers []Server, log *slog.Logger) (*Set, error)
 	s := &Set{}
 	for _, server := range servers {
 		c := &conn{server: server, log: log}
+		if server.OAuth != nil {
+			c.signIn = newSignIn(*server.OAuth, server.URL)
+		}
 		s.conns = append(s.conns, c)
 		tools, err := c.open(ctx)
 		if err != nil {
@@ -83,6 +87,7 @@ func (s *Set) Close() {
 // conn is the connection to one server. It reconnects after a loss.
 type conn struct {
 	server Server
+	signIn *signIn // nil without OAuth
 	log    *slog.Logger
 
 	mu      sync.Mutex
@@ -263,7 +268,7 @@ const maxEvent = 4 << 20
 
 func (c *conn) transport() mcp.Transport {
 	if c.server.URL != "" {
-		return &mcp.StreamableClientTransport{
+		t := &mcp.StreamableClientTransport{
 			Endpoint: c.server.URL, MaxRetries: -1, DisableStandaloneSSE: true, MaxEventSize: maxEvent,
 			HTTPClient: &http.Client{
 				Transport: headers{c.server.Headers},
@@ -272,6 +277,10 @@ func (c *conn) transport() mcp.Transport {
 				},
 			},
 		}
+		if c.signIn != nil {
+			t.OAuthHandler = c.signIn
+		}
+		return t
 	}
 	//nolint:noctx // it outlives the call that starts it, and Close ends it
 	cmd := exec.Command(c.server.Command[0], c.server.Command[1:]...)
