@@ -111,7 +111,7 @@ type Config struct {
 	WebSearchAPIKey string     `name:"web-search-api-key" env:"PARLEY_WEB_SEARCH_API_KEY,BRAVE_API_KEY,TAVILY_API_KEY" yaml:"web_search.api_key" secret:"" help:"Key for brave or tavily. Prefer the environment."`
 	MCP             mcpServers `name:"mcp" env:"PARLEY_MCP" yaml:"mcp" mapping:"" placeholder:"MAPPING" help:"MCP servers whose tools models may call, by name. Each has command (a list) or url and, if needed, env, env_from (variables that the process gets), headers_env (header to variable), oauth (how Parley signs in there), tools (by default those that change nothing), trust (tools that need no confirmation) and timeout."`
 
-	LimitsMaxConcurrent    int      `section:"Limit load and storage" name:"limits-max-concurrent" env:"PARLEY_LIMITS_MAX_CONCURRENT" yaml:"limits.max_concurrent" default:"256" help:"Most answers that may be in progress at the same time. Further requests get 429."`
+	LimitsMaxConcurrent    int      `section:"Limit load and storage" name:"limits-max-concurrent" env:"PARLEY_LIMITS_MAX_CONCURRENT" yaml:"limits.max_concurrent" default:"256" help:"Most answers that may be in progress at the same time; one user and one address may have three quarters of them. Further requests get 429."`
 	LimitsMaxBody          size     `name:"limits-max-body" env:"PARLEY_LIMITS_MAX_BODY" yaml:"limits.max_body" default:"1MiB" help:"Largest request body."`
 	LimitsChats            int      `name:"limits-chats" env:"PARLEY_LIMITS_CHATS" yaml:"limits.chats" default:"100000" help:"Most chats, and most sessions, that people without sign-in may store together, of 100 KiB each on average. Above it, the address that stores most loses those that it has not used for longest. 0 means no limit."`
 	LimitsAddressChats     int      `name:"limits-address-chats" env:"PARLEY_LIMITS_ADDRESS_CHATS" yaml:"limits.address_chats" default:"10000" help:"Most chats, and most sessions, that people without sign-in may store from one address, or one network of IPv6, of 100 KiB each on average. Above it, the address loses those that it has not used for longest. What comes from this machine, such as from a proxy on it, is bounded by limits.chats alone. 0 means no limit."`
@@ -123,8 +123,10 @@ type Config struct {
 	Prices                   string   `section:"Limit cost" name:"prices" env:"PARLEY_PRICES" yaml:"prices" help:"YAML file with prices of models that add to the built-in ones. docs/configuration.md shows its form."`
 	BudgetsWindow            duration `name:"budgets-window" env:"PARLEY_BUDGETS_WINDOW" yaml:"budgets.window" default:"1d" help:"Period over which budgets are added up. A period of one day begins at midnight UTC."`
 	BudgetsUserRequests      int64    `name:"budgets-user-requests" env:"PARLEY_BUDGETS_USER_REQUESTS" yaml:"budgets.user.requests" default:"0" help:"Most answers that one user may get in a period. Further requests get 429 with Retry-After. 0 means no limit."`
+	BudgetsUserTokens        int64    `name:"budgets-user-tokens" env:"PARLEY_BUDGETS_USER_TOKENS" yaml:"budgets.user.tokens" default:"0" help:"Most tokens that models may read and write for one user in a period. 0 means no limit."`
 	BudgetsUserCost          dollars  `name:"budgets-user-cost" env:"PARLEY_BUDGETS_USER_COST" yaml:"budgets.user.cost" default:"0" help:"Most US dollars of one user in a period. 0 means no limit."`
 	BudgetsNamespaceRequests int64    `name:"budgets-namespace-requests" env:"PARLEY_BUDGETS_NAMESPACE_REQUESTS" yaml:"budgets.namespace.requests" default:"0" help:"Most answers from one namespace in a period. 0 means no limit."`
+	BudgetsNamespaceTokens   int64    `name:"budgets-namespace-tokens" env:"PARLEY_BUDGETS_NAMESPACE_TOKENS" yaml:"budgets.namespace.tokens" default:"0" help:"Most tokens that models may read and write for one namespace in a period. 0 means no limit."`
 	BudgetsNamespaceCost     dollars  `name:"budgets-namespace-cost" env:"PARLEY_BUDGETS_NAMESPACE_COST" yaml:"budgets.namespace.cost" default:"0" help:"Most US dollars of one namespace in a period. 0 means no limit."`
 	BudgetsAssumedPrice      dollars  `name:"budgets-assumed-price" env:"PARLEY_BUDGETS_ASSUMED_PRICE" yaml:"budgets.assumed_price" default:"50" help:"What budgets of money count, in US dollars for a million tokens, for a model whose price is not known. Its cost is still shown as unknown. 0 refuses such models."`
 
@@ -224,7 +226,9 @@ func (c *Config) checks() []settingError {
 		{"crawl-allow-private", c.checkAllowPrivate()},
 		{"budgets-window", unless(c.BudgetsWindow >= duration(time.Minute), "must be at least 1m")},
 		{"budgets-user-requests", unless(c.BudgetsUserRequests >= 0, "must not be negative; 0 means no limit")},
+		{"budgets-user-tokens", unless(c.BudgetsUserTokens >= 0, "must not be negative; 0 means no limit")},
 		{"budgets-namespace-requests", unless(c.BudgetsNamespaceRequests >= 0, "must not be negative; 0 means no limit")},
+		{"budgets-namespace-tokens", unless(c.BudgetsNamespaceTokens >= 0, "must not be negative; 0 means no limit")},
 		{"ragchat-session-expiry", unless(c.RAGChatSessionExpiry >= 0, "must not be negative; 0 keeps sessions forever")},
 		{"chatui-format", unless(slices.Contains([]string{"full", "minimal"}, c.ChatUIFormat), "%q is neither full nor minimal", c.ChatUIFormat)},
 		{"team-agents", c.checkTeam()},

@@ -45,8 +45,8 @@ func budgets(cfg Config, store ledger.Store, shared bool) *ledger.Budgets {
 		Shared:    shared,
 		Window:    time.Duration(cfg.BudgetsWindow),
 		Assumed:   int64(cfg.BudgetsAssumedPrice),
-		User:      ledger.Limits{Requests: cfg.BudgetsUserRequests, Micros: int64(cfg.BudgetsUserCost)},
-		Namespace: ledger.Limits{Requests: cfg.BudgetsNamespaceRequests, Micros: int64(cfg.BudgetsNamespaceCost)},
+		User:      ledger.Limits{Requests: cfg.BudgetsUserRequests, Tokens: cfg.BudgetsUserTokens, Micros: int64(cfg.BudgetsUserCost)},
+		Namespace: ledger.Limits{Requests: cfg.BudgetsNamespaceRequests, Tokens: cfg.BudgetsNamespaceTokens, Micros: int64(cfg.BudgetsNamespaceCost)},
 	})
 }
 

@@ -5,7 +5,10 @@
 // of the request: what a client claims can only tighten what its Principal may see.
 package access
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Principal is the caller on whose behalf something is done. The zero value is Anonymous.
 type Principal struct {
@@ -68,6 +71,23 @@ type List struct {
 	Users    []string // subjects
 	Groups   []string // group ids
 	SignedIn bool     `json:",omitempty"` // everybody who has signed in; left out of JSON when false, which keeps stored hashes of metadata valid
+}
+
+// The words by which a list admits everybody.
+const (
+	Public        = "public"
+	EverySignedIn = "signed_in"
+)
+
+// Everybody returns the list that a word stands for.
+func Everybody(word string) (*List, error) {
+	switch word {
+	case Public:
+		return &List{}, nil
+	case EverySignedIn:
+		return &List{SignedIn: true}, nil
+	}
+	return nil, fmt.Errorf("everybody must be %q or %q", Public, EverySignedIn)
 }
 
 // Restricted reports whether the list admits some only. Otherwise everyone is allowed.

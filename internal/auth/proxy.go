@@ -77,7 +77,7 @@ func (p *Proxy) byProxy(r *http.Request) (caller, error) {
 		return caller{access.Principal{Subject: access.ProxyPrefix + p.Name, Name: p.Name, Role: access.Reader}, nil}, nil
 	}
 	who := access.Principal{Subject: p.Prefix + user, Role: access.Reader}
-	if isReserved(who.Subject) || len(user) > maxSubject {
+	if isReserved(who.Subject) || len(user) > maxSubject || strings.ContainsFunc(user, func(r rune) bool { return unicode.Is(unicode.Cf, r) }) {
 		return caller{}, unauthorized("The header "+p.User+" names no user.", nil)
 	}
 	if p.Email != "" {
@@ -86,12 +86,16 @@ func (p *Proxy) byProxy(r *http.Request) (caller, error) {
 		}
 	}
 	for _, header := range p.Groups {
-		list, err := one(r.Header, header)
+		list, err := single(r.Header, header)
 		if err != nil {
 			return caller{}, err
 		}
-		for group := range strings.SplitSeq(list, ",") {
-			if group = strings.TrimSpace(group); group == "" {
+		for encoded := range strings.SplitSeq(list, ",") {
+			group, err := decoded(header, encoded)
+			if err != nil {
+				return caller{}, err
+			}
+			if group == "" {
 				continue
 			}
 			switch {
@@ -112,21 +116,38 @@ const (
 	maxNamed   = 4 << 10
 )
 
-// one returns the value of a header that may stand once, "" for none. Proxies write what is not ASCII in percent
-// encoding.
+// one returns the decoded value of a header that may stand once, "" for none.
 func one(h http.Header, name string) (string, error) {
+	value, err := single(h, name)
+	if err != nil {
+		return "", err
+	}
+	return decoded(name, value)
+}
+
+// single returns the value of a header that may stand once, as it was sent.
+func single(h http.Header, name string) (string, error) {
 	all := h.Values(name)
-	if len(all) == 0 {
-		return "", nil
+	if len(all) > 1 || len(all) == 1 && len(all[0]) > maxNamed {
+		return "", badHeader(name)
 	}
-	value := strings.TrimSpace(all[0])
-	if decoded, err := url.PathUnescape(value); err == nil {
-		value = decoded
+	return h.Get(name), nil
+}
+
+// decoded returns a value without the percent encoding in which proxies write what is not ASCII. Lists are separated before: a
+// comma that is encoded belongs to a name.
+func decoded(header, value string) (string, error) {
+	if text, err := url.PathUnescape(value); err == nil {
+		value = text
 	}
-	if len(all) > 1 || len(value) > maxNamed || !utf8.ValidString(value) || strings.ContainsFunc(value, unicode.IsControl) {
-		return "", unauthorized("The header "+name+" must stand once, and be one line of text.", nil)
+	if value = strings.TrimSpace(value); !utf8.ValidString(value) || strings.ContainsFunc(value, unicode.IsControl) {
+		return "", badHeader(header)
 	}
 	return value, nil
+}
+
+func badHeader(name string) error {
+	return unauthorized("The header "+name+" must stand once, and be one line of text.", nil)
 }
 
 // isReserved reports whether a subject or prefix could be taken for one that Parley gives out itself.

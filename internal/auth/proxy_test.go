@@ -52,6 +52,9 @@ func TestProxy_SaysWhoAsks(t *testing.T) {
 			access.Principal{Subject: "u2", Role: access.Administrator, Groups: []string{"admin"}}},
 		"groups": {from("[fd00::1]:5", "X-API-Key", proxySecret, "X-OpenWebUI-User-Id", "u3", "X-Groups", "staff, writers,,"),
 			access.Principal{Subject: "u3", Role: access.Editor, Groups: []string{"staff", "writers"}}},
+		"a group with a comma": {from("10.1.2.3:5", "Authorization", bearer, "X-OpenWebUI-User-Id", "u4", "X-Groups", "user%2Cwriters, J%C3%B6rgs"),
+			access.Principal{Subject: "u4", Role: access.Reader, Groups: []string{"user,writers", "Jörgs"}}},
+		"spaces, encoded":  {from("10.1.2.3:5", "Authorization", bearer, "X-OpenWebUI-User-Id", "%20u1%20"), access.Principal{Subject: "u1", Role: access.Reader}},
 		"IPv4 in IPv6":     {from("[::ffff:10.1.2.3]:5", "Authorization", bearer, "X-OpenWebUI-User-Id", "u1"), access.Principal{Subject: "u1", Role: access.Reader}},
 		"percent encoding": {from("10.1.2.3:5", "Authorization", bearer, "X-OpenWebUI-User-Id", "J%C3%B6rg"), access.Principal{Subject: "Jörg", Role: access.Reader}},
 		"nobody":           {from("10.1.2.3:5", "Authorization", bearer), access.Principal{Subject: "proxy:openwebui", Name: "openwebui", Role: access.Reader}},
@@ -87,6 +90,8 @@ func TestProxy_IsNotBelievedWithoutSecretAndAddress(t *testing.T) {
 		"a key":                    from("10.1.2.3:5", "X-OpenWebUI-User-Id", "key:abc", "Authorization", bearer),
 		"a key, encoded":           from("10.1.2.3:5", "X-OpenWebUI-User-Id", "key%3Aabc", "Authorization", bearer),
 		"two lines":                from("10.1.2.3:5", "X-OpenWebUI-User-Id", "u1%0Au2", "Authorization", bearer),
+		"an invisible character":   from("10.1.2.3:5", "X-OpenWebUI-User-Id", "u%E2%80%8B1", "Authorization", bearer),
+		"two lines in a group":     from("10.1.2.3:5", "X-OpenWebUI-User-Id", "u1", "X-Groups", "a,b%0Ac", "Authorization", bearer),
 		"no text":                  from("10.1.2.3:5", "X-OpenWebUI-User-Id", "\xff\xfe", "Authorization", bearer),
 		"a long name":              from("10.1.2.3:5", "X-OpenWebUI-User-Id", strings.Repeat("u", 5000), "Authorization", bearer),
 	}

@@ -50,6 +50,8 @@ type Meta struct {
 	Users    []string `yaml:"users"`  // subjects that may see the document
 	Groups   []string `yaml:"groups"` // groups that may see the document
 
+	Everybody *string `yaml:"everybody"` // the word for everybody who may see it, instead of Users and Groups
+
 	Namespace string `yaml:"namespace"` // where the document belongs; "" if it does not say
 }
 

@@ -13,6 +13,7 @@ import (
 // Limits say how much may be spent in one period. 0 means no limit.
 type Limits struct {
 	Requests int64 // turns
+	Tokens   int64 // that models read and write, the built-in ones included
 	Micros   int64 // millionths of a US dollar; see BudgetOptions.Assumed
 }
 
@@ -54,10 +55,11 @@ type budgetKey struct {
 }
 
 // Amount is an amount that counts against Limits.
-type Amount struct{ Requests, Micros int64 }
+type Amount struct{ Requests, Tokens, Micros int64 }
 
 func (a *Amount) add(o Amount, sign int64) {
 	a.Requests += sign * o.Requests
+	a.Tokens += sign * o.Tokens
 	a.Micros += sign * o.Micros
 }
 
@@ -191,7 +193,7 @@ func (b *Budgets) turnWindow(ctx context.Context) error {
 		}
 		for _, row := range rows { // all rows of a turn have the same namespace and user
 			for _, key := range []budgetKey{{namespace: row.Namespace}, userKey(row.Owner, row.User)} {
-				of(used, key).add(Amount{row.Turns, row.Micros}, 1)
+				of(used, key).add(Amount{row.Turns, row.Input + row.Output, row.Micros}, 1)
 			}
 		}
 	}
@@ -236,6 +238,7 @@ func (b *Budgets) check(key budgetKey, limit Limits) error {
 		limit, used, all int64
 	}{
 		{"requests", limit.Requests, used.Requests, all.Requests},
+		{"tokens", limit.Tokens, used.Tokens, all.Tokens},
 		{"money", limit.Micros, used.Micros, all.Micros},
 	} {
 		if c.limit == 0 || c.all < c.limit {

@@ -122,7 +122,7 @@ func (t *Tab) spend(at place, e Entry) {
 	defer t.mu.Unlock()
 	t.spent = append(t.spent, spending{at, e.Usage})
 	tokens := int64(e.Usage.Input + e.Usage.Output)
-	took := Amount{Micros: e.Cost.Micros}
+	took := Amount{Tokens: tokens, Micros: e.Cost.Micros}
 	if t.budgets != nil {
 		took.Micros = t.budgets.Micros(e.Provider, e.Cost, tokens)
 	}

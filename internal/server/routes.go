@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/internal/access"
 	"parley/internal/wire"
 )
 
@@ -181,7 +182,9 @@ func (s *Server) admit(w http.ResponseWriter, r *wire.Request, right wire.Right)
 	if right == wire.Anybody {
 		return nil
 	}
-	r.Who, err = s.deps.Admit(r.Request, right)
+	request := r.Request
+	r.Again = func() (access.Principal, error) { return s.deps.Admit(request, right) }
+	r.Who, err = r.Again()
 	if err == nil {
 		if x, ok := w.(*exchange); ok {
 			x.admitted = true

@@ -59,6 +59,8 @@ func TestBudgets_RefuseWhenWhatMayBeSpentIsSpent(t *testing.T) {
 	}{
 		"no limits":                {ledger.BudgetOptions{}, 20},
 		"requests of a user":       {ledger.BudgetOptions{User: ledger.Limits{Requests: 3}}, 3},
+		"tokens of a user":         {ledger.BudgetOptions{User: ledger.Limits{Tokens: 236}}, 2}, // 118 each
+		"tokens of a namespace":    {ledger.BudgetOptions{Namespace: ledger.Limits{Tokens: 500}}, 5},
 		"money of a user":          {ledger.BudgetOptions{User: ledger.Limits{Micros: 472}}, 2}, // 236 each
 		"requests of a namespace":  {ledger.BudgetOptions{Namespace: ledger.Limits{Requests: 4}}, 4},
 		"a little money":           {ledger.BudgetOptions{Namespace: ledger.Limits{Micros: 1}}, 1},

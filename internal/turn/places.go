@@ -1,37 +1,51 @@
 package turn
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
-// places limits the number of turns in progress. One origin (access.Origin) gets at most three quarters
-// of them, so that it cannot lock out others. The origin "", which is this machine or a proxy on it, may
-// use all.
+// places limits the number of turns in progress. One origin (access.Origin), and one user, gets at most three quarters
+// of them, so that it cannot lock out others. The origin "", which is this machine or a proxy on it, and callers who have not
+// signed in there, may use all.
 type places struct {
 	most, share int
 
 	mu    sync.Mutex
 	taken int
-	of    map[string]int // number taken, by origin
+	of    map[holder]int // number taken
+}
+
+// holder is an origin, or the subject of a user.
+type holder struct {
+	user bool
+	name string // never empty
 }
 
 func newPlaces(most int) *places {
-	return &places{most: most, share: most - most/4, of: map[string]int{}}
+	return &places{most: most, share: most - most/4, of: map[holder]int{}}
 }
 
-// take takes a place if one is free for the origin. The caller must call leave once when the turn ends.
-func (p *places) take(origin string) (leave func(), ok bool) {
+// take takes a place if one is free for the origin and the user, "" for none. The caller must call leave once when the turn ends.
+func (p *places) take(origin, user string) (leave func(), ok bool) {
+	holders := slices.DeleteFunc([]holder{{false, origin}, {true, user}}, func(h holder) bool { return h.name == "" })
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.taken >= p.most || origin != "" && p.of[origin] >= p.share {
+	if p.taken >= p.most || slices.ContainsFunc(holders, func(h holder) bool { return p.of[h] >= p.share }) {
 		return nil, false
 	}
 	p.taken++
-	p.of[origin]++
+	for _, h := range holders {
+		p.of[h]++
+	}
 	return func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.taken--
-		if p.of[origin]--; p.of[origin] == 0 {
-			delete(p.of, origin)
+		for _, h := range holders {
+			if p.of[h]--; p.of[h] == 0 {
+				delete(p.of, h)
+			}
 		}
 	}, true
 }

@@ -28,7 +28,7 @@ func (r *Runner) estimate(req *chat.Request) ledger.Amount {
 	}
 	u.Output = cmp.Or(u.Output, answerTokens)
 	provider, model, _ := strings.Cut(req.Options.Models.Inference, ":")
-	took := ledger.Amount{Requests: 1}
+	took := ledger.Amount{Requests: 1, Tokens: int64(u.Input + u.Output)}
 	if provider != ledger.Builtin {
 		took.Micros = r.opts.Budgets.Micros(provider, r.opts.Price(provider, model, u), int64(u.Input+u.Output))
 	}

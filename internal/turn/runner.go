@@ -32,7 +32,7 @@ type Options struct {
 	Now          func() time.Time      // nil means time.Now
 
 	Allow    chat.Allowlist  // the models that requests may name
-	MaxTurns int             // maximum number of turns in progress; one origin may have 3/4 of them. Further turns are refused. 0 means no limit
+	MaxTurns int             // maximum number of turns in progress; one origin and one user may have 3/4 of them. Further turns are refused. 0 means no limit
 	Keep     bool            // turns continue when their clients leave, depending on their Policy; Drain waits for them
 	Observe  func() Observer // called for each requested turn, including refused ones. Optional.
 	Peers    Peers           // other servers that use the same store; nil for none. Relay must run then
@@ -132,7 +132,7 @@ func (r *Runner) admit(ctx context.Context, req *chat.Request, claim *Claim, log
 		defer func() { w.observer.End(w.status) }()
 	}
 	if r.places != nil {
-		leave, ok := r.places.take(access.Origin(ctx))
+		leave, ok := r.places.take(access.Origin(ctx), req.Principal.Subject)
 		if !ok {
 			log.End(errBusy)
 			w.fail(errBusy)

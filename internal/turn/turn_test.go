@@ -411,21 +411,23 @@ func TestMaxTurns_RefusesTurnsAboveTheLimitAndFreesPlaces(t *testing.T) {
 func TestMaxTurns_LeavesPlacesToOthers(t *testing.T) {
 	const most = 8
 	for _, c := range []struct {
-		origin string
-		begun  int
-	}{{"greedy", 6}, {"", most}} { // "" may be a proxy
+		origin, user string
+		begun        int
+	}{{"greedy", "", 6}, {"", "greedy", 6}, {"greedy", "greedy", 6}, {"", "", most}} { // "" may be a proxy
 		r := turn.NewRunner(answering(), open(t).State(), turn.Options{MaxTurns: most})
 		ctx := access.WithOrigin(t.Context(), c.origin)
 		for i := range most + 2 {
-			next, stop := iter.Pull2(r.Run(ctx, new(ask("", "why?"))))
+			req := ask("", "why?")
+			req.Principal.Subject = c.user
+			next, stop := iter.Pull2(r.Run(ctx, &req))
 			defer stop()
 			if _, err, _ := next(); (err == nil) != (i < c.begun) || err != nil && chat.KindOf(err) != chat.RateLimited {
-				t.Errorf("turn %d of %q: %v", i, c.origin, err)
+				t.Errorf("turn %d of %q: %v", i, c.origin+c.user, err)
 			}
 		}
 		err := run(access.WithOrigin(t.Context(), "other"), r, ask("", "why?"))
 		if (err == nil) != (c.begun < most) {
-			t.Errorf("a turn of another beside %d of %q: %v", c.begun, c.origin, err)
+			t.Errorf("a turn of another beside %d of %q: %v", c.begun, c.origin+c.user, err)
 		}
 	}
 }

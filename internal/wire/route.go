@@ -97,7 +97,12 @@ type Fail func(w http.ResponseWriter, r *Request, err error)
 // Request is a request that the server has admitted.
 type Request struct {
 	*http.Request
-	Who    access.Principal
+	Who access.Principal
+
+	// Again finds out anew who sends the request, and whether they still have the right. Connections that outlive what their
+	// caller signed in with ask it before each thing that they do. It is nil on routes for anybody.
+	Again func() (access.Principal, error)
+
 	Body   []byte // nil if it has not been read
 	IsForm bool   // Body is multipart/form-data
 

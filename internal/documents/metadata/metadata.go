@@ -142,7 +142,11 @@ type Document struct {
 // Of returns the metadata of a document: what it says of itself and what is said of its file, whose name is
 // its last title.
 func (s Said) Of(doc *extract.Document, file string) (Document, error) {
-	all := s.Defaults.over(ownFields(doc.Meta)).over(s.Says)
+	own, err := ownFields(doc.Meta)
+	if err != nil {
+		return Document{}, err
+	}
+	all := s.Defaults.over(own).over(s.Says)
 	d := Document{
 		Title: value(all.Title), URL: value(all.URL), Category: text.OneLine(value(all.Category)), Namespace: all.Namespace,
 	}
@@ -164,15 +168,13 @@ func (s Said) Of(doc *extract.Document, file string) (Document, error) {
 }
 
 // ownFields returns what a document says of itself.
-func ownFields(m extract.Meta) Fields {
-	own := Fields{Title: given(m.Title), Category: given(m.Category), Namespace: given(m.Namespace)}
+func ownFields(m extract.Meta) (own Fields, err error) {
+	own = Fields{Title: given(m.Title), Category: given(m.Category), Namespace: given(m.Namespace)}
 	if isWebURL(m.URL) {
 		own.URL = given(m.URL)
 	}
-	if len(m.Users)+len(m.Groups) > 0 {
-		own.Access = &access.List{Users: m.Users, Groups: m.Groups}
-	}
-	return own
+	own.Access, err = listOf(m.Users, m.Groups, m.Everybody)
+	return own, err
 }
 
 func given(s string) *string {

@@ -47,6 +47,7 @@ type folderKeys struct {
 	Category  *string   `yaml:"category"`
 	Users     yaml.Node `yaml:"users"`
 	Groups    yaml.Node `yaml:"groups"`
+	Everybody yaml.Node `yaml:"everybody"`
 	Passwords yaml.Node `yaml:"passwords"`
 	Namespace yaml.Node `yaml:"namespace"`
 	Files     yaml.Node `yaml:"files"`
@@ -105,7 +106,7 @@ func (r *Rules) parse(data []byte) error {
 	}
 	var err error
 	r.defaults, err = keys{
-		URL: k.URL, Category: k.Category, Users: k.Users, Groups: k.Groups, Passwords: k.Passwords, Namespace: k.Namespace,
+		URL: k.URL, Category: k.Category, Users: k.Users, Groups: k.Groups, Everybody: k.Everybody, Passwords: k.Passwords, Namespace: k.Namespace,
 	}.fields()
 	if err != nil {
 		return err

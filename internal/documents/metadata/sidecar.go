@@ -35,6 +35,7 @@ type keys struct {
 	Category  *string   `yaml:"category"`
 	Users     yaml.Node `yaml:"users"`
 	Groups    yaml.Node `yaml:"groups"`
+	Everybody yaml.Node `yaml:"everybody"`
 	Password  yaml.Node `yaml:"password"`
 	Passwords yaml.Node `yaml:"passwords"`
 	Namespace yaml.Node `yaml:"namespace"`
@@ -67,8 +68,8 @@ func (k keys) fields() (Fields, error) {
 	if err != nil {
 		return Fields{}, err
 	}
-	if users != nil || groups != nil {
-		l.Access = &access.List{Users: users, Groups: groups}
+	if l.Access, err = listOf(users, groups, wordIn(k.Everybody)); err != nil {
+		return Fields{}, err
 	}
 	if l.Namespace, err = namespaceIn(k.Namespace); err != nil {
 		return Fields{}, err
@@ -92,6 +93,31 @@ func (k keys) fields() (Fields, error) {
 		return Fields{}, errors.New("url is not an http or https address")
 	}
 	return l, nil
+}
+
+// listOf returns the access list that a place sets, nil if it sets none.
+func listOf(users, groups []string, everybody *string) (*access.List, error) {
+	named := len(users)+len(groups) > 0
+	switch {
+	case everybody == nil && !named:
+		return nil, nil //nolint:nilnil // not being set is no error
+	case everybody == nil:
+		return &access.List{Users: users, Groups: groups}, nil
+	case named:
+		return nil, errors.New("everybody excludes users and groups")
+	}
+	return access.Everybody(*everybody)
+}
+
+// wordIn returns a text; nil if it is not set, and "" if it is something else.
+func wordIn(n yaml.Node) *string {
+	switch n.Kind {
+	case 0:
+		return nil
+	case yaml.ScalarNode:
+		return &n.Value
+	}
+	return new(string)
 }
 
 // MaxSize is the maximum size in bytes of a sidecar or a folder's file.

@@ -1,11 +1,13 @@
 package metadata
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
 
+	"parley/internal/access"
 	"parley/internal/extract"
 )
 
@@ -15,6 +17,49 @@ func TestOf_RefusesNamelessUsersInFrontMatter(t *testing.T) {
 			if m, err := (Said{}).Of(&extract.Document{Meta: meta}, "a.md"); err == nil {
 				t.Errorf("%+v gave %+v", meta, m)
 			}
+		}
+	}
+}
+
+// A document can be opened again that a folder restricts, and be for everybody who has signed in.
+func TestOf_KnowsTheWordsForEverybody(t *testing.T) {
+	signedIn, public, wrong, none := "signed_in", "public", "everyone", ""
+	for name, c := range map[string]struct {
+		folder string // parley.yaml
+		own    extract.Meta
+		side   string
+		want   access.List
+		wrong  bool
+	}{
+		"front matter, signed in":        {own: extract.Meta{Everybody: &signedIn}, want: access.List{SignedIn: true}},
+		"front matter opens a folder":    {folder: "groups: [hr]", own: extract.Meta{Everybody: &public}},
+		"a folder for those signed in":   {folder: "everybody: signed_in", want: access.List{SignedIn: true}},
+		"an entry of a folder":           {folder: "groups: [hr]\nfiles: {a.md: {everybody: signed_in}}", want: access.List{SignedIn: true}},
+		"a sidecar wins":                 {own: extract.Meta{Everybody: &public}, side: "everybody: signed_in", want: access.List{SignedIn: true}},
+		"names take the place of words":  {folder: "everybody: public", own: extract.Meta{Groups: []string{"hr"}}, want: access.List{Groups: []string{"hr"}}},
+		"an unknown word":                {own: extract.Meta{Everybody: &wrong}, wrong: true},
+		"a list":                         {own: extract.Meta{Everybody: &none}, wrong: true},
+		"a word and a name":              {own: extract.Meta{Everybody: &public, Users: []string{"ann"}}, wrong: true},
+		"an unknown word in a folder":    {folder: "everybody: all", wrong: true},
+		"a word and a name in a folder":  {folder: "everybody: public\ngroups: [hr]", wrong: true},
+		"nothing in a sidecar":           {side: "everybody:", wrong: true},
+		"the name of something else":     {side: "category: &public x\neverybody: *public", wrong: true},
+		"a word and a name in a sidecar": {side: "everybody: public\nusers: ann", wrong: true},
+	} {
+		tree := texts{}
+		if c.folder != "" {
+			tree["parley.yaml"] = c.folder
+		}
+		if c.side != "" {
+			tree["a.md.parley.yaml"] = c.side
+		}
+		said, _, err := Read(ReadRules(tree, ".", nil), tree, "a.md", nil, "a.md")
+		var got Document
+		if err == nil {
+			got, err = said.Of(&extract.Document{Meta: c.own}, "a.md")
+		}
+		if (err != nil) != c.wrong || err == nil && !reflect.DeepEqual(got.Access, c.want) {
+			t.Errorf("%s: %+v, %v", name, got.Access, err)
 		}
 	}
 }
@@ -64,7 +109,7 @@ func FuzzParseSidecar(f *testing.F) {
 
 func TestSidecar_SaysWhichKeyIsWrong(t *testing.T) {
 	for text, want := range map[string]string{
-		"titel: x\n":                   `line 1: there is no key "titel"; the keys are category, groups, max_chunks,`,
+		"titel: x\n":                   `line 1: there is no key "titel"; the keys are category, everybody, groups, max_chunks,`,
 		"title: x\ncategory: [a, b]\n": "line 2: category must be one text",
 		"url: {a: b}\n":                "line 1: url must be one text",
 		"max_chunks: many\n":           "line 1: max_chunks must be a whole number",

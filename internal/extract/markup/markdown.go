@@ -102,7 +102,7 @@ func cutFrontMatter(source string) (matter, body string, ok bool) {
 
 var (
 	frontMatterEnd = regexp.MustCompile(`(?m)^(?:---|\.\.\.)[ \t]*(?:\n|\z)`)
-	accessKey      = regexp.MustCompile(`(?m)^\s*["']?(?:users|groups|namespace)["']?\s*:`)
+	accessKey      = regexp.MustCompile(`(?m)^\s*["']?(?:users|groups|everybody|namespace)["']?\s*:`)
 )
 
 // parseMeta reads the mapping in front matter. Users and groups may be a list or a single name, the
@@ -115,6 +115,7 @@ func parseMeta(matter string) (extract.Meta, error) {
 		Users    yaml.Node `yaml:"users"`
 		Groups   yaml.Node `yaml:"groups"`
 
+		Everybody yaml.Node `yaml:"everybody"`
 		Namespace yaml.Node `yaml:"namespace"`
 	}
 	var texts struct{ Title, URL, Category yaml.Node } // to name the one that is none
@@ -142,7 +143,13 @@ func parseMeta(matter string) (extract.Meta, error) {
 	if n := m.Namespace; n.Kind != 0 && (n.Kind != yaml.ScalarNode || n.Tag == "!!null" || strings.TrimSpace(n.Value) == "") {
 		return extract.Meta{}, fmt.Errorf("line %d: namespace must be a name", n.Line+1)
 	}
-	return extract.Meta{Title: m.Title, URL: m.URL, Category: m.Category, Users: users, Groups: groups,
+	var everybody *string
+	if n := m.Everybody; n.Kind == yaml.ScalarNode {
+		everybody = &n.Value
+	} else if n.Kind != 0 {
+		return extract.Meta{}, fmt.Errorf("line %d: everybody must be one word", n.Line+1)
+	}
+	return extract.Meta{Title: m.Title, URL: m.URL, Category: m.Category, Users: users, Groups: groups, Everybody: everybody,
 		Namespace: strings.TrimSpace(m.Namespace.Value)}, nil
 }
 

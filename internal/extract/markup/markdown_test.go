@@ -19,6 +19,17 @@ func TestParseMeta_NamesTheSameOfSeveralMistakesEachTime(t *testing.T) {
 	}
 }
 
+func TestParseMeta_ReadsTheWordForEverybodyAsItStands(t *testing.T) {
+	if m, err := parseMeta("everybody: signed_in"); err != nil || m.Everybody == nil || *m.Everybody != "signed_in" {
+		t.Errorf("%+v, %v", m, err)
+	}
+	for _, matter := range []string{"everybody: [public]", "category: &public x\neverybody: *public"} {
+		if m, err := parseMeta(matter); err == nil {
+			t.Errorf("%q gave %+v", matter, m)
+		}
+	}
+}
+
 func TestMDX_IsReadWithoutItsProgram(t *testing.T) {
 	const text = "---\ntitle: T\n---\nimport A from 'a'\nexport const meta = {\n  a: 1\n}\n\n# Title\n\n{/* hidden */}\n\n<Note>\n\nRead **this**.\n\n</Note>\n\n```js\nimport B from 'b'\n```\n"
 	doc := extracttest.Read(t, "a.mdx", []byte(text))

@@ -33,11 +33,6 @@ type Corpus interface {
 }
 
 // Values of everybody.
-const (
-	public   = "public"
-	signedIn = "signed_in"
-)
-
 // Limits of a rule.
 const (
 	maxNames = 1000
@@ -55,9 +50,9 @@ type list struct {
 func showList(l access.List) list {
 	switch {
 	case l.SignedIn:
-		return list{Everybody: signedIn}
+		return list{Everybody: access.EverySignedIn}
 	case !l.Restricted():
-		return list{Everybody: public}
+		return list{Everybody: access.Public}
 	}
 	return list{Users: l.Users, Groups: l.Groups}
 }
@@ -68,12 +63,12 @@ func (l list) read() (access.List, error) {
 	switch {
 	case named == (l.Everybody != ""):
 		return access.List{}, wire.Invalidf(`name users or groups, or set everybody to "public" or "signed_in"`)
-	case l.Everybody == public:
-		return access.List{}, nil
-	case l.Everybody == signedIn:
-		return access.List{SignedIn: true}, nil
 	case l.Everybody != "":
-		return access.List{}, wire.Invalidf(`everybody must be "public" or "signed_in"`)
+		all, err := access.Everybody(l.Everybody)
+		if err != nil {
+			return access.List{}, wire.Invalidf("%s", err)
+		}
+		return *all, nil
 	case len(l.Users)+len(l.Groups) > maxNames:
 		return access.List{}, wire.Invalidf("a list has up to %d users and groups", maxNames)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"parley/internal/access"
 	"parley/internal/chat"
 	"parley/internal/wire"
 )
@@ -27,6 +28,7 @@ type socket struct {
 	h      *Handler
 	conn   *websocket.Conn
 	from   asker
+	again  func() (access.Principal, error) // finds out who asks by now; nil where nobody signs in
 	memory memory
 	line   []byte // of the event being sent
 }
@@ -54,7 +56,7 @@ func (h *Handler) connect(w http.ResponseWriter, r *wire.Request) error {
 	}
 	conn.SetReadLimit(h.cfg.MaxMessage)
 	s := &socket{
-		h: h, conn: conn, memory: memory{readable: h.readable()},
+		h: h, conn: conn, again: r.Again, memory: memory{readable: h.readable()},
 		from: asker{who: r.Who, base: wire.BaseURL(r.Request, h.cfg.PublicURL, false)},
 	}
 	s.serve(ctx, cancel)
@@ -124,11 +126,25 @@ func (s *socket) answer(ctx context.Context, messages <-chan []byte, limit <-cha
 			_ = s.conn.Close(websocket.StatusNormalClosure, "60 minutes are over")
 			return
 		case message := <-messages:
+			if err := s.readmit(); err != nil {
+				s.refuse(ctx, err)
+				_ = s.conn.Close(websocket.StatusPolicyViolation, "the caller is not admitted any more")
+				return
+			}
 			if err := s.message(ctx, message); err != nil && ctx.Err() == nil {
 				s.refuse(ctx, err)
 			}
 		}
 	}
+}
+
+// readmit finds out who asks by now. A key may have been revoked, a session or membership may have ended since the last message.
+func (s *socket) readmit() (err error) {
+	if s.again == nil {
+		return nil
+	}
+	s.from.who, err = s.again()
+	return err
 }
 
 // message makes the response for a message. An error is for the client, which has received nothing of

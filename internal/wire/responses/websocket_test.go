@@ -8,12 +8,15 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/coder/websocket"
 
+	"parley/internal/access"
 	"parley/internal/chat"
+	"parley/internal/wire"
 	"parley/internal/wire/wiretest"
 )
 
@@ -31,9 +34,14 @@ func connect(t *testing.T, h *Handler) connection {
 	t.Helper()
 	server := httptest.NewServer(serve(h))
 	t.Cleanup(server.Close)
+	return dial(t, server.URL)
+}
+
+func dial(t *testing.T, address string) connection {
+	t.Helper()
 	client := &http.Client{Transport: &http.Transport{}}
 	t.Cleanup(client.CloseIdleConnections)
-	conn, _, err := websocket.Dial(t.Context(), server.URL+endpoint, &websocket.DialOptions{HTTPClient: client})
+	conn, _, err := websocket.Dial(t.Context(), address+endpoint, &websocket.DialOptions{HTTPClient: client})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,6 +108,42 @@ func TestWebSocket_SendsTheEventsOfAStreamOneResponseAfterTheOther(t *testing.T)
 		if !slices.Equal(types, want) || last.Seq != len(want)-1 {
 			t.Errorf("%s: %q, the last is number %d", input, types, last.Seq)
 		}
+	}
+}
+
+// What a caller signed in with may end long before the connection does.
+func TestWebSocket_AsksBeforeEachMessageWhoAsks(t *testing.T) {
+	runner := answering(t)
+	h := handlerOf(runner, nil)
+	var admitted atomic.Int64
+	route := h.Protocol().Routes[slices.IndexFunc(h.Protocol().Routes, func(rt wire.Route) bool { return rt.Pattern == "GET "+endpoint })]
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = route.Handle(w, &wire.Request{Request: r, Who: access.Principal{Subject: "ann"}, Again: func() (access.Principal, error) {
+			switch admitted.Add(1) {
+			case 1:
+				return access.Principal{Subject: "ann", Groups: []string{"staff"}}, nil
+			case 2:
+				return access.Principal{Subject: "ann"}, nil // she has left the group
+			}
+			return access.Principal{}, wire.Refuse(http.StatusUnauthorized, "unauthorized", "This key has been revoked.")
+		}})
+	}))
+	t.Cleanup(server.Close)
+	c := dial(t, server.URL)
+	const ask = `{"type":"response.create","model":"parley","store":false,"input":"How tall is it?"}`
+	for range 2 {
+		if last, _ := c.response(ask); last.Type != "response.completed" {
+			t.Fatalf("%+v", last)
+		}
+	}
+	if a, b := runner.Asked[0].Principal, runner.Asked[1].Principal; len(a.Groups) != 1 || len(b.Groups) != 0 {
+		t.Errorf("asked as %+v, then as %+v", a, b)
+	}
+	if last, _ := c.response(ask); last.Status != http.StatusUnauthorized || last.Error.Code != "invalid_api_key" || len(runner.Asked) != 2 {
+		t.Errorf("%+v, %d turns", last, len(runner.Asked))
+	}
+	if _, _, err := c.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusPolicyViolation {
+		t.Error(err)
 	}
 }
 
