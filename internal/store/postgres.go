@@ -226,6 +226,9 @@ const (
 	codeUnique        = "23505"
 	codeSerialization = "40001"
 	codeDeadlock      = "40P01"
+	codeReadOnly      = "25006" // the server has become a standby, or protects a disk that is nearly full
+	codeTooLong       = "57014" // statement_timeout
+	codeLockTimeout   = "55P03"
 	codeDiskFull      = "53100"
 	codeNoMemory      = "53200"
 	codeForeignKey    = "23503"
@@ -276,6 +279,24 @@ func committed(err error) error {
 // unreachable is the error for clients while the connection to the server is lost.
 func unreachable(err error) error {
 	return &chat.Error{Kind: chat.Unavailable, Msg: "The database cannot be reached at the moment. Try again.", RetryAfter: time.Second, Err: err}
+}
+
+// hampered returns an error for clients that may try again, if err says that the server refuses because of its state or of a
+// limit that its administrator has set; else err.
+func hampered(err error) error {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	msg := map[string]string{
+		codeReadOnly:    "The database takes no changes at the moment. Try again.",
+		codeTooLong:     "The database takes too long at the moment. Try again.",
+		codeLockTimeout: "The database is busy at the moment. Try again.",
+	}[e.Code]
+	if msg == "" {
+		return err
+	}
+	return &chat.Error{Kind: chat.Unavailable, Msg: msg, RetryAfter: time.Second, Err: err}
 }
 
 // patience is how long a transaction is tried that others keep from succeeding, like busy_timeout

@@ -284,6 +284,7 @@ func (d *database) fail(doing string, err error) error {
 	if !d.dialect.oneWriter && pgsql.Lost(err) {
 		err = unreachable(err)
 	}
+	err = hampered(err)
 	if IsFull(err) {
 		err = &chat.Error{Kind: chat.Full, Err: err}
 	}

@@ -20,6 +20,9 @@ const (
 	codeCrash      = "57P02"
 	codeStarting   = "57P03"
 	codeNoMore     = "53300" // connections
+	codeIdle       = "57P05" // idle_session_timeout
+	codeIdleInside = "25P03" // idle_in_transaction_session_timeout
+	codeLong       = "25P04" // transaction_timeout
 	codeConnection = "08"
 )
 
@@ -31,7 +34,7 @@ func Lost(err error) bool {
 	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch e.Code {
-		case codeShutdown, codeCrash, codeStarting, codeNoMore:
+		case codeShutdown, codeCrash, codeStarting, codeNoMore, codeIdle, codeIdleInside, codeLong:
 			return true
 		}
 		return strings.HasPrefix(e.Code, codeConnection)
@@ -50,7 +53,11 @@ func Lost(err error) bool {
 // not sent, or the server said that it ends the connection instead. A commit that fails so has not taken place.
 func Refused(err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return e.Code == codeShutdown || e.Code == codeStarting || e.Code == codeNoMore
+		switch e.Code {
+		case codeShutdown, codeStarting, codeNoMore, codeIdle, codeIdleInside, codeLong:
+			return true
+		}
+		return false
 	}
 	return errors.Is(err, driver.ErrBadConn) || pgconn.SafeToRetry(err)
 }
