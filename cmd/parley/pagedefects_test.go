@@ -302,3 +302,18 @@ func TestPage_LeadsFromAnEmptyServerToARatedAnswer(t *testing.T) {
 		t.Errorf("settings: tabs %q, %d rows at first, then %q; found %q", got.Tabs, got.General, got.Tab, got.Found)
 	}
 }
+
+func TestPage_LeadsFromAnEmptyServerToACitedAnswerByTwoClicks(t *testing.T) {
+	requirePage(t)
+	p := startServe(t, nil)
+	var got struct {
+		Clicks, Chips int
+		Question      string
+		Seen          seenOnPage
+	}
+	onPage(t, "samples", p.addr, nil, &got)
+	got.Seen.check(t)
+	if got.Clicks != 2 || got.Chips == 0 || !strings.Contains(got.Question, "sample-") {
+		t.Errorf("%d clicks to %d citations, asked %q", got.Clicks, got.Chips, got.Question)
+	}
+}

@@ -11,6 +11,7 @@ const german = (tools: Tools, { plural, count } = tools): Strings => ({
     summary: (title) => `Fasse „${title}“ zusammen`,
     documents: "Dokumente hinzufügen",
     documentsText: "Wählen Sie Dateien aus oder ziehen Sie sie irgendwo auf diese Seite.",
+    samples: "Beispieldokumente ausprobieren",
     webPage: "Webseite hinzufügen",
     model: "Modell wählen, wenn Sie möchten",
     noModel: "Ohne Modell zitieren die Antworten Ihre Dokumente. Damit ein Modell sie schreibt, hinterlegen Sie auf dem Server den Schlüssel eines Anbieters.",

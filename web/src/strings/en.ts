@@ -10,6 +10,7 @@ export const english = (tools: Tools, { plural, count } = tools) => ({
     summary: (title: string) => `Summarize “${title}”`,
     documents: "Add documents",
     documentsText: "Choose files, or drop them anywhere on this page.",
+    samples: "Try sample documents",
     webPage: "Add a web page",
     model: "Choose a model, if you like",
     noModel: "Without a model, answers quote your documents. To have a model write them, add a provider's key on the server.",

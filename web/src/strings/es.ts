@@ -11,6 +11,7 @@ const spanish = (tools: Tools, { plural, count } = tools): Strings => ({
     summary: (title) => `Resume «${title}»`,
     documents: "Añade documentos",
     documentsText: "Elige archivos o suéltalos en cualquier parte de esta página.",
+    samples: "Probar con documentos de ejemplo",
     webPage: "Añadir una página web",
     model: "Elige un modelo, si quieres",
     noModel: "Sin un modelo, las respuestas citan tus documentos. Para que las escriba un modelo, añade la clave de un proveedor en el servidor.",

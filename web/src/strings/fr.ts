@@ -11,6 +11,7 @@ const french = (tools: Tools, { plural, count } = tools): Strings => ({
     summary: (title) => `Résume « ${title} »`,
     documents: "Ajoutez des documents",
     documentsText: "Choisissez des fichiers ou déposez-les n'importe où sur cette page.",
+    samples: "Essayer avec des exemples",
     webPage: "Ajouter une page web",
     model: "Choisissez un modèle, si vous voulez",
     noModel: "Sans modèle, les réponses citent vos documents. Pour qu'un modèle les rédige, ajoutez la clé d'un fournisseur sur le serveur.",

@@ -11,6 +11,7 @@ const chinese = (tools: Tools, { count } = tools): Strings => ({
     summary: (title) => `总结“${title}”`,
     documents: "添加文档",
     documentsText: "选择文件，或把文件拖到本页任意位置。",
+    samples: "试用示例文档",
     webPage: "添加网页",
     model: "选择模型（可选）",
     noModel: "没有模型时，回答会引用你的文档原文。要让模型撰写回答，请在服务器上添加提供商的密钥。",

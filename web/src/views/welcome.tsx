@@ -80,6 +80,14 @@ function Suggestions({ namespace }: { namespace: string }) {
   );
 }
 
+async function trySamples(): Promise<void> {
+  try {
+    attach((await import("../samples.ts")).samples());
+  } catch {
+    app.tell(strings.errors.offline, true);
+  }
+}
+
 /** Documents, a model, a question: what there is to do on a new server. */
 function FirstRun() {
   const config = useCell(app.config)!;
@@ -95,6 +103,7 @@ function FirstRun() {
           {uploads && (
             <p>
               <button type="button" class="primary" onClick={() => picker.current?.click()}><Icon name="upload" />{strings.documents.choose}</button>
+              <button type="button" onClick={() => void trySamples()}>{w.samples}</button>
               <a href="#/documents">{w.webPage}</a>
               <input ref={picker} type="file" multiple class="offscreen" tabIndex={-1} aria-label={strings.documents.choose}
                 onChange={(e) => {
