@@ -29,7 +29,7 @@ func TestPage_AdministersForAdministratorsOnly(t *testing.T) {
 	}
 	var got struct {
 		Findings, Usage, People    []string
-		Chart                      int
+		Chart, Deletable           int
 		Exported                   string
 		Refused, Key, Made, Denied string
 		Audit, Shortcuts, Places   int
@@ -43,8 +43,8 @@ func TestPage_AdministersForAdministratorsOnly(t *testing.T) {
 	if !slices.Equal(got.Usage, []string{"builtin:extractive", "1"}) {
 		t.Errorf("usage by model: %q", got.Usage)
 	}
-	if got.Chart != 30 || len(got.People) != 1 || !strings.HasPrefix(got.People[0], "key:") || got.Exported != "application/zip" {
-		t.Errorf("a chart of %d days; people %q, exported as %q", got.Chart, got.People, got.Exported)
+	if got.Chart != 30 || len(got.People) != 1 || !strings.HasPrefix(got.People[0], "key:") || got.Exported != "application/zip" || got.Deletable != 1 {
+		t.Errorf("a chart of %d days; people %q, exported as %q, %d of 2 can be deleted", got.Chart, got.People, got.Exported, got.Deletable)
 	}
 	if !strings.Contains(got.Refused, "is past") || !strings.HasPrefix(got.Key, "parley_") {
 		t.Errorf("a key that expires in 2001: %q; another: %q", got.Refused, got.Key)

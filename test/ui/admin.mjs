@@ -68,12 +68,6 @@ export default async function ({ open, admin, reader, shots }) {
   await page.waitForFunction(() => /POST \/api\/keys/.test(document.querySelector(".admin-table tbody")?.innerText ?? ""));
   out.audit = (await page.locator(".admin-table tbody tr").allInnerTexts()).length;
   await look("audit");
-
-  // Deleting what is stored for people: the administrator's own conversations.
-  await page.locator("#admin-people").click();
-  await page.locator(".row-actions .danger").first().click();
-  await page.locator("dialog").getByRole("button", { name: "Delete", exact: true }).click();
-  await page.waitForFunction(async () => (await (await fetch("/api/chat-history")).json()).length === 0);
   await page.keyboard.press("?");
   await page.waitForSelector("dialog .shortcuts");
   out.shortcuts = await page.locator(".shortcuts div").count();
@@ -84,5 +78,17 @@ export default async function ({ open, admin, reader, shots }) {
   await other.page.waitForSelector(".empty");
   out.denied = await other.page.locator(".empty h2, .empty h3, .empty strong, .empty").first().innerText();
   out.places = await other.page.locator(".places a", { hasText: "Administration" }).count();
+
+  // What is stored for another person is deleted; for oneself there is no button.
+  await other.page.locator(".new-chat").click();
+  await ask(other.page, "How tall is the lighthouse of Skagen?");
+  await page.keyboard.press("Escape");
+  await page.waitForSelector("dialog", { state: "detached" });
+  await page.locator("#admin-people").click();
+  await page.waitForFunction(() => document.querySelectorAll("#admin-panel tbody tr").length === 2);
+  out.deletable = await page.locator("#admin-panel .danger").count();
+  await page.locator("#admin-panel .danger").click();
+  await page.locator("dialog").getByRole("button", { name: "Delete", exact: true }).click();
+  await page.waitForFunction(() => document.querySelectorAll("#admin-panel tbody tr").length === 1);
   return { ...out, seen };
 }

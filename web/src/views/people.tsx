@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { send, toApiError } from "../api.ts";
 import * as app from "../app.ts";
+import { useCell } from "../cell.ts";
 import { Confirm } from "../parts/confirm.tsx";
 import { EmptyState, Icon, Spinner } from "../parts/controls.tsx";
 import { strings } from "../strings.ts";
@@ -12,6 +13,7 @@ const s = strings.admin;
 export function PeopleTab() {
   const [again, setAgain] = useState(0);
   const [removing, setRemoving] = useState("");
+  const me = useCell(app.me); // whose own key and conversations are not deleted here by mistake
   const { value, error } = useAnswer("/api/users", readJSON<{ users: string[] }>, again);
   const remove = async (user: string) => {
     try {
@@ -36,7 +38,7 @@ export function PeopleTab() {
                   <th scope="row" dir="auto">{user}</th>
                   <td class="row-actions">
                     <a class="button small" href={`/api/users/export?user=${encodeURIComponent(user)}`} download="user.zip" aria-label={s.exportTitle(user)}><Icon name="download" />{s.export}</a>
-                    <button type="button" class="danger small" aria-label={s.removeTitle(user)} onClick={() => setRemoving(user)}>{strings.sidebar.remove}</button>
+                    {user !== me?.subject && <button type="button" class="danger small" aria-label={s.removeTitle(user)} onClick={() => setRemoving(user)}>{strings.sidebar.remove}</button>}
                   </td>
                 </tr>
               ))}
