@@ -117,16 +117,7 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 	err = srv.Serve(ctx, listener)
 	stop()
 	b.Wait()
-	if isUsage(b.ingested) {
-		return b.ingested
-	}
-	if b.damage != nil {
-		return b.damage
-	}
-	if errors.Is(context.Cause(ctx), errReplaced) {
-		return errReplaced
-	}
-	return err
+	return b.reason(ctx, err)
 }
 
 // errReplaced ends a server whose database another program wants alone.
@@ -137,6 +128,19 @@ type beside struct {
 	sync.WaitGroup
 	ingested error // of the first ingestion
 	damage   error // of the stored data
+}
+
+// reason returns why serving ended: the fault of the work beside it that stopped it, or otherwise the server's own.
+func (b *beside) reason(ctx context.Context, served error) error {
+	switch {
+	case isUsage(b.ingested):
+		return b.ingested
+	case b.damage != nil:
+		return b.damage
+	case errors.Is(context.Cause(ctx), errReplaced):
+		return errReplaced
+	}
+	return served
 }
 
 // startBeside starts that work. A usage error of the ingestion and damage to the stored data call stop.
