@@ -17,8 +17,6 @@ var removed = map[string]string{
 	"azure_openai.scope":               "the cloud is that of azure_openai.endpoint",
 	"azure_openai.token":               "write the token to a file that azure_openai.token_file names",
 	"azurechat.history":                "front ends can always list past chats",
-	"budgets.namespace.tokens":         "limit budgets.namespace.cost; budgets.assumed_price counts for models without a price",
-	"budgets.user.tokens":              "limit budgets.user.cost; budgets.assumed_price counts for models without a price",
 	"crawl.time":                       "the time for a web site follows from --max-pages and crawl.delay",
 	"fallback_to_builtin":              "name builtin:extractive as the last model of fallback",
 	"limits.address_chats_size":        "the size follows from limits.address_chats: 100 KiB for each chat",
