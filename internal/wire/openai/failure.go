@@ -69,7 +69,7 @@ const assistantsElsewhere = "Assistants and threads are not there: POST /v1/conv
 // unknown answers for a path below /v1/ that has no route.
 func unknown(w http.ResponseWriter, r *wire.Request, _ error) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/v1/"), "/")
-	text := cmp.Or(elsewhere[name], "Of OpenAI's API there are POST /v1/responses, /v1/conversations, POST /v1/chat/completions, POST /v1/embeddings, /v1/files, /v1/vector_stores and GET /v1/models.")
+	text := cmp.Or(elsewhere[name], "Of OpenAI's API there are POST /v1/responses, /v1/conversations, POST /v1/chat/completions, POST /v1/completions, POST /v1/embeddings, /v1/files, /v1/uploads, /v1/vector_stores and GET /v1/models.")
 	fail(w, r, wire.Refuse(http.StatusNotFound, "not_found", text))
 }
 
