@@ -90,7 +90,7 @@ const shared = 1 << 16
 
 // searchAll searches all segments. postings is how many the query has to read in all.
 func (v *View) searchAll(ctx context.Context, query []weighted, about Subjects, postings, k int) (hits []Hit, matched int, err error) {
-	least := about.most() * namedLeast
+	least := about.Most() * namedLeast
 	var wanted []int // positions of segments, largest first
 	for i := range v.reader.segments {
 		if v.shown[i].n > 0 {

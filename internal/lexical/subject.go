@@ -105,8 +105,8 @@ func (s *Segment) subjects(shown *set, post []byte, held map[int64]float32) {
 	note()
 }
 
-// most returns the highest bonus.
-func (a Subjects) most() (most float32) {
+// Most returns the highest bonus.
+func (a Subjects) Most() (most float32) {
 	for _, bonus := range a {
 		most = max(most, bonus)
 	}

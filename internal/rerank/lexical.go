@@ -15,8 +15,6 @@ import (
 const (
 	pairWeight  = 0.3 // all neighbours in the question are neighbours in the passage
 	fieldWeight = 0.1 // all its words stand in the title, the headings or the name
-	reversed    = 0.8 // what neighbours in the other order count
-	maxDistance = 40  // words; further apart is not near
 )
 
 // contextLimit is the weight below which a term comes from the conversation, not the question.
@@ -83,37 +81,11 @@ func (q question) proximity(s string) float64 {
 			places[i] = append(places[i], n)
 		}
 	}
-	near, all := 0.0, 0.0
-	for i := range len(q.idf) - 1 {
-		weight := min(q.idf[i], q.idf[i+1])
-		all += weight
-		near += weight * nearest(places[i], places[i+1])
+	weights := make([]float64, len(q.idf)-1)
+	for i := range weights {
+		weights[i] = min(q.idf[i], q.idf[i+1])
 	}
-	if all == 0 {
-		return 0
-	}
-	return near / all
-}
-
-// nearest returns 1 over the least distance between a place in a and one in b, 0 when all are far
-// apart. Both ascend, so that only the last places before each need be looked at.
-func nearest(a, b []int) float64 {
-	best := 0.0
-	for i, j := 0, 0; i < len(a) && j < len(b); {
-		distance, share := b[j]-a[i], 1.0
-		if distance < 0 {
-			distance, share = -distance, reversed
-		}
-		if distance <= maxDistance {
-			best = max(best, share/float64(max(distance, 1)))
-		}
-		if a[i] < b[j] {
-			i++
-		} else {
-			j++
-		}
-	}
-	return best
+	return retrieval.Nearness(places, weights)
 }
 
 // inFields returns the share of the question's weight that the names of a passage hold.

@@ -57,7 +57,11 @@ func (c *Corpus) prepare(ctx context.Context, q Query) (*state, question, error)
 // searchState searches one state of the index. It is not complete when a hit is no longer stored.
 func (c *Corpus) searchState(ctx context.Context, st *state, q Query, asked question) (res Result, complete bool, err error) {
 	limit := max(q.Limit, 1)
-	res, found, err := st.find(ctx, q, asked, limit*pageFactor)
+	res, found, err := st.find(ctx, q, asked, max(limit*pageFactor, looked))
+	if err != nil {
+		return Result{}, false, err
+	}
+	read, err := c.reorder(ctx, st, q, res, found)
 	if err != nil {
 		return Result{}, false, err
 	}
@@ -66,25 +70,23 @@ func (c *Corpus) searchState(ctx context.Context, st *state, q Query, asked ques
 		return res, true, nil
 	}
 	best := slices.MaxFunc(chosen, func(a, b candidate) int { return cmp.Compare(a.rank, b.rank) }).rank
-	keys := make([]ChunkKey, len(chosen))
-	byKey := make(map[ChunkKey]candidate, len(chosen))
-	for i, h := range chosen {
-		keys[i] = h.key
-		byKey[h.key] = h
+	if err := c.readMissing(ctx, q.Namespace, chosen, read); err != nil {
+		return Result{}, false, err
 	}
-	passages, err := c.store.Chunks(ctx, q.Namespace, keys)
-	if err != nil {
-		return Result{}, false, fmt.Errorf("read %d chunks: %w", len(keys), err)
-	}
-	complete = len(passages) == len(keys)
-	for _, p := range passages {
+	complete = true
+	for _, h := range chosen {
 		if err := ctx.Err(); err != nil {
 			return Result{}, false, err
 		}
+		stored := read[h.key]
+		if stored == nil {
+			complete = false
+			continue
+		}
+		p := *stored
 		if !q.MaySee(p.Document.Category, p.Document.Access) || !q.Within.Has(p.Document.Revision) {
 			continue // a second look, at what is stored now
 		}
-		h := byKey[p.Chunk.Key]
 		p.Score, p.Rank, p.Scores = h.score, h.rank/cmp.Or(best, 1), Scores{BM25: h.bm25, Vector: h.cosine}
 		if p.Score < q.MinScore {
 			continue
@@ -95,6 +97,43 @@ func (c *Corpus) searchState(ctx context.Context, st *state, q Query, asked ques
 		res.Passages = append(res.Passages, p)
 	}
 	return res, complete, nil
+}
+
+// reorder ranks the best candidates anew by what stands in them, if some of them are of documents with pages, and returns
+// what it has read for that. In a search by vectors the likeness decides.
+func (c *Corpus) reorder(ctx context.Context, st *state, q Query, res Result, found []candidate) (map[ChunkKey]*Passage, error) {
+	read := make(map[ChunkKey]*Passage)
+	found = found[:min(len(found), looked)]
+	if res.Mode == Vectors || !slices.ContainsFunc(found, func(h candidate) bool { return h.page > 0 }) {
+		return read, nil
+	}
+	if err := c.readMissing(ctx, q.Namespace, found, read); err != nil {
+		return nil, err
+	}
+	about := st.view(q.Filter).forQuery().lexical.Subjects(ctx, subjectTerms(beginning(q.Text)))
+	newWording(q, res.Terms).reorder(about, found, read)
+	return read, ctx.Err()
+}
+
+// readMissing adds the passages of the candidates that are stored and that read lacks.
+func (c *Corpus) readMissing(ctx context.Context, namespace string, found []candidate, read map[ChunkKey]*Passage) error {
+	var keys []ChunkKey
+	for _, h := range found {
+		if read[h.key] == nil {
+			keys = append(keys, h.key)
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	passages, err := c.store.Chunks(ctx, namespace, keys)
+	if err != nil {
+		return fmt.Errorf("read %d chunks: %w", len(keys), err)
+	}
+	for i := range passages {
+		read[passages[i].Chunk.Key] = &passages[i]
+	}
+	return nil
 }
 
 // find returns the k best candidates for a query, or more, and a result without passages.
@@ -174,8 +213,11 @@ func (c *Corpus) Rank(ctx context.Context, q Query) ([]Hit, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, found, err := st.find(ctx, q, asked, q.Limit)
+	res, found, err := st.find(ctx, q, asked, max(q.Limit, looked))
 	if err != nil {
+		return nil, err
+	}
+	if _, err := c.reorder(ctx, st, q, res, found); err != nil {
 		return nil, err
 	}
 	found = found[:min(q.Limit, len(found))]

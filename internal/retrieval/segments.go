@@ -37,17 +37,23 @@ func newSegment(revisions []lexical.Revision) Segment {
 // worse.
 func indexed(d Document, chunks []Chunk) lexical.Revision {
 	base := path.Base(d.Name)
-	name := strings.NewReplacer("_", " ", "-", " ", ".", " ").Replace(base)
 	stem := strings.TrimSuffix(base, path.Ext(base))
 	rev := lexical.Revision{ID: d.Revision, Chunks: make([]lexical.Chunk, len(chunks))}
-	titles := []string{name}
-	if !strings.EqualFold(d.Title, base) && !strings.EqualFold(d.Title, stem) {
-		titles = append(titles, d.Title)
-	}
+	titles := namesOf(d)
 	for i, c := range chunks {
 		rev.Chunks[i] = lexical.Chunk{Body: c.Text, Titles: titles, Name: stem, Page: c.PageAt(0)}
 	}
 	return rev
+}
+
+// namesOf returns the file name of a document in words, and its title if that says something else.
+func namesOf(d Document) []string {
+	base := path.Base(d.Name)
+	names := []string{strings.NewReplacer("_", " ", "-", " ", ".", " ").Replace(base)}
+	if !strings.EqualFold(d.Title, base) && !strings.EqualFold(d.Title, strings.TrimSuffix(base, path.Ext(base))) {
+		names = append(names, d.Title)
+	}
+	return names
 }
 
 // The limits of one repairing transaction: whichever is reached first ends it.

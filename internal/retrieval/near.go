@@ -1,0 +1,224 @@
+package retrieval
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+
+	"parley/internal/lexical"
+	"parley/internal/text"
+	"parley/internal/thesaurus"
+)
+
+// What tells pages of a document apart that hold the same words, relative to the score of the search;
+// docs/measurements.md has their effect on reports.
+const (
+	looked      = 60  // chunks that are looked at
+	nearWeight  = 0.3 // all neighbours in the question are neighbours in the chunk
+	headWeight  = 0.5 // a heading of the page is what the question names, and no other page has such a heading
+	reversed    = 0.8 // what neighbours in the other order count
+	maxDistance = 40  // words; further apart is not near
+	headLines   = 8   // lines at the beginning of a chunk that may be headings
+	maxHeading  = 100 // bytes of such a line
+)
+
+// wording is what a search over an index does not know of a question: the order of its words.
+type wording struct {
+	words []string // its terms in their order
+	idf   []float64
+	at    map[string]int // index of a term or of another form of it
+	rows  [][]string     // the words of the question and those of phrases of like meaning
+}
+
+func newWording(q Query, terms []Term) *wording {
+	w := &wording{at: make(map[string]int)}
+	for _, t := range terms {
+		switch {
+		case t.Like:
+		case t.Other && len(w.words) > 0:
+			w.at[t.Text] = len(w.words) - 1
+		case t.Weight > contextBound:
+			w.at[t.Text] = len(w.words)
+			w.words, w.idf = append(w.words, t.Text), append(w.idf, t.IDF)
+		}
+	}
+	opening := beginning(q.Text)
+	asked, _ := text.AnalyzeQuestion(opening)
+	w.rows = append(w.rows, inRow(asked))
+	for _, phrase := range thesaurus.Phrases(text.LanguageOf(opening), opening) {
+		w.rows = append(w.rows, inRow(text.Analyze(phrase)))
+	}
+	return w
+}
+
+// inRow returns the words that say something, in their order.
+func inRow(tokens []text.Token) (words []string) {
+	for i := 0; i < len(tokens); i++ {
+		if !tokens[i].Stop {
+			words = append(words, tokens[i].Term)
+		}
+		i += tokens[i].Parts
+	}
+	return words
+}
+
+// near returns, in [0, 1], how near to one another the words of the question stand in a text. Two words that name
+// its document stand together all over it and do not count.
+func (w *wording) near(s string, own map[string]bool) float64 {
+	if len(w.words) < 2 {
+		return 0
+	}
+	places, weights := make([][]int, len(w.words)), make([]float64, len(w.words)-1)
+	for n, t := range text.Analyze(s) {
+		if i, ok := w.at[t.Term]; ok {
+			places[i] = append(places[i], n)
+		}
+	}
+	for i := range weights {
+		if !own[w.words[i]] || !own[w.words[i+1]] {
+			weights[i] = min(w.idf[i], w.idf[i+1])
+		}
+	}
+	return Nearness(places, weights)
+}
+
+// Nearness returns, in [0, 1], how near to one another neighbours stand at their nearest: places has the ascending
+// places of each word, and weights what each word counts together with the next.
+func Nearness(places [][]int, weights []float64) float64 {
+	near, all := 0.0, 0.0
+	for i, weight := range weights {
+		all += weight
+		near += weight * nearest(places[i], places[i+1])
+	}
+	if all == 0 {
+		return 0
+	}
+	return near / all
+}
+
+// nearest returns 1 over the least distance between a place in a and one in b, 0 when all are far
+// apart. Both ascend, so that only the last places before each need be looked at.
+func nearest(a, b []int) float64 {
+	best := 0.0
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		distance, share := b[j]-a[i], 1.0
+		if distance < 0 {
+			distance, share = -distance, reversed
+		}
+		if distance <= maxDistance {
+			best = max(best, share/float64(max(distance, 1)))
+		}
+		if a[i] < b[j] {
+			i++
+		} else {
+			j++
+		}
+	}
+	return best
+}
+
+// named returns the words of a heading that the question has in a row too, at least two, and which share they are of
+// the heading without the words that name the document. It returns "" for none.
+func (w *wording) named(heading string, own map[string]bool) (phrase string, share float64) {
+	words := slices.DeleteFunc(inRow(text.Analyze(heading)), func(s string) bool {
+		return own[s] || !strings.ContainsFunc(s, unicode.IsLetter)
+	})
+	most, from := 1, 0
+	for _, row := range w.rows {
+		for i := range words {
+			for j := range row {
+				n := 0
+				for i+n < len(words) && j+n < len(row) && words[i+n] == row[j+n] {
+					n++
+				}
+				if n > most {
+					most, from = n, i
+				}
+			}
+		}
+	}
+	if most < 2 {
+		return "", 0
+	}
+	return strings.Join(words[from:from+most], " "), float64(most) / float64(len(words))
+}
+
+// headings adds the phrases that the question names in the headings of a passage: the one that it stands under, and
+// short lines at its beginning, since titles of pages are not always marked as headings.
+func (w *wording) headings(p *Passage, own map[string]bool, found map[string]float64) {
+	add := func(heading string) {
+		if phrase, share := w.named(heading, own); phrase != "" {
+			found[phrase] = max(found[phrase], share)
+		}
+	}
+	if n := len(p.Chunk.Headings); n > 0 {
+		add(p.Chunk.Headings[n-1])
+	}
+	n := 0
+	for line := range strings.Lines(p.Chunk.Text) {
+		if n++; n > headLines {
+			break
+		}
+		if len(line) <= maxHeading && !strings.Contains(line, "|") {
+			add(line)
+		}
+	}
+}
+
+// ownWords returns the words that name a passage's document.
+func ownWords(p *Passage) map[string]bool {
+	own := make(map[string]bool)
+	for _, s := range namesOf(p.Document) {
+		for _, t := range text.Terms(s) {
+			own[t] = true
+		}
+	}
+	return own
+}
+
+// leaf is a page of a revision.
+type leaf struct {
+	revision int64
+	page     int
+}
+
+func leafOf(c candidate) leaf { return leaf{c.key.Revision, c.page} }
+
+// reorder ranks candidates of documents with pages anew, by the passages that are there. Their order and their ranks
+// change, their scores do not. A heading counts for all chunks of its page, the less the more pages have such a heading, and
+// the less the question names its document.
+func (w *wording) reorder(about lexical.Subjects, found []candidate, passages map[ChunkKey]*Passage) {
+	heads, near := make(map[leaf]map[string]float64), make([]float64, len(found))
+	for i, c := range found {
+		p := passages[c.key]
+		if p == nil || c.page == 0 {
+			continue
+		}
+		own, at := ownWords(p), leafOf(c)
+		if heads[at] == nil {
+			heads[at] = make(map[string]float64)
+		}
+		w.headings(p, own, heads[at])
+		near[i] = w.near(p.Chunk.Text, own)
+	}
+	pages := make(map[string]int) // that have a phrase in their headings
+	for _, phrases := range heads {
+		for phrase := range phrases {
+			pages[phrase]++
+		}
+	}
+	all, most := math.Log(float64(len(heads)+1)), about.Most()
+	for i := range found {
+		c, head := &found[i], 0.0
+		for phrase, share := range heads[leafOf(*c)] {
+			head = max(head, share*(1-math.Log(float64(pages[phrase]))/all))
+		}
+		if most > 0 {
+			head *= float64(about[c.key.Revision] / most)
+		}
+		c.rank *= 1 + nearWeight*near[i] + headWeight*head
+	}
+	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(b.rank, a.rank) })
+}
