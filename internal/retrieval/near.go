@@ -186,8 +186,8 @@ type leaf struct {
 
 func leafOf(c candidate) leaf { return leaf{c.key.Revision, c.page} }
 
-// reorder ranks candidates of documents with pages anew, by the passages that are there. Their order and their ranks
-// change, their scores do not. A heading counts for all chunks of its page, the less the more pages have such a heading, and
+// reorder ranks candidates of documents with pages anew, by the passages that are there, and changes nothing but their order
+// and their ranks. A heading counts for all chunks of its page, the less the more pages have such a heading, and
 // the less the question names its document.
 func (w *wording) reorder(about lexical.Subjects, found []candidate, passages map[ChunkKey]*Passage) {
 	heads, near := make(map[leaf]map[string]float64), make([]float64, len(found))

@@ -30,7 +30,7 @@ func TestReorder_WeighsHeadings(t *testing.T) {
 	}{
 		"the one that is named":               {"Plan", nil, []string{"Exceptions", "Hospice Care"}, 2},
 		"the rarer one":                       {"Plan", nil, []string{"Covered Services", "Covered Services", "Covered Services", "Hospice Care"}, 4},
-		"the one that says nothing else":      {"Plan", nil, []string{"Hospice Care And Some Other Things", "Covered Services"}, 2},
+		"the one that says nothing else":      {"Plan", nil, []string{"Hospice Care And Ambulance Trips", "Covered Services"}, 2},
 		"not the name of the document":        {"Zava Company", nil, []string{"Zava Company", "Hospice Care At Home"}, 2},
 		"not in a document that is not meant": {"Plan", lexical.Subjects{2: 1}, []string{"Exceptions", "Hospice Care"}, 1},
 		"not one word":                        {"Plan", nil, []string{"Exceptions", "Hospice"}, 1},

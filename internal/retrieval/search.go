@@ -101,9 +101,9 @@ func (c *Corpus) searchState(ctx context.Context, st *state, q Query, asked ques
 
 // reorder ranks the best candidates anew by what stands in them, if some of them are of documents with pages, and returns
 // what it has read for that. In a search by vectors the likeness decides.
-func (c *Corpus) reorder(ctx context.Context, st *state, q Query, res Result, found []candidate) (map[ChunkKey]*Passage, error) {
+func (c *Corpus) reorder(ctx context.Context, st *state, q Query, res Result, all []candidate) (map[ChunkKey]*Passage, error) {
 	read := make(map[ChunkKey]*Passage)
-	found = found[:min(len(found), looked)]
+	found := all[:min(len(all), looked)]
 	if res.Mode == Vectors || !slices.ContainsFunc(found, func(h candidate) bool { return h.page > 0 }) {
 		return read, nil
 	}
@@ -112,6 +112,11 @@ func (c *Corpus) reorder(ctx context.Context, st *state, q Query, res Result, fo
 	}
 	about := st.view(q.Filter).forQuery().lexical.Subjects(ctx, subjectTerms(beginning(q.Text)))
 	newWording(q, res.Terms).reorder(about, found, read)
+	if res.Mode == Text { // scores fall along the ranking
+		for i := range all {
+			all[i].score = all[i].rank / all[0].rank
+		}
+	}
 	return read, ctx.Err()
 }
 
