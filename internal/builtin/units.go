@@ -50,11 +50,12 @@ func candidates(ev *llm.Evidence, n need) []unit {
 			start, end := trimLabel(p.Text, all[b.first].Start, all[b.last].End), all[b.last].End
 			s := p.Text[start:end]
 			key := strings.Join(strings.Fields(s), " ")
-			if seen[key] || forged.in(s) {
+			if seen[key] || forged.in(s) || addressed.MatchString(s) && !n.wanted.person && !n.wanted.time && len(n.contacts) == 0 {
 				continue
 			}
-			if held, _ := n.held(view.asked(b)); all[b.first].kind == label && held < minAsked {
-				continue // "Yes." to another question
+			alone := all[b.first].kind == label || b.direct && !n.wanted.decision && yesOrNo.MatchString(s)
+			if held, _ := n.held(view.asked(b)); alone && held < minAsked {
+				continue // "Yes." or "No, never." to another question
 			}
 			seen[key] = true
 			u := unit{passage: i, start: start, end: end, key: key, list: b.list || b.lead == b.first, answers: b.asked >= 0, asked: view.asked(b), terms: map[string]bool{}}
@@ -191,6 +192,9 @@ func spans(s string) []text.Span {
 	return byFields(s, out)
 }
 
+// addressed finds the lines of a mail's header that say from whom it is and to whom.
+var addressed = regexp.MustCompile(`^(?:From|To|Cc|Bcc|Reply-To|Von|An|Kopie|De|À|Para|Da|A|发件人|收件人|差出人|宛先)\s?[:：] [^\n]{0,200}@[^\n]{0,200}$`)
+
 // aField finds the line of a form: "Subject: quotation".
 var aField = regexp.MustCompile(`^\pL[\pL -]{0,24}: \S`)
 
@@ -296,7 +300,8 @@ func kindOf(s string, headings []string, small bool) kind {
 	case !unicode.IsPunct(last) && len(words) <= maxHeading && lines == 1 && dated.MatchString(s),
 		!unicode.IsPunct(last) && unicode.IsUpper(first) && len(words) <= maxHeading && !strings.ContainsAny(s, ":;|0123456789"):
 		return heading
-	case len(text.Analyze(s)) < minTokens && !strings.Contains(s, ": "): // "Absent: Ruth Klein."
+	case len(text.Analyze(s)) < minTokens && !strings.Contains(s, ": "), // "Absent: Ruth Klein."
+		len(words) == 1 && strings.Contains(s, "://"):
 		return label
 	}
 	return statement
@@ -331,10 +336,11 @@ var askingHeading = regexp.MustCompile(`(?i)^(?:what|when|where|who|which|why|ho
 var answerLabel = regexp.MustCompile(`^(?i:A|R|Answer|Antwort|Réponse|Respuesta|Risposta|Resposta|答|回答)\s?[:.：]\s+`)
 
 // subject is what a sentence says something of.
-var subject = regexp.MustCompile(`^(?:(?:The|An?) )?([^,;:]{1,80}?)(?: (?:is|are|was|were|means?|refers? to) |: )`)
+var subject = regexp.MustCompile(`^(?:(?:The|An?|D(?:er|ie|as)|Eine?|L[ea]s?|Une?|El|L[oa]s?|Una?|Il|Gli|[OA]s?|Uma?) |L['’])?([^,;:]{1,80}?)` +
+	`(?: (?:is|are|was|were|means?|refers? to|ist|sind|bedeutet|bezeichnet|est|sont|désigne|consiste|signifie|es|son|significa|è|sono|é|são) |: |是指?|指)`)
 
 // denies finds what begins by saying what something is not.
-var denies = regexp.MustCompile(`(?i)^(?:not|never|no)\b`)
+var denies = regexp.MustCompile(`(?i)^(?:not|never|no|nicht|keine?|pas|non)\b`)
 
 // defines reports whether a sentence says what that is which is asked for: its subject is made of
 // the question's words and hardly any other.
@@ -351,6 +357,9 @@ func (n need) names(s string) bool {
 	share, matched := n.held(own)
 	return share >= minDefined && len(own) <= matched+1
 }
+
+// yesOrNo finds what begins by saying yes or no.
+var yesOrNo = regexp.MustCompile(`(?i)^(?:yes|no|ja|nein|oui|non|sí|sì|sim|não|是的|不是|不)[,.!:;，。！]`)
 
 // leans reports whether a sentence opens with words that refer to the one before it.
 func leans(s string) bool {

@@ -35,8 +35,8 @@ const numberWords = `one|two|three|four|five|six|seven|eight|nine|ten|eleven|twe
 	`|due|tre|quattro|cinque|sei|sette|otto|nove|dieci|dodici|quindici|venti|ventisei|trenta|quaranta|cinquanta|sessanta|cento|nessun[oa]?|niente|doppio|metà|mezz[oa]` +
 	`|dois|duas|três|quatro|oito|dez|quinze|vinte|trinta|quarenta|cinquenta|sessenta|cem|nenhuma?|nada|dobro|metade|mei[oa]|um`
 
-// money finds an amount of money, or what stands for one.
-var money = regexp.MustCompile(`(?i)[$€£¥₩₹元円원%]|[\p{Nd}]|\b(?:free|nothing|double|half|euros?|dollars?|pounds?|gratis|kostenlos|gratuit\pL*|gratuito|grátis)\b|免费|倍|无料|[一二三四五六七八九十百千万两半零]|\b(?:cents?|kostenfrei)\b|(?:^|[^\pL])(?:` + withoutArticles(numberWords) + `)(?:[^\pL]|$)` +
+// money finds an amount of money, or what stands for one. The number of a version, a date and a name with a number are none.
+var money = regexp.MustCompile(`(?i)[$€£¥₩₹元円원%]|(?:^|[^\p{Latin}\p{Nd}.,/-])[\p{Nd}]+(?:[.,'’ ][\p{Nd}]+)?(?:[^\p{Latin}\p{Nd}.,/-]|[.,]?-?(?:\s|$))|\p{Nd} ?(?:eur|usd|gbp|chf|[ck]|m)\b|\b(?:free|nothing|double|half|euros?|dollars?|pounds?|gratis|kostenlos|gratuit\pL*|gratuito|grátis)\b|免费|倍|无料|[一二三四五六七八九十百千万两半零]|\b(?:cents?|kostenfrei)\b|(?:^|[^\pL])(?:` + withoutArticles(numberWords) + `)(?:[^\pL]|$)` +
 	`|\b(?:no|without|keine?|ohne|aucuns?|sans|sin|senza|sem|nessun[oa]?) (?:\pL+ )?(?:costs?|charges?|fees?|kosten|gebühr(?:en)?|frais|costes?|costi?|custos?|taxas?)\b`)
 
 // timeWords say how often, how long or how soon without a number.
@@ -63,8 +63,8 @@ var measure = regexp.MustCompile(`(?i)(?:[\p{Nd}\p{No}]|(?:^|[^\pL])(?:` + numbe
 	`|(?:[a-zé]+)?met(?:re|er|ro|ri)s?|mètres?|(?:kilo|milli)?gramm?[eoi]?s?|kilos?|tonn?[eas]*|pounds?|pfund|percent|prozent|pour ?cent|per ?cento|por ?ciento|degrees?|grad|degrés?|grad[oi]s?|celsius|fahrenheit|kelvin` +
 	`|euros?|dollars?|stories|storeys|floors|minutes?|minuten|hours?|stunden|days?|tage)(?:[^\pL]|$)|[米公里尺厘度斤克吨层元])`)
 
-// quantities are looked at in their order; the first that a question asks for counts. Questions for a time
-// may be answered by a condition ("when the lamp is green") and are not among them.
+// quantities are looked at in their order; the first that a question asks for counts. Other questions for a time than
+// those for a date, or for what is past, may be answered by a condition ("when the lamp is green") and are not among them.
 var quantities = []quantity{
 	{
 		regexp.MustCompile(`(?i)\bhow (?:much|expensive)\b|\b(?:price|cost|fee|charge|salary|rate)\b of|what (?:does|do|did|will|would|is|are) .*\b(?:costs?|price|fees?|rate|charge)\b` +
@@ -80,6 +80,11 @@ var quantities = []quantity{
 			`|wie ?(?:viele?|hoch|lange?|oft|weit|alt|groß|schwer|schnell|breit|tief)\b|\bcombien\b|cuánt[oa]s?\b|quant[oiae]s?\b|hoeveel|hoe (?:lang|hoog|vaak)\b` +
 			`|сколько|多少|多久|多长|多大|几[个天年月日次小]|いくつ|何[時日人年月回]|몇`),
 		anyNumber,
+	},
+	{
+		regexp.MustCompile(`(?i)\bwhen (?:was|were|did)\b|\b(?:what|which) (?:date|year)\b|\bwann (?:wurden?|war(?:en)?)\b|\bin welchem jahr\b` +
+			`|\bquand (?:a|ont|fut|furent)\b|\bquelle (?:date|année)|\bcuándo (?:fue|fueron)\b|\bqué (?:fecha|año)|\bquando (?:fu|furono|foi|foram)\b|\bche (?:data|anno)|\bque (?:data|ano)\b|哪[一]?年|什么日期`),
+		aDate,
 	},
 }
 
@@ -98,7 +103,7 @@ var negated = regexp.MustCompile(`(?i)\b(?:not|never|no|none|nobody|nothing|cann
 var asksNegation = regexp.MustCompile(`(?i)\b(?:not|never|cannot|can't|cant|mustn't|may not|forbidden|prohibited|banned|excluded|exempt|nicht|verboten|untersagt|ausgeschlossen|interdits?|interdites?|prohibid[oa]s?|vietat[oaie]|proibid[oa]s?|exclue?s?)\b|不能|不得|禁止|不可`)
 
 // decides finds questions that are answered by yes or no.
-var decides = regexp.MustCompile(`(?i)^\W*(?:and |but |so )?(?:is|are|was|were|do|does|did|can|could|may|must|should|will|would|has|have|am|might)\b|^\W*(?:ist|sind|war|darf|dürfen|kann|können|muss|müssen|gibt es|hat|haben|wird|werden|bekomme|soll)\b|^\W*(?:est-ce|peut-on|puis-je|y a-t-il|dois-je|faut-il|est-il)|^\W*¿?(?:es|está|puedo|se puede|hay|tengo|debo|tiene)\b|^\W*(?:è|posso|si può|devo|c'è|ci sono)\b|^\W*(?:é|posso|pode|há|devo|tenho)\b|[吗嗎]|是否|能否|可以.*吗`)
+var decides = regexp.MustCompile(`(?i)^\W*(?:and |but |so )?(?:is|are|was|were|do|does|did|can|could|may|must|should|will|would|has|have|am|might)\b|^\W*(?:ist|sind|war|darf|dürfen|kann|können|muss|müssen|gibt es|hat|haben|wird|werden|bekomme|soll)\b|^\W*(?:est-ce|peut-on|puis-je|y a-t-il|dois-je|faut-il|est-il)|^\W*¿?(?:es|puedo|se puede|hay|tengo|debo|tiene)\b|^\W*(?:posso|si può|devo|c['’]è|ci sono|pode|devo|tenho)(?:[^\pL]|$)|^[^\pL]*(?:está|è|é|há)(?:[^\pL]|$)|[吗嗎]|是否|能否|可以.*吗`)
 
 // wantedBy returns what an answer to a question must have.
 func wantedBy(question string) wanted {
@@ -126,12 +131,12 @@ func wantedBy(question string) wanted {
 
 // asksDefinition finds questions for what something is.
 var asksDefinition = regexp.MustCompile(`(?i)^\W*(?:what|who)(?:'s|’s| is| are| was| were) |^\W*what (?:does|do) .* (?:mean|stand for|do)\W*$|^\W*define ` +
-	`|^\W*was (?:ist|sind|bedeutet|heißt|versteht)\b|^\W*wer ist\b|^\W*qu'est-ce qu|^\W*que signifie|^\W*¿?qué (?:es|son|significa)\b|^\W*(?:che )?cos['’]è|^\W*o que (?:é|são|significa)|是什么|什么是|とは`)
+	`|^\W*was (?:ist|sind|bedeutet|heißt|versteht)\b|^\W*wer ist\b|^\W*qu['’]est-ce qu|^\W*que signifie|^\W*¿?qué (?:es|son|significa)\b|^\W*(?:che )?cos['’]è|^\W*o que (?:é|são|significa)|是什么|什么是|とは`)
 
 // certain reports whether a text says yes or no to something.
 func certain(s string) bool { return permits.MatchString(s) || negated.MatchString(s) }
 
-var permits = regexp.MustCompile(`(?i)\b(?:yes|may|can|must|only|always|allowed|permitted|possible|required|free|ja|darf|dürfen|kann|können|muss|müssen|nur|erlaubt|möglich|oui|peut|peuvent|doit|doivent|seulement|permis|autorisé|sí|puede|pueden|debe|deben|solo|permitid[oa]|sì|può|possono|deve|devono|solo|consentit[oa]|sim|pode|podem|devem|apenas|permitid[oa])\b|可以|必须|应当|允许`)
+var permits = regexp.MustCompile(`(?i)\b(?:yes|may|can|must|only|always|allowed|permitted|possible|required|free|ja|darf|dürfen|kann|können|muss|müssen|nur|erlaubt|möglich|oui|peut|peuvent|doit|doivent|seulement|permis|autorisé|puede|pueden|debe|deben|solo|permitid[oa]|possono|deve|devono|solo|consentit[oa]|sim|pode|podem|devem|apenas|permitid[oa])\b|(?:^|[^\pL])(?:sí|sì|può)(?:[^\pL]|$)|可以|必须|应当|允许`)
 
 // lastHeading returns the heading right above a passage without its number, "" for none.
 func lastHeading(headings []string) string {
@@ -146,6 +151,9 @@ func lastHeading(headings []string) string {
 var (
 	asksTime = regexp.MustCompile(`(?i)\b(?:when|what (?:time|date|day|year)|by when|until when|wann|um wie ?viel uhr|welche[rsnm]? (?:tag|datum|jahr)|quand|à quelle heure|quelle date|cuándo|a qué hora|quando|a che ora|a que horas)\b|什么时候|何时|几点|哪天|いつ|언제`)
 	aTime    = regexp.MustCompile(`(?i)\b(?:january|february|march|april|may|june|july|august|september|october|november|december|monday|tuesday|wednesday|thursday|friday|saturday|sunday|noon|midnight|januar|februar|märz|mai|juni|juli|oktober|dezember|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|uhr|janvier|février|mars|avril|juin|juillet|août|septembre|octobre|novembre|décembre|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre|lunes|martes|miércoles|jueves|viernes|gennaio|febbraio|aprile|maggio|giugno|luglio|settembre|ottobre|dicembre|lunedì|martedì|mercoledì|giovedì|venerdì|janeiro|fevereiro|março|maio|junho|julho|setembro|outubro|novembro|dezembro|segunda|terça|quarta|quinta|sexta)\b|\d{1,2}(?::\d\d|\s?[ap]\.?m\b|\s?(?:st|nd|rd|th)\b|\.\s|\s?h\b)|\b(?:19|20)\d\d\b|[年月日时点]`)
+
+	// aDate finds when something was, which may be said by what was before or after it.
+	aDate = regexp.MustCompile(aTime.String() + `|\b1\d{3}\b|(?i)(?:^|[^\pL])(?:ago|yesterday|today|since|before|after|during|century|vor|nach|seit|während|jahrhundert|avant|après|depuis|pendant|siècle|antes|después|desde|durante|siglo|prima|dopo|secolo|depois|século)(?:[^\pL]|$)|[前后後]`)
 
 	asksPerson = regexp.MustCompile(`(?i)\b(?:who|whom|whose|wer|wen|wem|wessen|qui|quién(?:es)?|chi|quem)\b|谁|哪位|誰|누구`)
 	aPerson    = regexp.MustCompile(`[\pL,:] (?:\p{Lu}\.? ?){0,2}\p{Lu}\p{Ll}+|(?i)\b(?:director|manager|team|officer|department|head|board|committee|chair|staff|employees?|members?|leitung|leiter|abteilung|vorstand|directeur|responsable|service|director|equipo|direttore|responsabile|diretor)\b|部|经理|主任|人员`)

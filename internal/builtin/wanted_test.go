@@ -108,3 +108,54 @@ func TestAnyNumber_IsNoArticle(t *testing.T) {
 		}
 	}
 }
+
+func TestMoney_IsNoOtherNumber(t *testing.T) {
+	for s, want := range map[string]bool{
+		"It costs 25.": true, "Bike: 30; day: 48": true, "CHF 4.50 each": true, "25EUR": true, "The fee is 1,200, in cash.": true, "Adults pay 3.- a visit": true, "5k": true,
+		"票价25": true, "Half of it.": true, "As of version 3.6.19 (2009-10-14) it has foreign keys.": false, "The TL-30 has a lid.": false, "Open 24/7": false,
+	} {
+		if got := money.MatchString(s); got != want {
+			t.Errorf("%s: %v", s, got)
+		}
+	}
+}
+
+func TestWanted_KnowsWordsThatBeginOrEndWithAnAccent(t *testing.T) {
+	for question, want := range map[string]wanted{
+		"È possibile pagare in contanti?":     {decision: true},
+		"¿Está permitido fumar?":              {decision: true},
+		"Qu’est-ce que la caution ?":          {definition: true},
+		"Há estacionamento?":                  {decision: true},
+		"Établissez la liste":                 {},
+		"Where does the ferry to Fårö leave?": {},
+	} {
+		got := wantedBy(question)
+		if got.decision != want.decision || got.time != want.time || got.definition != want.definition {
+			t.Errorf("%s: %+v", question, got)
+		}
+	}
+	for s, want := range map[string]bool{"Sí, con tarjeta.": true, "Si può pagare alla cassa.": true, "Il forno si accende da solito.": false} {
+		if got := permits.MatchString(s); got != want {
+			t.Errorf("%s: %v", s, got)
+		}
+	}
+}
+
+func TestWanted_ADateForWhatIsPast(t *testing.T) {
+	for question, wants := range map[string]bool{
+		"When was the pier opened?": true, "In welchem Jahr wurde der Steg gebaut?": true, "Quand a été construit le quai ?": true, "码头是哪一年建成的？": true,
+		"When does the lamp turn green?": false, "Wann darf ich baden?": false,
+	} {
+		if got := wantedBy(question).quantity == aDate; got != wants {
+			t.Errorf("%s: %v", question, got)
+		}
+	}
+	for s, want := range map[string]bool{
+		"The pier was opened in May.": true, "It dates from 1887.": true, "It was built after the flood.": true, "18世纪": false, "1887年": true,
+		"The pier thanks all who gave.": false, "Version 15.3 is out.": false,
+	} {
+		if got := aDate.MatchString(s); got != want {
+			t.Errorf("%s: %v", s, got)
+		}
+	}
+}

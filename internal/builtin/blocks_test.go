@@ -1,0 +1,53 @@
+package builtin
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestAnswer_NoToAnotherQuestionIsNone(t *testing.T) {
+	faq := passage("faq.md", "Do you pay for coffee?\n\nNo, never, not even at Christmas.\n\nMay parcels be sent back?\n\nNo, unless the seal is whole.")
+	for question, want := range map[string]bool{
+		"Which parcels can't be sent back?":        true, // the question above names them
+		"Which invoices can never be paid by card": false,
+		"Who may never sign?":                      false,
+	} {
+		ev := about(question, faq)
+		said := slices.ContainsFunc(candidates(ev, needFor(ev)), func(u unit) bool { return strings.HasPrefix(u.key, "No, ") })
+		if said != want {
+			t.Errorf("%s: %v", question, said)
+		}
+	}
+}
+
+func TestDefines_InSeveralLanguages(t *testing.T) {
+	for subject, text := range map[string]string{
+		"liberté":  "La liberté consiste à pouvoir faire tout ce qui ne nuit pas à autrui.",
+		"Werktag":  "Ein Werktag ist jeder Tag, der kein Sonntag ist.",
+		"fianza":   "La fianza es la suma que se entrega al firmar.",
+		"emprunt":  "L’emprunt est gratuit pour les membres.",
+		"custódia": "A custódia é a guarda dos livros.",
+		"tare":     "The tare is the weight of the empty box.",
+		"试用期":      "试用期是指双方相互考察的期间。",
+	} {
+		n := needFor(about(subject))
+		if !n.defines(text) || n.defines("La caja es grande.") || n.defines("Das Wetter ist schön.") {
+			t.Errorf("%s: %v", subject, n.terms)
+		}
+	}
+}
+
+func TestCandidates_LinesThatOnlyAddressAnswerNothing(t *testing.T) {
+	mail := passage("offer.eml", "From: \"Ada Fenn\" <ada@fenn.example>\nTo: Ewan Rees <ewan@rees.example>\n\nDear Ewan, each pump costs 212 pounds.\n\nhttp://www.fenn.example/pumps/offer/2026")
+	for question, want := range map[string]int{
+		"What did Ada Fenn offer Ewan Rees per pump?":  1,
+		"Who sent the offer for pumps to Ewan Rees?":   3,
+		"What is the email address of Ada Fenn, Ewan?": 3,
+	} {
+		ev := about(question, mail)
+		if got := candidates(ev, needFor(ev)); len(got) != want {
+			t.Errorf("%s: %d blocks", question, len(got))
+		}
+	}
+}
