@@ -102,7 +102,7 @@ func (x *VectorIndex) Ready(ctx context.Context, namespace string, generation in
 		ready, err = false, nil
 	}
 	if err == nil && ready {
-		_, err = x.located(ctx)
+		err = x.locate(ctx)
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -114,19 +114,19 @@ func (x *VectorIndex) Ready(ctx context.Context, namespace string, generation in
 	return ready, x.db.fail("look for an index of vectors", err)
 }
 
-// located returns the quoted schema of the extension, which need not be in the search path.
-func (x *VectorIndex) located(ctx context.Context) (string, error) {
+// locate finds the quoted schema of the extension, which need not be in the search path, and keeps it in x.schema.
+func (x *VectorIndex) locate(ctx context.Context) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.schema != "" {
-		return x.schema, nil
+		return nil
 	}
 	var schema string
 	err := x.db.read.QueryRowContext(ctx, "SELECT nspname FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'vector'").Scan(&schema)
 	if err == nil {
 		x.schema = pgx.Identifier{schema}.Sanitize()
 	}
-	return x.schema, err
+	return err
 }
 
 // scanTuples is how many vectors a search may look at before it gives up looking for more that its filter

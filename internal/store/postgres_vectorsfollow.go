@@ -58,8 +58,7 @@ func (x *VectorIndex) create(ctx context.Context) error {
 		return err
 	}
 	if exists {
-		_, err := x.located(ctx)
-		return err
+		return x.locate(ctx)
 	}
 	x.mu.Lock()
 	x.schema = ""
@@ -85,8 +84,7 @@ func (x *VectorIndex) create(ctx context.Context) error {
 			return err
 		}
 	}
-	_, err = x.located(ctx)
-	return err
+	return x.locate(ctx)
 }
 
 // begin returns the table of a namespace, which it creates if need be, also if somebody has dropped it.

@@ -38,7 +38,7 @@ func (l *line) Read(p []byte) (int, error) {
 		limit.alive()
 	}
 	if l.left.Add(-int64(n)) < 0 {
-		l.Conn.Close()
+		l.Close()
 		return 0, errTooMuch
 	}
 	return n, err
@@ -55,7 +55,7 @@ func (l *line) begin(ctx context.Context, within time.Duration, most int64) requ
 	l.left.Store(most)
 	ctx, limit := newLimit(ctx, within)
 	l.limit.Store(limit)
-	return request{limit, context.AfterFunc(ctx, func() { l.Conn.Close() })}
+	return request{limit, context.AfterFunc(ctx, func() { l.Close() })}
 }
 
 // end ends the request, and returns its error: that it was too slow, where that is the cause.

@@ -268,10 +268,10 @@ func TestOAuth_SendsItsSecretToTheConfiguredIssuerOnly(t *testing.T) {
 
 func TestOAuth_MustBeSafe(t *testing.T) {
 	for want, o := range map[string]OAuth{
-		"client_id is empty":     {Issuer: "https://a.example", Secret: "s"},
-		"a secret or a private":  {Issuer: "https://a.example", ClientID: "c"},
-		"not an https URL, whic": {Issuer: "http://a.example", ClientID: "c", Secret: "s"},
-		"is not an https URL":    {Issuer: "a", ClientID: "c", Secret: "s"},
+		"client_id is empty":      {Issuer: "https://a.example", Secret: "s"},
+		"a secret or a private":   {Issuer: "https://a.example", ClientID: "c"},
+		"not an https URL, which": {Issuer: "http://a.example", ClientID: "c", Secret: "s"},
+		"is not an https URL":     {Issuer: "a", ClientID: "c", Secret: "s"},
 	} {
 		if err := o.Check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
