@@ -6,13 +6,18 @@
 //	parley ask "question"     answer on the terminal, with citations
 //	parley eval DATASET       measure retrieval on a data set
 //	parley mcp                serve an MCP client on standard input and output
+//	parley reindex            rebuild all documents from their stored originals
+//	parley sources            list, read, pause, resume and remove remote sources
 //	parley jobs               list, show, retry and cancel jobs of uploads
 //	parley keys               create, list and revoke keys of programs
 //	parley members            list, add and remove members of namespaces
 //	parley users              list, export and delete users
+//	parley sessions           list and end the sessions of people on the web page
+//	parley audit              print who did what
 //	parley usage              report what model calls took and cost
 //	parley backup FILE        write everything that is stored to one file, while the server runs
 //	parley restore FILE       put a backup into the data folder
+//	parley migrate FROM TO    copy everything between SQLite and PostgreSQL
 //	parley doctor             check the deployment and say what to change
 //	parley check URL          check which rules of the chat protocols a server keeps
 //	parley models             list models, with context size and price

@@ -93,7 +93,7 @@ func (c membersRemoveCmd) Run(ctx context.Context, p *program) error {
 	return p.withMembers(ctx, func(db *store.DB, members *store.Members) error {
 		err := members.Remove(ctx, m)
 		if errors.Is(err, roster.ErrNotFound) {
-			return usagef("the %s is no member of %s; parley members lists those there are", printable(membersapi.Name(m)), m.Namespace)
+			return usagef("the %s is not a member of %s; parley members lists the members", printable(membersapi.Name(m)), m.Namespace)
 		}
 		if err != nil {
 			return err
