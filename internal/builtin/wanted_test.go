@@ -122,7 +122,7 @@ func TestMoney_IsNoOtherNumber(t *testing.T) {
 
 func TestWanted_KnowsWordsThatBeginOrEndWithAnAccent(t *testing.T) {
 	for question, want := range map[string]wanted{
-		"È obbligatorio pagare in contanti?":  {decision: true},
+		"È vietato fumare nella sala?":        {decision: true},
 		"¿Está permitido fumar?":              {decision: true},
 		"Qu’est-ce que la caution ?":          {definition: true},
 		"Há estacionamento?":                  {decision: true},
