@@ -4,7 +4,6 @@ import (
 	"image"
 	"strings"
 	"testing"
-	"time"
 
 	"parley/internal/extract"
 	"parley/internal/extract/extracttest"
@@ -12,7 +11,7 @@ import (
 )
 
 func TestRecognise_ReadsAScanInAWorkerThatIsShutIn(t *testing.T) {
-	pool := newTestPool(t, Options{Workers: 1, Limits: extract.Limits{Time: 5 * time.Minute, MemoryBytes: 768 << 20}})
+	pool := newTestPool(t, Options{Workers: 1, Limits: pageLimits})
 	picture := ocrtest.Picture(t, 1500, 900, .02, ocrtest.Paragraph(120, 150, "Lost keys are replaced", "for a fee of $45 each.")...)
 	scan := extract.Request{Name: "scan.pdf", Path: written(t, string(extracttest.ScannedPDF(t, picture)))}
 	_, err := pool.Extract(t.Context(), scan)
@@ -42,7 +41,7 @@ func TestRecognise_ReadsAScanInAWorkerThatIsShutIn(t *testing.T) {
 }
 
 func TestRecognise_RefusesWhatHasNoPictures(t *testing.T) {
-	pool := newTestPool(t, Options{Workers: 1, Limits: extract.Limits{MemoryBytes: 768 << 20}})
+	pool := newTestPool(t, Options{Workers: 1, Limits: extract.Limits{MemoryBytes: pageLimits.MemoryBytes}})
 	for name, content := range map[string]string{"a.txt": "Some text.", "a.png": "\x89PNG\r\n\x1a\n", "a.pdf": "%PDF-1.7\n"} {
 		_, err := pool.Recognise(t.Context(), extract.Request{Name: name, Path: written(t, content)}, 1, []string{"eng"}, "")
 		if reason := extracttest.ReasonOf(err); reason != extract.Unsupported && reason != extract.Damaged {

@@ -148,7 +148,14 @@ func scanOf(t *testing.T, pages int) extract.Request {
 	return extract.Request{Name: "scan.pdf", Path: written(t, string(extracttest.ScannedPDF(t, all...)))}
 }
 
-var pageLimits = extract.Limits{Time: 5 * time.Minute, MemoryBytes: 768 << 20}
+// pageLimits are those of the recognition of a page. The race detector keeps several bytes for each one.
+var pageLimits = func() extract.Limits {
+	limits := extract.Limits{Time: 5 * time.Minute, MemoryBytes: 768 << 20}
+	if needs.Race {
+		limits.MemoryBytes = 2 << 30
+	}
+	return limits
+}()
 
 func TestRecognise_FallsBackFromATesseractThatFails_AndThenDoesWithout(t *testing.T) {
 	fakeTesseract(t, version5, "eng", "exit 1")
