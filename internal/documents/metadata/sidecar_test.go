@@ -21,7 +21,7 @@ func TestOf_RefusesNamelessUsersInFrontMatter(t *testing.T) {
 	}
 }
 
-// A document can be opened again that a folder restricts, and be for everybody who has signed in.
+// A document may be public although its folder is restricted, or open to everybody who has signed in.
 func TestOf_KnowsTheWordsForEverybody(t *testing.T) {
 	signedIn, public, wrong, none := "signed_in", "public", "everyone", ""
 	for name, c := range map[string]struct {

@@ -336,7 +336,7 @@ func (g *grant) Token() (*oauth2.Token, error) {
 	return cfg.Token(context.WithValue(context.Background(), oauth2.HTTPClient, g.client)) //nolint:wrapcheck // withoutBody wraps it
 }
 
-// assertion says who asks (RFC 7523 section 3).
+// assertion returns a signed assertion of the client's identity (RFC 7523 section 3).
 func (g *grant) assertion() (string, error) {
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: algorithmOf(g.Key), Key: jose.JSONWebKey{Key: g.Key}}, (&jose.SignerOptions{}).WithType("JWT"))
 	if err != nil {

@@ -28,7 +28,7 @@ type socket struct {
 	h      *Handler
 	conn   *websocket.Conn
 	from   asker
-	again  func() (access.Principal, error) // finds out who asks by now; nil where nobody signs in
+	again  func() (access.Principal, error) // identifies the caller anew; nil where nobody signs in
 	memory memory
 	line   []byte // of the event being sent
 }
@@ -138,7 +138,7 @@ func (s *socket) answer(ctx context.Context, messages <-chan []byte, limit <-cha
 	}
 }
 
-// readmit finds out who asks by now. A key may have been revoked, a session or membership may have ended since the last message.
+// readmit identifies the caller anew: since the last message, the key may have been revoked, or a session or membership may have ended.
 func (s *socket) readmit() (err error) {
 	if s.again == nil {
 		return nil
