@@ -1,5 +1,6 @@
 // The state of the page and what people do to it. Components only show cells and call these functions.
-import { api, toApiError, type ApiError, type Caller } from "./api.ts";
+import { api, type Caller } from "./api.ts";
+import { toApiError, type ApiError } from "./calls.ts";
 import { Cell, saved } from "./cell.ts";
 import * as chatlist from "./chatlist.ts";
 import { chats, loadChats, tellOtherTabs } from "./chatlist.ts";

@@ -1,5 +1,6 @@
 // The list of conversations: read, named, pinned, searched and deleted, the same in every tab of the browser.
-import { api, toApiError } from "./api.ts";
+import { api } from "./api.ts";
+import { toApiError } from "./calls.ts";
 import { Cell } from "./cell.ts";
 import { dropDraft } from "./drafts.ts";
 import { tell } from "./notices.ts";

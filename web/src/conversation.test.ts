@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { emptyConversation, historyOf, jsonOf, markdownOf, pathOf, restored, stored, totalsOf, upsert, type Message } from "./conversation.ts";
 import { Parser } from "./sse.ts";
 import { apply, newAnswer, type Answer } from "./turnstate.ts";
-import { codeOf, kindOf, sentenceOf } from "./api.ts";
+import { codeOf, kindOf, sentenceOf } from "./calls.ts";
 
 const asked = (id: string, parent: string, text: string): Message => ({ id, parent, role: "user", text, answer: null, created: "" });
 const answered = (id: string, parent: string, text: string, more: Partial<Answer> = {}): Message => ({

@@ -2,7 +2,7 @@
 // that was asked for again, are siblings of the former one: nothing that was said is lost.
 import { graded, newAnswer, noUsage, type Answer } from "./turnstate.ts";
 import type { Citation, Doubt, StageRecord, CallRecord, Usage } from "./types.ts";
-import type { Said } from "./requests.ts";
+import type { Said } from "./said.ts";
 
 export interface Message {
   id: string;

@@ -1,6 +1,7 @@
 // Evaluation: a set of questions, asked with two settings, and what came of each. Every question is an ordinary
 // turn of whoever asks, with their rights and on their account.
-import { api, ApiError, refusal, toApiError } from "./api.ts";
+import { api } from "./api.ts";
+import { ApiError, refusal, toApiError } from "./calls.ts";
 import { saved } from "./cell.ts";
 import { restored } from "./conversation.ts";
 import { reach } from "./reach.ts";

@@ -1,5 +1,6 @@
 // Uploads, and following what becomes of them.
-import { api, ApiError, kindOf, send, sentenceOf, toApiError } from "./api.ts";
+import { api } from "./api.ts";
+import { ApiError, kindOf, send, sentenceOf, toApiError } from "./calls.ts";
 import { Cell } from "./cell.ts";
 import { size } from "./format.ts";
 import { strings } from "./strings.ts";

@@ -1,5 +1,6 @@
 // What is done to many documents at once, and to collections.
-import { api, toApiError } from "./api.ts";
+import { api } from "./api.ts";
+import { toApiError } from "./calls.ts";
 import * as app from "./app.ts";
 import { Cell } from "./cell.ts";
 import { changed, reindex } from "./jobs.ts";

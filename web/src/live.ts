@@ -1,10 +1,10 @@
 // A turn at work: asking, following it over reloads and lost connections, stopping it.
-import { api, ApiError, refusal, toApiError } from "./api.ts";
+import { ApiError, json, refusal, send, toApiError, turnPath } from "./calls.ts";
 import { reach, reachable } from "./reach.ts";
 import { readEvents } from "./sse.ts";
 import { strings } from "./strings.ts";
 import { apply, complete, isOver, type Answer } from "./turnstate.ts";
-import type { TurnEvent } from "./types.ts";
+import type { TurnEvent, TurnRecord } from "./types.ts";
 
 /** Pending is a question whose turn has not ended: enough to ask again after a reload and get the same turn. */
 export interface Pending {
@@ -153,7 +153,7 @@ export class LiveTurn {
 
   /** Reads events from the last one seen on; false when none will come any more. */
   private async readEvents(turn: string): Promise<boolean> {
-    const response = await reach(`/api/turns/${encodeURIComponent(turn)}/events`, {
+    const response = await reach(`${turnPath(turn)}/events`, {
       headers: this.seen > 0 ? { "Last-Event-ID": String(this.seen) } : {},
       signal: this.gone.signal,
     });
@@ -176,7 +176,7 @@ export class LiveTurn {
   private async settle(turn: string): Promise<void> {
     for (let tries = 0; tries < 4; tries++) {
       try {
-        const record = await api.turn(turn);
+        const record = await json<TurnRecord>(turnPath(turn));
         if (record.status !== "running") {
           this.finish(complete(this.answer, record));
           return;
@@ -190,7 +190,7 @@ export class LiveTurn {
   }
 
   private sendStop(turn: string): void {
-    api.stopTurn(turn).catch(() => {
+    send(turnPath(turn), { method: "DELETE" }).catch(() => {
       // It has ended by itself, or cannot be reached: the events tell which.
     });
   }

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
-import { allRequests, curlOf, recent } from "./requests.ts";
+import { allRequests, curlOf } from "./requests.ts";
+import { recent } from "./said.ts";
 import { noChoices, settings } from "./settings.ts";
 
 const question = {

@@ -1,10 +1,6 @@
 // One question as a request of each protocol: the page sends the first, and shows all of them.
+import { recent, type Said } from "./said.ts";
 import { settings, stages, type Choices, type Setting, type Value } from "./settings.ts";
-
-export interface Said {
-  role: "user" | "assistant";
-  content: string;
-}
 
 /** Question is what is asked, in which conversation, with what settings. */
 export interface Question {
@@ -20,22 +16,6 @@ export interface ProtocolRequest {
   path: string;
   body: unknown;
   left: string[]; // keys of the settings, and "models", "namespace" or "documents", that this protocol cannot carry
-}
-
-// Bodies are bounded by the server; a history longer than this would be cut there as well.
-const maxHistory = 60;
-const maxHistoryCharacters = 200_000;
-
-/** The newest part of a history that is sent. */
-export function recent(history: Said[]): Said[] {
-  let size = 0;
-  let first = history.length;
-  while (first > 0 && history.length - first < maxHistory) {
-    size += history[first - 1]!.content.length;
-    if (size > maxHistoryCharacters) break;
-    first--;
-  }
-  return history.slice(first);
 }
 
 function carried(values: Record<string, Value>, name: (s: Setting) => string | undefined) {

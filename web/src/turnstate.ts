@@ -1,5 +1,5 @@
 // The state of a turn as its events tell it, and what remains of it in a conversation.
-import { kindOf } from "./api.ts";
+import { kindOf } from "./calls.ts";
 import type { CallRecord, Citation, Doubt, StageRecord, Thoughts, TurnEvent, TurnRecord, Usage } from "./types.ts";
 
 export type AnswerStatus = "waiting" | "streaming" | "reconnecting" | "completed" | "failed" | "cancelled";

@@ -2,8 +2,7 @@
 import { Cell } from "../cell.ts";
 import { historyOf, newId, restored, stored, type Message } from "../conversation.ts";
 import { LiveTurn } from "../live.ts";
-import { ragchatRequest } from "../requests.ts";
-import { noChoices } from "../settings.ts";
+import { recent } from "../said.ts";
 import { isOver, newAnswer, type Answer } from "../turnstate.ts";
 
 export const messages = new Cell<Message[]>([]);
@@ -41,8 +40,8 @@ export function ask(text: string, collection: string): void {
     { id: `q-${id}`, parent: before, role: "user", text: question, answer: null, created },
     { id, parent: `q-${id}`, role: "assistant", text: "", answer: newAnswer(), created },
   ];
-  const asked = ragchatRequest({ text: question, history, choices: { ...noChoices, namespace: collection } }, { stream: true, query_id: id });
-  void follow(id, newAnswer()).ask({ key: id, path: asked.path, body: asked.body });
+  const params = { suggest_followup_questions: true, stream: true, query_id: id, ...(collection && { namespace: collection }) };
+  void follow(id, newAnswer()).ask({ key: id, path: "/p/ragchat/chat", body: { message: question, history: recent(history), params } });
 }
 
 /** Asks the last question again. */

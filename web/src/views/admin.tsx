@@ -1,6 +1,6 @@
 // What administrators see: usage and cost, keys, people, and the audit log. The server decides who may.
 import { useState } from "preact/hooks";
-import { send, toApiError } from "../api.ts";
+import { send, toApiError } from "../calls.ts";
 import * as app from "../app.ts";
 import { count, day, money, moment } from "../format.ts";
 import { Confirm } from "../parts/confirm.tsx";

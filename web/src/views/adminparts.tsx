@@ -1,6 +1,6 @@
 // What the tabs of the administration share.
 import { useEffect, useState } from "preact/hooks";
-import { ApiError, send, toApiError } from "../api.ts";
+import { ApiError, send, toApiError } from "../calls.ts";
 import { EmptyState } from "../parts/controls.tsx";
 import { strings } from "../strings.ts";
 

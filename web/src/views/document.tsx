@@ -1,6 +1,7 @@
 // One document: what is known of it, and its chunks.
 import { useEffect, useState } from "preact/hooks";
-import { api, toApiError } from "../api.ts";
+import { api } from "../api.ts";
+import { toApiError } from "../calls.ts";
 import * as app from "../app.ts";
 import { count, size } from "../format.ts";
 import { documentHref } from "../markdown/parse.ts";

@@ -1,6 +1,7 @@
 // The documents: what there is, how it comes in, and what became of it.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { api, toApiError } from "../api.ts";
+import { api } from "../api.ts";
+import { toApiError } from "../calls.ts";
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
 import { ago, count, size } from "../format.ts";

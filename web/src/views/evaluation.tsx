@@ -1,6 +1,6 @@
 // Evaluation: a set of questions, two settings side by side, and what came of each question.
 import { useRef, useState } from "preact/hooks";
-import { toApiError } from "../api.ts";
+import { toApiError } from "../calls.ts";
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
 import { progress, run, start, stop, variants } from "../evalrun.ts";

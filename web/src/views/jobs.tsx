@@ -1,6 +1,6 @@
 // Recent uploads, and what became of them.
 import { useState } from "preact/hooks";
-import { toApiError } from "../api.ts";
+import { toApiError } from "../calls.ts";
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
 import { ago } from "../format.ts";

@@ -1,5 +1,6 @@
 // A question of an evaluation: what was expected, and both answers side by side.
-import { api, toApiError } from "../api.ts";
+import { api } from "../api.ts";
+import { toApiError } from "../calls.ts";
 import * as app from "../app.ts";
 import { draftNew } from "../drafts.ts";
 import { isExpected, isGood, type Case, type Outcome } from "../evaluation.ts";

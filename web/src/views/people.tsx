@@ -1,6 +1,6 @@
 // Administration: the people for whom the server stores something.
 import { useState } from "preact/hooks";
-import { send, toApiError } from "../api.ts";
+import { send, toApiError } from "../calls.ts";
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
 import { Confirm } from "../parts/confirm.tsx";

@@ -1,7 +1,8 @@
 // The reader: a document page by page, with the cited words marked, a search and a larger or turned picture.
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { api, toApiError } from "../api.ts";
+import { api } from "../api.ts";
+import { toApiError } from "../calls.ts";
 import * as app from "../app.ts";
 import { CopyButton, EmptyState, Icon, IconButton, SearchField } from "../parts/controls.tsx";
 import { strings } from "../strings.ts";

@@ -1,6 +1,6 @@
 // Who may see documents and folders, and who are the members of a collection. The server decides who may change that.
 import { useEffect, useState } from "preact/hooks";
-import { send, toApiError } from "../api.ts";
+import { send, toApiError } from "../calls.ts";
 import { useCell } from "../cell.ts";
 import { changed } from "../jobs.ts";
 import { rights, type RightsOf } from "../library.ts";

@@ -1,6 +1,7 @@
 // Sharing a conversation by a link: made, copied, renewed and revoked.
 import { useEffect, useState } from "preact/hooks";
-import { api, toApiError } from "../api.ts";
+import { api } from "../api.ts";
+import { toApiError } from "../calls.ts";
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
 import { loadChats } from "../chatlist.ts";

@@ -1,6 +1,7 @@
 // A conversation that somebody has shared: to be read, with the rights of whoever reads it.
 import { useEffect, useState } from "preact/hooks";
-import { api, toApiError, type ApiError } from "../api.ts";
+import { api } from "../api.ts";
+import { toApiError, type ApiError } from "../calls.ts";
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
 import { citedText, restored, type Message } from "../conversation.ts";

@@ -1,6 +1,7 @@
 // How an answer was made.
 import { useEffect, useState } from "preact/hooks";
-import { api, toApiError } from "../api.ts";
+import { api } from "../api.ts";
+import { toApiError } from "../calls.ts";
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
 import { totalsOf } from "../conversation.ts";
