@@ -116,7 +116,7 @@ func startCitingEcho(t *testing.T) string {
 }
 
 // maxEmbedded is the limit in bytes, compressed, of what a frame loads when somebody opens its chat.
-const maxEmbedded = 30 << 10
+const maxEmbedded = 29 << 10
 
 func checkEmbedSize(t *testing.T, addr string, loaded []string) {
 	t.Helper()
