@@ -83,7 +83,7 @@ var allowed = map[string][]string{
 	"extract/ooxml":    {"extract", "extract/compose", "extract/zipxml", "extract/tabular", "extract/latex", "extract/cfb", "extract/numfmt"},
 	"extract/odf":      {"extract", "extract/compose", "extract/zipxml", "extract/tabular", "extract/latex"},
 	"extract/markup":   {"extract", "extract/compose", "extract/zipxml", "extract/tabular", "extract/latex", "extract/codepage"},
-	"extract/rtf":      {"extract", "extract/compose", "extract/tabular", "extract/markup", "extract/codepage"},
+	"extract/rtf":      {"extract", "extract/compose", "extract/tabular", "extract/markup", "extract/latex", "extract/codepage"},
 	"extract/mail":     {"extract", "extract/compose", "extract/markup", "extract/rtf", "extract/cfb", "extract/codepage"},
 	"extract/wiki":     {"extract", "extract/compose", "extract/zipxml", "extract/tabular"},
 	"extract/archive":  {"extract", "extract/zipxml", "extract/codepage"},

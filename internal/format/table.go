@@ -87,7 +87,7 @@ var Table = []Format{
 	{
 		Name: "RTF", Extensions: []string{"rtf"}, View: Text, Web: true, Binary: true, Signatures: []string{`{\rtf`},
 		Media:  []Media{{"application/rtf", []string{"rtf"}, "rtf"}, {"text/rtf", nil, "rtf"}},
-		Reads:  "text with headings, lists, tables, footnotes and comments",
+		Reads:  "text with headings, lists, tables, formulas as LaTeX, footnotes and comments",
 		Limits: "no pictures or embedded objects",
 	},
 	{

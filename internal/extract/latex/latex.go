@@ -112,7 +112,7 @@ func (e Element) latex(depth int) string {
 	}
 	switch e.Name {
 	case "mi", "mn", "mo", "ms", "mtext", "ci", "cn":
-		if name := strings.TrimSpace(e.Text); e.Name == "mi" && slices.Contains(functions, name) {
+		if name := strings.TrimSpace(e.Text); (e.Name == "mi" || e.Name == "mo") && slices.Contains(functions, name) {
 			return `\` + name
 		}
 		return Symbols.Replace(strings.TrimSpace(e.Text))
@@ -129,11 +129,16 @@ func (e Element) latex(depth int) string {
 		return `\sqrt{` + e.all(depth) + "}"
 	case "mroot":
 		return `\sqrt[` + kid(1) + "]{" + kid(0) + "}"
-	case "msub", "munder":
+	case "munder":
+		if name := Accents[kid(1)]; strings.HasPrefix(name, `\under`) {
+			return name + "{" + kid(0) + "}"
+		}
+		return base(kid(0)) + below(kid(1))
+	case "msub":
 		return base(kid(0)) + below(kid(1))
 	case "mover":
 		if name, known := Accents[kid(1)]; known {
-			return name + "{" + kid(0) + "}"
+			return accented(name, kid(0))
 		}
 		return base(kid(0)) + above(kid(1))
 	case "msup":
@@ -161,16 +166,28 @@ func (e Element) latex(depth int) string {
 var functions = []string{"sin", "cos", "tan", "cot", "sec", "csc", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "log", "ln", "exp",
 	"lim", "max", "min", "sup", "inf", "det", "dim", "gcd", "arg", "Pr"}
 
-// all renders the children in a row. A letter that follows a command stands apart from it.
+// all renders the children in a row.
 func (e Element) all(depth int) string {
-	var b strings.Builder
+	var parts []string
 	for _, k := range e.Kids {
-		next := k.latex(depth + 1)
-		first, _ := utf8.DecodeRuneInString(next)
-		if unicode.IsLetter(first) && endsInCommand(b.String()) {
+		parts = append(parts, k.latex(depth+1))
+	}
+	return row(parts)
+}
+
+// row joins parts. A letter that follows a command stands apart from it.
+func row(parts []string) string {
+	var b strings.Builder
+	last := ""
+	for _, part := range parts {
+		if part == "" {
+			continue
+		}
+		if first, _ := utf8.DecodeRuneInString(part); unicode.IsLetter(first) && endsInCommand(last) {
 			b.WriteByte(' ')
 		}
-		b.WriteString(next)
+		b.WriteString(part)
+		last = part
 	}
 	return b.String()
 }
@@ -186,6 +203,14 @@ func (e Element) list(between string, depth int) string {
 		parts = append(parts, strings.TrimSpace(k.latex(depth+1)))
 	}
 	return strings.Join(parts, between)
+}
+
+// accented puts an accent on what is below it. Over several letters, a bar is a line.
+func accented(name, below string) string {
+	if name == `\bar` && utf8.RuneCountInString(below) > 1 && !strings.HasPrefix(below, `\`) {
+		name = `\overline`
+	}
+	return name + "{" + below + "}"
 }
 
 // base is what has an index or exponent, between braces where it is more than one thing.
@@ -214,9 +239,10 @@ func above(s string) string {
 var Accents = map[string]string{
 	"": `\hat`, "\u0302": `\hat`, "^": `\hat`, "\u0303": `\tilde`, "~": `\tilde`, "\u0304": `\bar`, "\u0305": `\bar`, "¯": `\bar`, "‾": `\bar`, "\u0307": `\dot`,
 	"˙": `\dot`, "\u0308": `\ddot`, "\u20d7": `\vec`, "→": `\vec`, `\to`: `\vec`, "\u030c": `\check`, "\u0301": `\acute`, "\u0300": `\grave`, "\u0306": `\breve`,
+	"⏞": `\overbrace`, "⏟": `\underbrace`, "\u0332": `\underline`,
 }
 
 // Symbols writes operators as LaTeX names them. Letters and other signs stay: people look for them as they are.
 var Symbols = strings.NewReplacer("∑", `\sum`, "∏", `\prod`, "∫", `\int`, "∮", `\oint`, "⋃", `\bigcup`, "⋂", `\bigcap`,
 	"×", `\times `, "·", `\cdot `, "⋅", `\cdot `, "±", `\pm `, "≤", `\le `, "≥", `\ge `, "≠", `\ne `, "≈", `\approx `, "∞", `\infty `,
-	"→", `\to `, "∂", `\partial `, "√", `\sqrt `, "−", "-", "\u2061", "", "\u2062", "", "\u2063", "", "\u2064", "", "\u00a0", " ")
+	"→", `\to `, "∂", `\partial `, "√", `\sqrt `, "−", "-", "{", `\{`, "}", `\}`, "\u2061", "", "\u2062", "", "\u2063", "", "\u2064", "", "\u00a0", " ")

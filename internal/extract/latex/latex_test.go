@@ -19,6 +19,9 @@ func TestReadMathML(t *testing.T) {
 		`<mtable><mtr><mtd><mn>1</mn></mtd><mtd><mn>2</mn></mtd></mtr><mtr><mtd><mn>3</mn></mtd></mtr></mtable>`:                    `$\begin{matrix}1 & 2 \\ 3\end{matrix}$`,
 		`<semantics><mi>x</mi><annotation encoding="application/x-tex">{\displaystyle \alpha}</annotation></semantics>`:             `$\alpha$`,
 		`<semantics><mi>x</mi><annotation encoding="StarMath 5.0">x over y</annotation></semantics>`:                                `$x$`,
+		`<mo>{</mo><mtable><mtr><mtd><mn>1</mn></mtd></mtr></mtable>`:                                                               `$\{\begin{matrix}1\end{matrix}$`,
+		`<mo>lim</mo><mover accent="true"><mrow><mi>A</mi><mi>B</mi></mrow><mo>¯</mo></mover>`:                                      `$\lim\overline{AB}$`,
+		`<mover><mover><mi>a</mi><mo>⏞</mo></mover><mi>n</mi></mover><munder><mi>b</mi><mo>⏟</mo></munder>`:                         `$\overbrace{a}^{n}\underbrace{b}$`,
 		`<mphantom><mi>x</mi></mphantom>`:                                                                                           "",
 		``:                                                                                                                          "",
 	} {

@@ -62,7 +62,7 @@ func TestOffice_ReadsFormulasAsLaTeX(t *testing.T) {
 	want := `P The limit is $5\times 10^{-6}$ for each litre, and $\frac{a+b}{2}$ is the mean.
 P $\bar{x}=\frac{1}{n}\sum_{i=1}^{n} {x_{i}}$
 P The root is $\sqrt{a^{2}+b^{2}}$, the cube root $\sqrt[3]{x}$, the area $\int_{0}^{1} {f}(x) dx$, a vector $\vec{v}$, and $[\frac{1}{2},1]$.
-P $A=(\begin{matrix}1 & 0 \\ 0 & 1\end{matrix}), lim_{n\to \infty}a_{n}=(\binom{n}{k})$
+P $A=(\begin{matrix}1 & 0 \\ 0 & 1\end{matrix}), \lim_{n\to \infty}a_{n}=(\binom{n}{k})$
 TH Term | Value
 TR Term: $λ_{0}$; Value: $10^{3}$
 `

@@ -12,6 +12,7 @@ import (
 
 	"parley/internal/extract"
 	"parley/internal/extract/compose"
+	"parley/internal/extract/latex"
 	"parley/internal/extract/zipxml"
 )
 
@@ -95,6 +96,13 @@ const (
 
 func isDrawing(name xml.Name) bool {
 	return name.Space == drawingNamespace || name.Space == strictDrawingNamespace
+}
+
+// readFormula reads an oMath element, and returns it as LaTeX between dollar signs.
+func readFormula(d *xml.Decoder, start xml.StartElement) (string, error) {
+	return latex.ReadOffice(d, start, func(name xml.Name) bool {
+		return name.Local == "Fallback" || name.Local == "del" && !isFormula(name)
+	})
 }
 
 // isFormula holds for the elements of Office's formulas (ECMA-376 part 1, section 22.1).

@@ -13,6 +13,7 @@ import (
 
 	"parley/internal/extract"
 	"parley/internal/extract/compose"
+	"parley/internal/extract/latex"
 	"parley/internal/extract/markup"
 )
 
@@ -64,6 +65,7 @@ type rtfReader struct {
 	encoding rtfEncoding         // of pending
 	high     rune                // first half of a surrogate pair
 
+	formula  rtfFormula
 	text     rtfText
 	info     strings.Builder // the title among the properties
 	style    strings.Builder // the name of the style that is being defined
@@ -81,6 +83,8 @@ type rtfState struct {
 	htmlRTF bool // text that is there for readers of RTF only
 	level   int  // of the style that is being defined
 	number  int  // of the style that is being defined
+	element *latex.Office
+	depth   int // of element in its formula
 }
 
 // rtfDestination is where text goes.
@@ -97,6 +101,7 @@ const (
 	toNote
 	toComment
 	toHTML
+	toFormula
 )
 
 func (r *rtfReader) read(ctx context.Context) error {
@@ -139,6 +144,9 @@ func (r *rtfReader) endGroup() {
 	}
 	ended := r.state
 	r.state, r.stack, r.skip = r.stack[n-1], r.stack[:n-1], 0
+	if ended.to == toFormula && r.state.to != toFormula {
+		r.put(r.formula.end())
+	}
 	switch {
 	case ended.to == toStyles && r.style.Len() > 0:
 		r.text.defineStyle(ended.number, ended.level, r.style.String())
@@ -282,6 +290,8 @@ func (r *rtfReader) put(s string) {
 		}
 	case toHTML:
 		r.putHTML(s)
+	case toFormula:
+		r.formula.text(r.state.element, s)
 	}
 }
 

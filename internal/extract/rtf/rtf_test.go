@@ -79,3 +79,22 @@ func TestRTF_RefusesWithAReason(t *testing.T) {
 	extracttest.WantReason(t, "a.rtf", []byte(`{\rtf1\trowd `+strings.Repeat(`\intbl word\cell\row `, 100)), extract.Limits{TextBytes: 100}, extract.TooLarge)
 	extracttest.WantReason(t, "a.rtf", []byte(`{\rtf1 `+strings.Repeat(`\cell\row`, 1000)), extract.Limits{TextBytes: 100}, extract.TooLarge)
 }
+
+// Word and LibreOffice write formulas as groups, and a picture beside them for programs that cannot read these.
+func TestRTF_ReadsFormulasAsLaTeX(t *testing.T) {
+	for source, want := range map[string]string{
+		`Mass is {\mmath{\*\moMath{\rtlch\f34 {\mr\mscr0\msty2 \loch\f34 E=}{\msSup{\msSupPr{\mctrlPr\f34 }}{\me{\mr c}}{\msup{\mr 2}}}}}{\mmathPict{\*\shppict{\pict 89}}}} here.`: "P Mass is $E=c^{2}$ here.\n",
+		`{\*\moMathPara{\moMathParaPr{\mjc center}}{\*\moMath{\mnary{\mnaryPr{\mchr \u8721?}}{\msub{\mr i=1}}{\msup{\mr n}}{\me{\mf{\mnum{\mr\mscr3 R}}{\mden{\mr\mnor all}}}}}}}`:  "P $\\sum_{i=1}^{n} {\\frac{\\mathbb{R}}{\\text{all}}}$\n",
+		`{\*\moMath{\md{\mdPr{\mbegChr \{}{\mendChr }}{\me{\mr x}}}}`: "P $\\{x$\n",
+		`empty {\*\moMath} formula`:                                   "P empty  formula\n",
+		`never {\*\moMath{\mr ended`:                                  "P never\n",
+	} {
+		if got := extracttest.Outline(extracttest.Read(t, "a.rtf", []byte(`{\rtf1\ansi\uc1 `+source+`}`))); got != want {
+			t.Errorf("%s: %q, want %q", source, got, want)
+		}
+	}
+	deep := `{\rtf1 before {\*\moMath` + strings.Repeat(`{\me`, 5000) + ` x` + strings.Repeat("}", 5000) + `} after}`
+	if got := extracttest.Outline(extracttest.Read(t, "a.rtf", []byte(deep))); got != "P before  after\n" {
+		t.Errorf("a deep formula: %q", got)
+	}
+}

@@ -57,7 +57,7 @@ const symbolCharset = 2
 // rtfDestinations are the words that send the text of their group elsewhere.
 var rtfDestinations = map[string]rtfDestination{
 	"fonttbl": toFonts, "stylesheet": toStyles, "title": toTitle, "listtext": toMarker, "pntext": toMarker,
-	"footnote": toNote, "annotation": toComment, "htmltag": toHTML, "shpinst": toText, "ud": toText, "shptxt": toText,
+	"footnote": toNote, "annotation": toComment, "htmltag": toHTML, "moMath": toFormula, "moMathParaPr": toNowhere, "mmathPict": toNowhere, "shpinst": toText, "ud": toText, "shptxt": toText,
 	"colortbl": toNowhere, "info": toNowhere, "pict": toNowhere, "objdata": toNowhere, "objclass": toNowhere,
 	"header": toNowhere, "headerl": toNowhere, "headerr": toNowhere, "headerf": toNowhere,
 	"footer": toNowhere, "footerl": toNowhere, "footerr": toNowhere, "footerf": toNowhere,
@@ -88,7 +88,13 @@ func (r *rtfReader) word(word string, n int, has bool) {
 		if to != r.state.to && (to == toNote || to == toComment) {
 			r.text.startAside()
 		}
+		if to == toFormula && r.state.to != toFormula {
+			r.state.element, r.state.depth = r.formula.begin(), 0
+		}
 		r.state.to = to
+		return
+	}
+	if r.state.to == toFormula && r.element(word, n, has) {
 		return
 	}
 	if c, ok := rtfRunes[word]; ok {
@@ -106,7 +112,7 @@ func (r *rtfReader) word(word string, n int, has bool) {
 		}
 		return
 	}
-	if starred {
+	if starred && word != "moMathPara" {
 		r.flush()
 		r.state.to = toNowhere
 		return
@@ -187,7 +193,7 @@ func (r *rtfReader) paragraph(word string, n int) {
 			r.state.level = min(max(n, 0), 8) + 1
 		}
 		return
-	case r.state.to == toNowhere, r.state.to == toReplaced, r.state.to == toMarker:
+	case r.state.to == toNowhere, r.state.to == toReplaced, r.state.to == toMarker, r.state.to == toFormula:
 		return // what stands there has properties of its own
 	case r.fromHTML:
 		if word == "par" && !r.state.htmlRTF {
