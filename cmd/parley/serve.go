@@ -292,7 +292,7 @@ func (s *serving) protocols() []wire.Protocol {
 	files := filesapi.New(filesapi.Config{
 		Temp:    temp,
 		Library: s.library, Search: s.corpus.Search, Read: s.read, Pages: s.db.Corpus().Pages, Mode: s.engine.Defaults().Mode,
-		Namespace: s.cfg.Namespace, PublicURL: s.cfg.PublicURL, MaxUpload: int64(s.cfg.LimitsMaxUpload),
+		Namespaces: s.namespaces, Namespace: s.cfg.Namespace, PublicURL: s.cfg.PublicURL, MaxUpload: int64(s.cfg.LimitsMaxUpload),
 	})
 	completions := openai.New(openai.Config{
 		Runner:     s.runner,

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"net/http"
 
+	"parley/internal/access"
 	"parley/internal/chat"
 	"parley/internal/documents"
 	"parley/internal/documents/job"
@@ -38,6 +39,10 @@ type Config struct {
 	// Pages returns the pages of a revision of a document, in order.
 	Pages func(ctx context.Context, revision int64) ([]retrieval.Page, error)
 
+	// Namespaces returns the namespaces that a caller may search, beside Namespace, which is always one. Nil means
+	// that there are no others.
+	Namespaces func(context.Context, access.Principal) ([]string, error)
+
 	Mode      retrieval.Mode // of searches; "" means hybrid
 	Namespace string         // the server's; "" means "default"
 	PublicURL string         // the URL of the server for clients; "" means the URL of each request
@@ -51,6 +56,7 @@ const maxReceiving = 8
 // Handler handles the requests of the API. It is safe for concurrent use.
 type Handler struct {
 	cfg       Config
+	catalog   openai.Catalog
 	receiving chan struct{} // holds a value for each upload in progress
 	giving    chan struct{} // holds a value for each request whose files are being read
 	readings  *lru.Cache[string, reading]
@@ -62,7 +68,7 @@ func New(cfg Config) *Handler {
 		cfg.MaxUpload = 200 << 20
 	}
 	cfg.Namespace = cmp.Or(cfg.Namespace, "default")
-	return &Handler{cfg: cfg, receiving: make(chan struct{}, maxReceiving), giving: make(chan struct{}, maxGiving), readings: newReadings()}
+	return &Handler{cfg: cfg, catalog: openai.Catalog{Namespaces: cfg.Namespaces, Own: cfg.Namespace}, receiving: make(chan struct{}, maxReceiving), giving: make(chan struct{}, maxGiving), readings: newReadings()}
 }
 
 // Protocol returns the routes of the API.

@@ -9,8 +9,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"parley/internal/access"
 	"parley/internal/documents"
+	"parley/internal/ident"
+	"parley/internal/retrieval"
 	"parley/internal/wire/filesapi"
 )
 
@@ -27,9 +31,10 @@ type object struct {
 	Status     string
 	FileCounts struct{ InProgress, Completed, Failed, Total int } `json:"file_counts"`
 	Data       []struct {
-		ID     string
-		FileID string `json:"file_id"`
-		Page   int
+		ID       string
+		FileID   string `json:"file_id"`
+		Filename string
+		Page     int
 	}
 	Error struct{ Message, Type, Code string }
 }
@@ -208,4 +213,35 @@ func TestFilter_ComparesValuesOfOneType(t *testing.T) {
 			t.Errorf("%.60s is taken", text)
 		}
 	}
+}
+
+// What file_search takes as a vector store can be searched by itself as well.
+func TestSearch_TakesNamespacesWithoutFiles(t *testing.T) {
+	s := newSite(t, documents.Quota{})
+	for _, namespace := range []string{"default", "hr"} {
+		put := retrieval.Put{
+			Document: retrieval.Document{
+				ID: ident.New(), Namespace: namespace, Name: "rules/leave.md", Title: "Leave", SHA256: strings.Repeat("a", 64),
+				Access: access.List{Users: []string{"ann"}}, IndexedAt: time.Now().UTC().Truncate(time.Microsecond), Generation: "1",
+			},
+			Pages:  []retrieval.Page{{Text: "Leave is 30 days."}},
+			Chunks: []retrieval.Chunk{{Text: "Leave is 30 days.", Spans: []retrieval.Span{{End: 17}}}},
+		}
+		if err := s.Corpus.Apply(t.Context(), retrieval.Batch{Namespace: namespace, Put: []retrieval.Put{put}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	find := func(status int, namespace, user, filters string) object {
+		return s.do(status, "POST", "/v1/vector_stores/"+namespace+"/search", `{"query":"leave"`+filters+`}`, "X-Test-User", user)
+	}
+	for _, namespace := range []string{"default", "hr"} {
+		if got := find(200, namespace, "ann", ""); len(got.Data) != 1 || got.Data[0].Filename != "leave.md" {
+			t.Errorf("%s: %+v", namespace, got)
+		}
+		if got := find(200, namespace, "bob", ""); len(got.Data) != 0 {
+			t.Errorf("%s finds for somebody else: %+v", namespace, got)
+		}
+	}
+	find(404, "finance", "ann", "")
+	find(400, "hr", "ann", `,"filters":{"type":"eq","key":"year","value":2026}`)
 }

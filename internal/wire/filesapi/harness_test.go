@@ -1,6 +1,7 @@
 package filesapi_test
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -9,6 +10,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"parley/internal/access"
 	"parley/internal/documents"
 	"parley/internal/library/librarytest"
 	"parley/internal/wire"
@@ -28,7 +30,10 @@ type site struct {
 func newSite(t *testing.T, quota documents.Quota) *site {
 	t.Helper()
 	s := &site{Site: librarytest.New(t, quota, wiretest.IDs())}
-	s.protocol = filesapi.New(filesapi.Config{Library: s.Library, Search: s.Corpus.Search, Pages: s.DB.Corpus().Pages, MaxUpload: 1 << 16}).Protocol()
+	s.protocol = filesapi.New(filesapi.Config{
+		Library: s.Library, Search: s.Corpus.Search, Pages: s.DB.Corpus().Pages, MaxUpload: 1 << 16,
+		Namespaces: func(context.Context, access.Principal) ([]string, error) { return []string{"default", "hr"}, nil },
+	}).Protocol()
 	s.http = wiretest.Mount(s.protocol, slog.New(slog.DiscardHandler))
 	return s
 }

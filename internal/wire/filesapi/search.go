@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 
@@ -67,22 +68,38 @@ func (h *Handler) search(w http.ResponseWriter, r *wire.Request) error {
 	if err != nil {
 		return err
 	}
-	s, err := h.find(r)
+	from, err := h.searchedBy(r, q)
 	if err != nil {
 		return err
 	}
-	if err := h.cfg.Library.Use(r.Context(), s); err != nil {
-		return err
-	}
-	passages, err := h.passages(r, s, q)
+	passages, err := h.passages(r, from, q)
 	if err != nil {
 		return err
 	}
-	data, err := h.results(r, s, passages)
+	data, err := h.results(r, from, passages)
 	if err != nil {
 		return err
 	}
 	return wire.Reply(w, http.StatusOK, resultsPage{Object: "vector_store.search_results.page", Query: q.texts, Data: data})
+}
+
+// searchedBy returns what the path of a request names: a vector store, or another namespace.
+func (h *Handler) searchedBy(r *wire.Request, q query) (Searched, error) {
+	id := r.PathValue("id")
+	if library.IsStore(id) {
+		return h.Open(r.Context(), r.Who.Subject, id, q.filter)
+	}
+	ok, err := h.catalog.Has(r.Context(), r.Who, id)
+	if err != nil {
+		return Searched{}, err
+	}
+	if !ok {
+		return Searched{}, library.ErrNotFound
+	}
+	if q.filter != nil {
+		return Searched{}, refusef("filters", openai.Unsupported, `"filters" needs a vector store: other documents have no attributes.`)
+	}
+	return Searched{}, nil
 }
 
 func queryOf(object wire.Object) (q query, err error) {
@@ -162,11 +179,11 @@ func textsOf(v wire.Value) (texts []string, err error) {
 	return texts, nil
 }
 
-// Searched is a vector store that a turn searches.
+// Searched is what is searched: a vector store, or a namespace without files.
 type Searched struct {
 	Within *retrieval.Revisions // the documents that pass the filter; nil means all
 	// File returns the file from which a document was made. The error is library.ErrNotFound if it is no
-	// longer in the store.
+	// longer in the store. Nil means that there are no files.
 	File func(ctx context.Context, documentID string) (library.Member, error)
 }
 
@@ -200,15 +217,11 @@ func (h *Handler) within(ctx context.Context, s library.Store, f Filter) (*retri
 }
 
 // passages returns the passages found for all questions, best first, without duplicates.
-func (h *Handler) passages(r *wire.Request, s library.Store, q query) (all []retrieval.Passage, err error) {
-	within, err := h.within(r.Context(), s, q.filter)
-	if err != nil {
-		return nil, err
-	}
+func (h *Handler) passages(r *wire.Request, from Searched, q query) (all []retrieval.Passage, err error) {
 	seen := map[retrieval.ChunkKey]bool{}
 	for _, text := range q.texts {
 		found, err := h.cfg.Search(r.Context(), retrieval.Query{
-			Filter: retrieval.Filter{Principal: r.Who, Namespace: s.ID, Within: within},
+			Filter: retrieval.Filter{Principal: r.Who, Namespace: r.PathValue("id"), Within: from.Within},
 			Text:   text, Mode: h.cfg.Mode, Limit: q.limit, MinScore: q.least, Captions: true,
 		})
 		if err != nil {
@@ -227,29 +240,23 @@ func (h *Handler) passages(r *wire.Request, s library.Store, q query) (all []ret
 	return all[:min(len(all), q.limit)], nil
 }
 
-func (h *Handler) results(r *wire.Request, s library.Store, passages []retrieval.Passage) ([]resultBody, error) {
+func (h *Handler) results(r *wire.Request, from Searched, passages []retrieval.Passage) ([]resultBody, error) {
 	data := make([]resultBody, 0, len(passages))
-	if len(passages) == 0 {
-		return data, nil
-	}
-	finder, err := h.cfg.Library.Finder(r.Context(), s)
-	if err != nil {
-		return nil, err
-	}
-	catalog := openai.Catalog{Own: h.cfg.Namespace}
 	base := wire.BaseURL(r.Request, h.cfg.PublicURL, false)
 	for _, p := range passages {
-		m, err := finder.Find(r.Context(), p.Document.ID)
-		if errors.Is(err, library.ErrNotFound) {
-			continue // it was removed just now
-		}
-		if err != nil {
-			return nil, err
+		m := library.Member{File: p.Document.ID, Filename: path.Base(p.Document.Name)}
+		if from.File != nil {
+			var err error
+			if m, err = from.File(r.Context(), p.Document.ID); errors.Is(err, library.ErrNotFound) {
+				continue // it was removed just now
+			} else if err != nil {
+				return nil, err
+			}
 		}
 		page := p.BestPage()
 		data = append(data, resultBody{
 			FileID: m.File, Filename: m.Filename, Score: p.Score, Attributes: objectOrEmpty(m.Attributes),
-			Content: []contentBody{{"text", p.Chunk.Text}}, Page: page, URL: catalog.Link(p.Document.Name, page, base, s.ID),
+			Content: []contentBody{{"text", p.Chunk.Text}}, Page: page, URL: h.catalog.Link(p.Document.Name, page, base, r.PathValue("id")),
 		})
 	}
 	return data, nil

@@ -31,9 +31,9 @@ func newEncoder(x *exchange, answering string) *encoder {
 	}
 	e.head = append(x.appendHead(nil, object, answering), `,"choices":[`...)
 	if e.plain {
-		e.delta = append(append(e.delta, e.head...), `{"index":0,"text":`...)
+		e.delta = append(append(e.delta, e.head...), x.choice("text")...)
 	} else {
-		e.delta = append(append(e.delta, e.head...), `{"index":0,"delta":`...)
+		e.delta = append(append(e.delta, e.head...), x.choice("delta")...)
 	}
 	e.tail = append([]byte(`,"logprobs":null,"finish_reason":null}]`), e.end...)
 	return e
@@ -45,7 +45,7 @@ func (x *exchange) appendHead(dst []byte, object, answering string) []byte {
 	if x.prompted {
 		id = "cmpl-"
 	}
-	dst = wire.AppendString(append(dst, `{"id":`...), id+x.req.TurnID)
+	dst = wire.AppendString(append(dst, `{"id":`...), id+x.id)
 	dst = wire.AppendString(append(dst, `,"object":`...), object)
 	dst = strconv.AppendInt(append(dst, `,"created":`...), x.created, 10)
 	dst = wire.AppendString(append(dst, `,"model":`...), x.model)
@@ -53,6 +53,11 @@ func (x *exchange) appendHead(dst []byte, object, answering string) []byte {
 		return dst
 	}
 	return wire.AppendString(append(dst, `,"system_fingerprint":`...), answering)
+}
+
+// choice returns the beginning of a choice, up to the value of the member with the key.
+func (x *exchange) choice(key string) string {
+	return `{"index":` + strconv.Itoa(x.index) + `,"` + key + `":`
 }
 
 // fingerprint is what stands in system_fingerprint: the model that answers, and what the upstream

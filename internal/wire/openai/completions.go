@@ -3,6 +3,7 @@ package openai
 import (
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 
 	"parley/internal/chat"
@@ -14,14 +15,33 @@ import (
 // (API reference, Completions). Some clients still use it for models that they don't know to be chat models.
 const textCompletion = "text_completion"
 
-// completePrompt answers POST /v1/completions.
+// maxPrompts is the maximum number of prompts in a request. LangChain sends 20 by default.
+const maxPrompts = 20
+
+// completePrompt answers POST /v1/completions. Each prompt is a turn of its own and a choice of the reply.
 func (h *Handler) completePrompt(w http.ResponseWriter, r *wire.Request) error {
-	x, err := h.decodeWith(r, promptMembers, "prompt", h.messagesOfPrompt)
+	var prompts [][]chat.Message
+	first, err := h.decodeWith(r, promptMembers, "prompt", func(v wire.Value) (_ []chat.Message, err error) {
+		if prompts, err = h.promptsOf(v); err != nil {
+			return nil, err
+		}
+		return prompts[0], nil
+	})
 	if err != nil {
 		return err
 	}
-	x.prompted = true
-	return h.answer(w, r, x)
+	if len(prompts) > 1 && r.Header.Get("Idempotency-Key") != "" {
+		// The key is that of one turn, and only this turn would be repeated.
+		return refusef("prompt", unsupportedValue, `"prompt" must be one text in a request with an Idempotency-Key.`)
+	}
+	first.prompted = true
+	all := []*exchange{first}
+	for i, messages := range prompts[1:] {
+		x := *first
+		x.index, x.req.Messages, x.req.TurnID = i+1, messages, h.cfg.NewID()
+		all = append(all, &x)
+	}
+	return h.answer(w, r, all...)
 }
 
 // promptMembers is the table of members for a request with a prompt.
@@ -49,23 +69,39 @@ func only(param, want string, is func(wire.Value) bool) func(*exchange, wire.Val
 	}
 }
 
-// messagesOfPrompt reads a prompt: a text, the tokens of a text, or a list with one of them. A prompt that ends in
-// "Assistant:" is a conversation, as the AI SDK and LlamaIndex write one; any other is a question.
-func (h *Handler) messagesOfPrompt(v wire.Value) ([]chat.Message, error) {
+// promptsOf reads a prompt or a list of prompts. A prompt is a text or the tokens of one.
+func (h *Handler) promptsOf(v wire.Value) ([][]chat.Message, error) {
 	if !isGiven(v) {
-		return nil, refusef("prompt", missing, `"prompt" must be a text.`)
+		return nil, refusef("prompt", missing, `"prompt" must be a text or a list of texts.`)
 	}
+	values := []wire.Value{v}
+	if _, one := oneInput(v); !one {
+		if elements, ok := v.Elements(); ok {
+			if _, few := wire.AtMost(maxPrompts, elements); !few {
+				return nil, refusef("prompt", invalid, `"prompt" may hold %d texts at most.`, maxPrompts)
+			}
+			values = slices.Collect(elements)
+		}
+	}
+	if len(values) == 0 {
+		return nil, refusef("prompt", invalid, `"prompt" must hold a text.`)
+	}
+	all := make([][]chat.Message, len(values))
+	for i, v := range values {
+		var err error
+		if all[i], err = h.messagesOfPrompt(v); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// messagesOfPrompt reads one prompt. If it ends in "Assistant:" it is a conversation, as the AI SDK and LlamaIndex
+// write one; any other is a question.
+func (h *Handler) messagesOfPrompt(v wire.Value) ([]chat.Message, error) {
 	prompt, ok := oneInput(v)
-	if elements, list := v.Elements(); list && !ok {
-		if n, _ := wire.AtMost(1, elements); n > 1 {
-			return nil, refusef("prompt", unsupportedValue, `"prompt" must be one text: this server gives one answer to a request.`)
-		}
-		for v := range elements {
-			prompt, ok = oneInput(v)
-		}
-	}
 	if !ok {
-		return nil, refusef("prompt", invalid, `"prompt" must be a text that is not blank.`)
+		return nil, refusef("prompt", invalid, `"prompt" must be a text that is not blank, or a list of such texts.`)
 	}
 	if !openEnded.MatchString(prompt) {
 		return []chat.Message{chat.TextMessage(llm.User, strings.TrimSpace(prompt))}, nil
@@ -98,12 +134,4 @@ func (h *Handler) conversationOf(prompt string) ([]chat.Message, error) {
 		return nil, refusef("prompt", invalid, `"prompt" has no question: no line begins with "User:".`)
 	}
 	return all, nil
-}
-
-// appendPrompted returns the reply to a prompt. Its API has no place for citations but the text.
-func (x *exchange) appendPrompted(m chat.MessageFinished, u llm.Usage) []byte {
-	dst := append(x.appendHead(nil, textCompletion, fingerprint(m.Model, m.Vendor)), `,"choices":[{"index":0,"text":`...)
-	dst = append(wire.AppendString(dst, m.Text), `,"logprobs":null,"finish_reason":`...)
-	dst = append(wire.AppendString(dst, reasonOf(m.FinishReason)), `}],"usage":`...)
-	return append(appendUsage(dst, u), '}')
 }

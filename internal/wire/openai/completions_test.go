@@ -35,10 +35,11 @@ func TestPrompt_IsAQuestionOrAConversation(t *testing.T) {
 func TestPrompt_RefusesWhatItCannotAnswer(t *testing.T) {
 	h := handlerOf(nil, func(c *Config) { c.MaxMessages = 3 })
 	for _, prompt := range []string{
-		`" "`, `[]`, `[" "]`, `7`, `{}`, `["a","b"]`, `[[4438,16615],[374]]`, `[-1]`, `[1.5]`, `["4438"," "]`, `"Assistant:"`,
+		`" "`, `[]`, `[" "]`, `7`, `{}`, `[["a","b"]]`, `[[4438,16615],"a",[374.5]]`, `[-1]`, `[1.5]`, `["4438"," "]`, `"Assistant:"`,
 		string(wire.AppendString(nil, strings.Repeat("User: a\n", 4)+"Assistant:")),
+		`["a"` + strings.Repeat(`,"a"`, maxPrompts) + `]`,
 	} {
-		if got, err := h.messagesOfPrompt(wire.Value(prompt)); !errors.As(err, new(*ParamError)) {
+		if got, err := h.promptsOf(wire.Value(prompt)); !errors.As(err, new(*ParamError)) {
 			t.Errorf("%s: %v %v", prompt, got, err)
 		}
 	}

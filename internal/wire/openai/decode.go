@@ -38,6 +38,7 @@ func (h *Handler) decodeWith(r *wire.Request, table memberTable, key string, mes
 		return nil, err
 	}
 	x.req.TurnID = turn.IDOf(r.Context(), h.cfg.NewID)
+	x.id = x.req.TurnID
 	return x, nil
 }
 

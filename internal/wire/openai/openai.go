@@ -78,6 +78,9 @@ type exchange struct {
 	runner   chat.Runner
 	links    bool // citations are links in the text
 	prompted bool // it came to POST /v1/completions
+
+	id    string // of the reply: its first turn
+	index int    // of the choice that it answers
 }
 
 // Protocol returns the routes of the API.
@@ -106,21 +109,29 @@ func (h *Handler) complete(w http.ResponseWriter, r *wire.Request) error {
 	return h.answer(w, r, x)
 }
 
-func (h *Handler) answer(w http.ResponseWriter, r *wire.Request, x *exchange) error {
+// answer answers exchanges one after another, each as a choice of one reply.
+func (h *Handler) answer(w http.ResponseWriter, r *wire.Request, all ...*exchange) error {
+	for _, x := range all {
+		if err := h.prepare(w, r, x); err != nil {
+			return err
+		}
+	}
+	if all[0].streamed {
+		return h.stream(w, r, all)
+	}
+	return h.reply(w, r, all)
+}
+
+// prepare decides who answers an exchange, and reads the files that it brings.
+func (h *Handler) prepare(w http.ResponseWriter, r *wire.Request, x *exchange) error {
 	if c, err := choreOf(x.req.Messages, &x.req.Options, r.Header.Get(choreHeader)); err != nil {
 		return err
 	} else if c != nil {
 		x.runner = c
-	} else {
-		w.Header().Set("X-Turn-Id", x.req.TurnID)
-		brought, err := h.cfg.Give.Bring(r.Context(), r.Who, &x.req)
-		if err != nil {
-			return err
-		}
-		x.links = x.links && !brought // only documents have pages to link to
+		return nil
 	}
-	if x.streamed {
-		return h.stream(w, r, x)
-	}
-	return h.reply(w, r, x)
+	w.Header().Set("X-Turn-Id", x.id)
+	brought, err := h.cfg.Give.Bring(r.Context(), r.Who, &x.req)
+	x.links = x.links && !brought // only documents have pages to link to
+	return err
 }

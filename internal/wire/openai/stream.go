@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"iter"
 	"net/http"
 
 	"parley/internal/chat"
@@ -19,16 +18,32 @@ type session struct {
 	message   chat.MessageFinished
 	calls     int     // of tools, sent so far
 	linker    *linker // nil where citations stay as they are
+	spent     *llm.Usage
+	more      bool // another choice follows
 }
 
-func (h *Handler) stream(w http.ResponseWriter, r *wire.Request, x *exchange) error {
-	s := &session{h: h, x: x, stream: wire.SSE(w)}
-	if x.links {
-		s.linker = h.linkerOf(x)
+func (h *Handler) stream(w http.ResponseWriter, r *wire.Request, all []*exchange) error {
+	var (
+		s      *session // of the choice that is being answered
+		stream = wire.SSE(w)
+		spent  llm.Usage
+	)
+	events := func(yield func(chat.Event, error) bool) {
+		for i, x := range all {
+			s = &session{h: h, x: x, stream: stream, spent: &spent, more: i < len(all)-1}
+			if x.links {
+				s.linker = h.linkerOf(x)
+			}
+			for e, err := range x.runner.Run(r.Context(), &x.req) {
+				if !yield(e, err) {
+					return
+				}
+			}
+		}
 	}
-	return s.stream.SendTurn(r.Context(), x.runner.Run(r.Context(), &x.req), s.event, func(err error) error {
+	return stream.SendTurn(r.Context(), events, func(e chat.Event) error { return s.event(e) }, func(err error) error {
 		// There is no [DONE] after it: the answer is not done.
-		return s.stream.Send(appendError(s.stream.Line(), err))
+		return stream.Send(appendError(stream.Line(), err))
 	})
 }
 
@@ -97,7 +112,8 @@ func (s *session) begin(answering string) error {
 	return s.stream.Send(s.chunks.first(s.stream.Line()))
 }
 
-// last ends the stream. It waits for the end of the turn: only then is the answer known to stay.
+// last ends the choice, and the stream with the last one. It waits for the end of the turn: only then is the answer
+// known to stay.
 func (s *session) last(u llm.Usage) error {
 	if err := wire.MessageError(s.message); err != nil {
 		return err
@@ -116,8 +132,12 @@ func (s *session) last(u llm.Usage) error {
 	if err := s.stream.Send(s.chunks.last(s.stream.Line(), reasonOf(s.message.FinishReason))); err != nil {
 		return err
 	}
+	*s.spent = s.spent.Add(u)
+	if s.more {
+		return nil
+	}
 	if s.x.usage {
-		if err := s.stream.Send(s.chunks.usage(s.stream.Line(), u)); err != nil {
+		if err := s.stream.Send(s.chunks.usage(s.stream.Line(), *s.spent)); err != nil {
 			return err
 		}
 	}
@@ -125,33 +145,59 @@ func (s *session) last(u llm.Usage) error {
 }
 
 // reply answers with the fold of the same events.
-func (h *Handler) reply(w http.ResponseWriter, r *wire.Request, x *exchange) error {
-	x.req.Whole = true
-	body, err := h.fold(x, x.runner.Run(r.Context(), &x.req))
-	if err != nil {
-		return err
+func (h *Handler) reply(w http.ResponseWriter, r *wire.Request, all []*exchange) error {
+	var (
+		body  []byte
+		spent llm.Usage
+	)
+	for _, x := range all {
+		x.req.Whole = true
+		turn, err := chat.Collect(x.runner.Run(r.Context(), &x.req))
+		if err != nil {
+			return err
+		}
+		m, err := wire.AnswerOf(turn)
+		if err != nil {
+			return err
+		}
+		if body == nil {
+			body = append(x.appendHead(nil, x.object(), fingerprint(m.Model, m.Vendor)), `,"choices":[`...)
+		} else {
+			body = append(body, ',')
+		}
+		body = h.appendChoice(body, x, m)
+		spent = spent.Add(turn.Usage)
 	}
-	return wire.WriteJSON(w, http.StatusOK, body)
+	return wire.WriteJSON(w, http.StatusOK, append(appendUsage(append(body, `],"usage":`...), spent), '}'))
 }
 
-func (h *Handler) fold(x *exchange, events iter.Seq2[chat.Event, error]) ([]byte, error) {
-	turn, err := chat.Collect(events)
-	if err != nil {
-		return nil, err
+// object returns the name of the object that a whole reply is.
+func (x *exchange) object() string {
+	if x.prompted {
+		return textCompletion
 	}
-	m, err := wire.AnswerOf(turn)
-	if err != nil {
-		return nil, err
-	}
+	return "chat.completion"
+}
+
+// appendChoice appends a whole answer.
+func (h *Handler) appendChoice(dst []byte, x *exchange, m chat.MessageFinished) []byte {
 	if x.links {
 		l := h.linkerOf(x)
 		l.note(m)
 		m.Text = l.link(m.Text)
 	}
 	if x.prompted {
-		return x.appendPrompted(m, turn.Usage), nil
+		dst = wire.AppendString(append(dst, x.choice("text")...), m.Text) // citations have no other place
+	} else {
+		dst = h.appendMessage(append(dst, x.choice("message")...), x, m)
 	}
-	dst := append(x.appendHead(nil, "chat.completion", fingerprint(m.Model, m.Vendor)), `,"choices":[{"index":0,"message":{"role":"assistant","content":`...)
+	dst = append(dst, `,"logprobs":null,"finish_reason":`...)
+	return append(wire.AppendString(dst, reasonOf(m.FinishReason)), '}')
+}
+
+// appendMessage appends a message.
+func (h *Handler) appendMessage(dst []byte, x *exchange, m chat.MessageFinished) []byte {
+	dst = append(dst, `{"role":"assistant","content":`...)
 	if m.Text == "" && len(m.ToolCalls) > 0 {
 		dst = append(dst, `null`...)
 	} else {
@@ -162,7 +208,5 @@ func (h *Handler) fold(x *exchange, events iter.Seq2[chat.Event, error]) ([]byte
 	if len(m.ToolCalls) > 0 {
 		dst = appendCalls(append(dst, `,"tool_calls":`...), m.ToolCalls)
 	}
-	dst = append(dst, `},"logprobs":null,"finish_reason":`...)
-	dst = append(wire.AppendString(dst, reasonOf(m.FinishReason)), `}],"usage":`...)
-	return append(appendUsage(dst, turn.Usage), '}'), nil
+	return append(dst, '}')
 }
