@@ -35,6 +35,7 @@ type wholeServer struct {
 	api     apiDocument
 	routes  []wire.Route
 	log     *lockedBuffer
+	embeds  time.Duration // see embedding
 }
 
 func newWholeServer(t testing.TB, changes ...func(*Config)) *wholeServer {

@@ -9,6 +9,7 @@ import (
 // The documents have what manuals and handbooks have beside prose, and are not all in English; some questions
 // go on about the one before.
 func TestAnswer_KnowsWhatDocumentsOfManyKindsSay(t *testing.T) {
+	measuresAnswers(t)
 	p := newProduct(collection(t, "kinds.txtar"))
 	right, answerable, cited, citedRight, wrong, others := 0, 0, 0, 0, 0, 0
 	for _, line := range readLines(t, "kinds.tsv") {
@@ -47,6 +48,7 @@ func TestAnswer_KnowsWhatDocumentsOfManyKindsSay(t *testing.T) {
 
 // A question from elsewhere is no better answered because of what was talked of before.
 func TestAnswer_RefusesWhatIsElsewhereAlsoInAConversation(t *testing.T) {
+	measuresAnswers(t)
 	p := newProduct(collection(t, "kinds.txtar"))
 	questions, answered := readLines(t, "offcorpus.txt"), 0
 	for i, q := range questions {

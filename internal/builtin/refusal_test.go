@@ -102,7 +102,16 @@ func checkAnswers(t *testing.T, p *product, questions []answerable, page bool) (
 	return cited
 }
 
+// measuresAnswers skips a test of the quality of answers under the race detector, where it takes minutes and measures the same.
+func measuresAnswers(t *testing.T) {
+	t.Helper()
+	if needs.Race {
+		t.Skip("the quality of answers is measured without the race detector")
+	}
+}
+
 func TestAnswer_KnowsWhatTheDocumentationSays(t *testing.T) {
+	measuresAnswers(t)
 	p := newProduct(collection(t, "manual.txtar"))
 	t.Run("refuses what it does not", func(t *testing.T) { checkRefusals(t, p) })
 	t.Run("answers what it does", func(t *testing.T) {
@@ -123,6 +132,7 @@ func TestAnswer_KnowsWhatTheDocumentationSays(t *testing.T) {
 
 // In a few short documents, a word that they lack says little: people put questions in words of their own.
 func TestAnswer_KnowsWhatAFewShortDocumentsSay(t *testing.T) {
+	measuresAnswers(t)
 	p := newProduct(collection(t, "small.txtar"))
 	right, answerable, wrong, others := 0, 0, 0, 0
 	for _, line := range readLines(t, "small.tsv") {
@@ -153,7 +163,8 @@ func TestAnswer_KnowsWhatAFewShortDocumentsSay(t *testing.T) {
 }
 
 func TestAnswer_KnowsWhatTheNorthwindDocumentsSay(t *testing.T) {
-	if needs.Race || testing.Short() {
+	measuresAnswers(t)
+	if testing.Short() {
 		t.Skip("reads 300 pages of PDF")
 	}
 	dir := filepath.Join("..", "..", "..", "shared", "data", "northwind")
