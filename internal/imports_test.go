@@ -113,6 +113,7 @@ var allowed = map[string][]string{
 	"wire/auditapi":   {"wire", "audit"},
 	"wire/membersapi": {"wire", "auth/roster", "chat", "retrieval"},
 	"auth/roster":     {},
+	"wire/adminapi":   {"wire", "ledger", "transcript", "chat"},
 	"wire/usersapi":   {"wire", "users", "documents", "chat"},
 	"users":           {"retrieval"},
 	"wire/signin":     {"wire", "auth/apikey", "auth/oidc", "auth/session", "chat"},

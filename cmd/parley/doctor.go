@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"parley/internal/wire/adminapi"
 )
 
 // doctorCmd checks whether the program can run here with these settings.
@@ -20,23 +22,19 @@ type doctorCmd struct {
 // errUnhealthy ends a doctor command that found a problem.
 var errUnhealthy = errors.New("something must be changed; see above")
 
-// verdict is the result of a check.
-type verdict string
-
-const (
-	fine    verdict = "ok"
-	warned  verdict = "warning" // it works, but may not for long
-	broken  verdict = "problem"
-	skipped verdict = "skipped" // there is nothing to check
+// finding, verdict and their values are those of the administrators' API.
+type (
+	finding      = adminapi.Finding
+	verdict      = adminapi.Verdict
+	doctorReport = adminapi.Report
 )
 
-// finding is what a check found; programs rely on its keys.
-type finding struct {
-	Check   string  `json:"check"`
-	Verdict verdict `json:"verdict"`
-	Found   string  `json:"found"`
-	Remedy  string  `json:"remedy,omitempty"` // what to do; "" if nothing
-}
+const (
+	fine    = adminapi.Fine
+	warned  = adminapi.Warned
+	broken  = adminapi.Broken
+	skipped = adminapi.Skipped
+)
 
 // check is one check of doctor. It may have several findings.
 type check struct {
@@ -50,6 +48,21 @@ const checkTime = 15 * time.Second
 // Run runs all checks at once and prints their findings in order. It exits with 1 if one is a
 // problem.
 func (c doctorCmd) Run(ctx context.Context, p *program) error {
+	report, err := p.examine(ctx, time.Duration(c.Idle))
+	if err != nil {
+		return err
+	}
+	if err := printReport(p.stdout, report, c.JSON); err != nil {
+		return fmt.Errorf("print the findings: %w", err)
+	}
+	if !report.OK {
+		return errUnhealthy
+	}
+	return nil
+}
+
+// examine runs all checks at once. idle is how long it keeps a connection idle.
+func (p *program) examine(ctx context.Context, idle time.Duration) (doctorReport, error) {
 	checks := []check{
 		{"data folder", checkDataFolder},
 		{"disk", checkDisk},
@@ -62,7 +75,7 @@ func (c doctorCmd) Run(ctx context.Context, p *program) error {
 		{"isolation", checkIsolation},
 		{"text recognition", checkRecognition},
 		{"public URL", checkPublicURL},
-		{"idle connections", func(ctx context.Context, p *program) []finding { return checkIdle(ctx, p, time.Duration(c.Idle)) }},
+		{"idle connections", func(ctx context.Context, p *program) []finding { return checkIdle(ctx, p, idle) }},
 	}
 	found := make([][]finding, len(checks))
 	var running sync.WaitGroup
@@ -70,8 +83,8 @@ func (c doctorCmd) Run(ctx context.Context, p *program) error {
 		running.Go(func() { found[i] = check.run(ctx, p) })
 	}
 	running.Wait()
-	if err := ctx.Err(); err != nil {
-		return err
+	if err := ctx.Err(); errors.Is(err, context.Canceled) {
+		return doctorReport{}, err
 	}
 	report := doctorReport{OK: true, Version: release, Findings: []finding{}}
 	for i, check := range checks {
@@ -81,22 +94,17 @@ func (c doctorCmd) Run(ctx context.Context, p *program) error {
 			report.OK = report.OK && f.Verdict != broken
 		}
 	}
-	if err := report.print(p.stdout, c.JSON); err != nil {
-		return fmt.Errorf("print the findings: %w", err)
-	}
-	if !report.OK {
-		return errUnhealthy
-	}
-	return nil
+	return report, nil
 }
 
-type doctorReport struct {
-	OK       bool      `json:"ok"` // no finding is a problem
-	Version  string    `json:"parley"`
-	Findings []finding `json:"findings"`
+// examine checks the machine and the settings of a running server, with the databases that it has open.
+func (s *serving) examine(ctx context.Context) (doctorReport, error) {
+	p := *s.program
+	p.stored = s.db
+	return p.examine(ctx, 0)
 }
 
-func (r doctorReport) print(w io.Writer, asJSON bool) error {
+func printReport(w io.Writer, r doctorReport, asJSON bool) error {
 	if asJSON {
 		enc := json.NewEncoder(w)
 		enc.SetIndent("", "  ")

@@ -86,36 +86,42 @@ func existingFolder(dir string) string {
 	return abs
 }
 
-// openStored opens the data folder or database unless nothing is stored.
-func openStored(ctx context.Context, p *program) (*store.DB, []finding) {
+// openStored opens the data folder or database unless nothing is stored. A server's is open already. The caller calls done
+// unless it gets findings.
+func openStored(ctx context.Context, p *program) (db *store.DB, done func(), failed []finding) {
+	if p.stored != nil {
+		return p.stored, func() {}, nil
+	}
 	if p.config.Database == "" && !exists(filepath.Join(p.config.Data, "corpus.db")) && !exists(filepath.Join(p.config.Data, store.RestoreReady)) {
-		return nil, found(skipped, "", "nothing is stored yet")
+		return nil, nil, found(skipped, "", "nothing is stored yet")
 	}
 	cfg := p.config
 	if cfg.Database != "" && !exists(cfg.Data) { // do not create it
 		dir, err := os.MkdirTemp("", "parley-doctor-")
 		if err != nil {
-			return nil, found(broken, "", "make a temporary folder: %v", err)
+			return nil, nil, found(broken, "", "make a temporary folder: %v", err)
 		}
 		defer os.RemoveAll(dir)
 		cfg.Data = dir
 	}
 	db, err := p.openStore(ctx, cfg)
 	if err != nil {
-		return nil, found(broken, "", "%v", err)
+		return nil, nil, found(broken, "", "%v", err)
 	}
-	return db, nil
+	return db, func() { _ = db.Close() }, nil // it was only read
 }
 
 // checkDatabases examines the structure and the checksums of both databases, or how a PostgreSQL server
 // is set up.
 func checkDatabases(ctx context.Context, p *program) []finding {
-	db, failed := openStored(ctx, p)
+	db, done, failed := openStored(ctx, p)
 	if failed != nil {
 		return failed
 	}
-	defer db.Close()
-	if err := db.Verify(ctx); err != nil {
+	defer done()
+	if err := db.Verify(ctx); ctx.Err() != nil {
+		return found(skipped, "parley doctor on the server's machine takes the time that it needs", "they are too large to be read in time")
+	} else if err != nil {
 		return found(broken, "", "%v", err) // it says what to do
 	}
 	stats, err := db.Corpus().Stats(ctx, p.config.Namespace)
@@ -187,11 +193,11 @@ func checkServer(s store.Server) (all []finding) {
 
 // checkVectors compares the configured embedding model with the one that made the stored vectors.
 func checkVectors(ctx context.Context, p *program) []finding {
-	db, failed := openStored(ctx, p)
+	db, done, failed := openStored(ctx, p)
 	if failed != nil {
 		return found(skipped, "", "no vectors are stored")
 	}
-	defer db.Close()
+	defer done()
 	all, _, err := db.Corpus().Generations(ctx)
 	if err != nil {
 		return found(broken, "", "%v", err)

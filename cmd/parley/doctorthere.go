@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -90,6 +91,7 @@ func checkClock(ctx context.Context, p *program) []finding {
 		if !ok {
 			continue
 		}
+		url = withoutPassword(url)
 		skew := time.Since(there).Round(time.Second)
 		switch {
 		case skew.Abs() > muchSkew:
@@ -120,6 +122,15 @@ func (c *Config) otherServers() []string {
 		urls = append(urls, c.PublicURL)
 	}
 	return urls
+}
+
+// withoutPassword returns a URL as it may be shown.
+func withoutPassword(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return "a server" // whatever stands there may be a secret
+	}
+	return u.Redacted()
 }
 
 // clockOf returns the time of a server, to the second, as of now.

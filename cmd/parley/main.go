@@ -43,6 +43,7 @@ import (
 
 	"parley/internal/documents/ingest"
 	"parley/internal/extract/sandbox"
+	"parley/internal/store"
 	"parley/internal/telemetry"
 )
 
@@ -70,6 +71,8 @@ type program struct {
 	lookupEnv func(string) (string, bool)
 	// given holds the names of the flags that stood on the command line.
 	given map[string]bool
+	// stored is what a server has open; nil for commands, which open it themselves.
+	stored *store.DB
 }
 
 // commandLine is the grammar that kong reads.

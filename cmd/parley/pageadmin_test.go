@@ -23,12 +23,15 @@ func TestPage_AdministersForAdministratorsOnly(t *testing.T) {
 		}
 		keys[strings.Replace(role, "administrator", "admin", 1)] = strings.TrimSpace(out.String())
 	}
-	p := startServe(t, nil, "--data", data, docs)
+	p := startServe(t, nil, "--data", data, "--budgets-user-requests", "8", docs)
 	if err := awaitIngested(p.addr); err != nil {
 		t.Fatal(err)
 	}
 	var got struct {
 		Findings, Usage, People    []string
+		Budgets, Health, Feedback  []string
+		Ways                       []string
+		Arabic                     []any
 		Chart, Deletable           int
 		Exported                   string
 		Refused, Key, Made, Denied string
@@ -42,6 +45,22 @@ func TestPage_AdministersForAdministratorsOnly(t *testing.T) {
 	}
 	if !slices.Equal(got.Usage, []string{"builtin:extractive", "1"}) {
 		t.Errorf("usage by model: %q", got.Usage)
+	}
+	whole := func(rows []string, row string) bool {
+		return slices.ContainsFunc(rows, func(r string) bool { return strings.Contains(r, row) })
+	}
+	if !whole(got.Budgets, "Each person 8 No limit No limit") || !whole(got.Budgets, "Main collection") || !whole(got.Budgets, "13%") {
+		t.Errorf("budgets: %q", got.Budgets)
+	}
+	if !whole(got.Health, "Databases OK both are whole") || !whole(got.Health, "Public address Not checked") || len(got.Health) < 12 {
+		t.Errorf("health: %q", got.Health)
+	}
+	if len(got.Feedback) != 2 || !strings.Contains(got.Feedback[0], "The wrong page.") || !strings.Contains(got.Feedback[0], "private") ||
+		!strings.Contains(got.Feedback[1], "<img src=x") || len(got.Ways) != 1 || !strings.HasPrefix(got.Ways[0], "#/chat/") {
+		t.Errorf("feedback: %q, with ways %q", got.Feedback, got.Ways)
+	}
+	if want := []any{"rtl", false, "مجلد البيانات"}; !slices.Equal(got.Arabic, want) {
+		t.Errorf("in Arabic: %v, want %v", got.Arabic, want)
 	}
 	if got.Chart != 30 || len(got.People) != 1 || !strings.HasPrefix(got.People[0], "key:") || got.Exported != "application/zip" || got.Deletable != 1 {
 		t.Errorf("a chart of %d days; people %q, exported as %q, %d of 2 can be deleted", got.Chart, got.People, got.Exported, got.Deletable)

@@ -21,6 +21,7 @@ import (
 	"parley/internal/server"
 	"parley/internal/turn"
 	"parley/internal/wire"
+	"parley/internal/wire/adminapi"
 	"parley/internal/wire/agui"
 	"parley/internal/wire/aisdk"
 	"parley/internal/wire/auditapi"
@@ -361,6 +362,9 @@ func (s *serving) protocols() []wire.Protocol {
 		keysapi.New(s.db.APIKeys()).Protocol(),
 		s.entry.protocol(s.cfg.AuthSession),
 		auditapi.New(s.db.Audit()).Protocol(),
+		adminapi.New(adminapi.Config{
+			Examine: s.examine, Budgets: budgets(s.cfg, s.db.State(), false).Period, Rated: s.db.Transcripts().Rated,
+		}).Protocol(),
 		usersapi.New(s.users()).Protocol(),
 		membersapi.New(s.db.Members(), s.entry.members, s.db.Corpus(), s.corpus).Protocol(),
 	}

@@ -187,18 +187,8 @@ func (b *Budgets) turnWindow(ctx context.Context) error {
 	}
 	used := map[budgetKey]*Amount{}
 	if again {
-		rows, err := b.store.Usage(ctx, UsageQuery{By: []Dimension{ByNamespace, ByUser}, From: window})
-		if err != nil {
-			return fmt.Errorf("read what was spent: %w", err)
-		}
-		for _, row := range rows { // all rows of a turn have the same namespace and user
-			for _, key := range []budgetKey{{namespace: row.Namespace}, userKey(row.Owner, row.User)} {
-				of(used, key).add(Amount{row.Turns, row.Input + row.Output, row.Micros}, 1)
-			}
-		}
-	}
-	if again && b.limitsMoney() && b.opts.Assumed > 0 {
-		if err := b.addUnpriced(ctx, used, window); err != nil {
+		var err error
+		if used, err = b.spentSince(ctx, window); err != nil {
 			return err
 		}
 	}
@@ -206,6 +196,50 @@ func (b *Budgets) turnWindow(ctx context.Context) error {
 	took := time.Since(began)
 	b.stale = began.Add(took + max(rereadAfter, rereadShare*took))
 	return nil
+}
+
+// spentSince reads the spending of each user and namespace from the ledger.
+func (b *Budgets) spentSince(ctx context.Context, from time.Time) (map[budgetKey]*Amount, error) {
+	used := map[budgetKey]*Amount{}
+	rows, err := b.store.Usage(ctx, UsageQuery{By: []Dimension{ByNamespace, ByUser}, From: from})
+	if err != nil {
+		return nil, fmt.Errorf("read what was spent: %w", err)
+	}
+	for _, row := range rows { // all rows of a turn have the same namespace and user
+		for _, key := range []budgetKey{{namespace: row.Namespace}, userKey(row.Owner, row.User)} {
+			of(used, key).add(Amount{row.Turns, row.Input + row.Output, row.Micros}, 1)
+		}
+	}
+	if b.limitsMoney() && b.opts.Assumed > 0 {
+		err = b.addUnpriced(ctx, used, from)
+	}
+	return used, err
+}
+
+// Spending is what one user or namespace has spent in a period.
+type Spending struct {
+	Namespace   string
+	OfUser      bool
+	Owner, User string // only with OfUser
+	Amount
+}
+
+// Period is the current period of budgets.
+type Period struct {
+	From, Until     time.Time
+	User, Namespace Limits // of each one
+	Spent           []Spending
+}
+
+// Period reads the current period from the ledger, in no particular order. Turns that have not ended are not in it.
+func (b *Budgets) Period(ctx context.Context) (Period, error) {
+	from := b.opts.Now().UTC().Truncate(b.opts.Window)
+	p := Period{From: from, Until: from.Add(b.opts.Window), User: b.opts.User, Namespace: b.opts.Namespace}
+	used, err := b.spentSince(ctx, from)
+	for key, a := range used {
+		p.Spent = append(p.Spent, Spending{Namespace: key.namespace, OfUser: key.ofUser, Owner: key.owner, User: key.user, Amount: *a})
+	}
+	return p, err
 }
 
 // addUnpriced adds the assumed cost of models without a price. If only some calls of a model have a

@@ -124,3 +124,7 @@ func TestSessions_Conform(t *testing.T) {
 func TestAudit_Conforms(t *testing.T) {
 	storetest.Audit(t, func(t *testing.T) storetest.AuditStore { return open(t).Audit() })
 }
+
+func TestTranscripts_FindWhatPeopleHaveRated(t *testing.T) {
+	storetest.Ratings(t, open(t).Transcripts())
+}

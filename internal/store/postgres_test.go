@@ -60,3 +60,7 @@ func TestPostgresSessions_Conform(t *testing.T) {
 func TestPostgresAudit_Conforms(t *testing.T) {
 	storetest.Audit(t, func(t *testing.T) storetest.AuditStore { return openPostgres(t).Audit() })
 }
+
+func TestPostgresTranscripts_FindWhatPeopleHaveRated(t *testing.T) {
+	storetest.Ratings(t, openPostgres(t).Transcripts())
+}

@@ -103,6 +103,34 @@ func (s *Transcripts) Search(ctx context.Context, scope transcript.Scope, mode s
 	return s.db.fail("search chats", err)
 }
 
+// Rated visits the messages of all owners that may hold somebody's opinion of an answer: a text or an object feedback. Those
+// of the chat that was changed last come first. It stops when visit returns false.
+func (s *Transcripts) Rated(ctx context.Context, visit func(transcript.Scope, transcript.Hit) bool) error {
+	rows, err := s.db.read.QueryContext(ctx, `SELECT t.`+strings.ReplaceAll(chatColumns, ", ", ", t.")+`, t.kind, t.namespace, t.owner, m.id, m.body
+		FROM transcripts t JOIN transcript_messages m ON m.transcript = t.key
+		WHERE t.kind IN (?, ?) AND (m.body LIKE '%"feedback":{%' OR m.body LIKE '%"feedback":"%')
+		ORDER BY t.updated_at DESC, t.id DESC, m.position`, string(transcript.ChatUI), string(transcript.YourData))
+	var h transcript.Hit
+	var c chatRow
+	var scope transcript.Scope
+	fields := append(c.fields(), (*string)(&scope.Kind), &scope.Namespace, &scope.Owner, &h.Message.ID, (*[]byte)(&h.Message.Body))
+	err = scanAll(rows, err, func(r *sql.Rows) error {
+		h.Message.Body = nil // visit may keep it
+		if err := r.Scan(fields...); err != nil {
+			return err
+		}
+		h.Chat = c.chat()
+		if !visit(scope, h) {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return s.db.fail("read ratings", err)
+}
+
 var errEnough = errors.New("enough was found")
 
 // Transcript returns a chat with its messages.

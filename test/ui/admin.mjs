@@ -7,7 +7,14 @@ export default async function ({ open, admin, reader, shots }) {
   const out = { findings: [] };
   const as = (key, more = {}) => ({ extraHTTPHeaders: { Authorization: `Bearer ${key}` }, bypassCSP: true, viewport: { width: 1280, height: 800 }, ...more });
   const { page, seen } = await open({ context: as(admin) });
-  await ask(page, "How tall is the lighthouse of Skagen?");
+  const rate = async (where, reason) => {
+    await ask(where, "How tall is the lighthouse of Skagen?");
+    await where.getByRole("button", { name: "Bad answer" }).click();
+    await where.locator(".reasons input").fill(reason);
+    await where.locator(".reasons").getByRole("button", { name: "Send" }).click();
+    await where.waitForSelector(".reasons", { state: "detached" });
+  };
+  await rate(page, "<img src=x onerror=__ran()>");
   const look = async (name) => {
     for (const [width, height] of [[390, 844], [1280, 800], [1920, 1080]]) {
       await page.setViewportSize({ width, height });
@@ -31,6 +38,18 @@ export default async function ({ open, admin, reader, shots }) {
   await page.locator(".admin-tools select").first().selectOption("model");
   await page.waitForFunction(() => /builtin:extractive/.test(document.querySelector(".admin-table tbody")?.innerText ?? ""));
   out.usage = (await page.locator(".admin-table tbody tr").first().innerText()).split(/\s+/).slice(0, 2);
+
+  await page.locator("#admin-budgets").click();
+  await page.waitForSelector(".admin-table meter");
+  out.budgets = (await page.locator("#admin-panel tbody tr").allInnerTexts()).map((row) => row.split(/\s+/).join(" "));
+  await look("budgets");
+
+  await page.locator("#admin-health").click();
+  await page.waitForSelector(".admin-table tbody tr");
+  out.health = (await page.locator("#admin-panel tbody tr").allInnerTexts()).map((row) => row.split(/\s+/).join(" "));
+  await look("health");
+  await page.getByRole("button", { name: "Check again" }).click();
+  await page.waitForSelector(".admin-table tbody tr");
 
   await page.locator("#admin-people").click();
   await page.waitForSelector(".row-actions");
@@ -81,14 +100,26 @@ export default async function ({ open, admin, reader, shots }) {
 
   // What is stored for another person is deleted; for oneself there is no button.
   await other.page.locator(".new-chat").click();
-  await ask(other.page, "How tall is the lighthouse of Skagen?");
+  await rate(other.page, "The wrong page.");
   await page.keyboard.press("Escape");
   await page.waitForSelector("dialog", { state: "detached" });
+  await page.locator("#admin-feedback").click();
+  await page.waitForFunction(() => document.querySelectorAll("#admin-panel tbody tr").length === 2);
+  const rows = page.locator("#admin-panel tbody tr");
+  out.feedback = (await rows.allInnerTexts()).map((row) => row.split(/\s+/).join(" "));
+  out.ways = await rows.locator("a").evaluateAll((all) => all.map((a) => a.getAttribute("href")));
+  await look("feedback");
   await page.locator("#admin-people").click();
   await page.waitForFunction(() => document.querySelectorAll("#admin-panel tbody tr").length === 2);
   out.deletable = await page.locator("#admin-panel .danger").count();
   await page.locator("#admin-panel .danger").click();
   await page.locator("dialog").getByRole("button", { name: "Delete", exact: true }).click();
   await page.waitForFunction(() => document.querySelectorAll("#admin-panel tbody tr").length === 1);
+  // Right to left, as one looks at it on a phone.
+  const arabic = await open({ context: as(admin, { locale: "ar", viewport: { width: 390, height: 844 } }), path: "/#/admin" });
+  await arabic.page.locator("#admin-health").click();
+  await arabic.page.waitForSelector(".admin-table tbody tr");
+  if (shots) await arabic.page.screenshot({ path: `${shots}/admin-health-390-ar.png` });
+  out.arabic = await arabic.page.evaluate(() => [document.documentElement.dir, document.documentElement.scrollWidth > innerWidth + 1, document.querySelector("#admin-panel th[scope=row]").innerText]);
   return { ...out, seen };
 }

@@ -15,6 +15,8 @@ export const count = (n: number): string => number(n, { maximumFractionDigits: 0
 
 export const digits = (n: number, after: number): string => number(n, { minimumFractionDigits: after, maximumFractionDigits: after });
 
+export const percent = (part: number): string => number(part, { style: "percent", maximumFractionDigits: 0 });
+
 const unit = (n: number, name: string, after = 0): string => number(n, { style: "unit", unit: name, unitDisplay: "short", minimumFractionDigits: after, maximumFractionDigits: after });
 
 export function duration(ms: number): string {

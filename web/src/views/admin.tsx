@@ -1,4 +1,4 @@
-// What administrators see: usage and cost, keys, people, and the audit log. The server decides who may.
+// What administrators see: usage and cost, budgets, feedback, keys, people, the audit log, and health. The server decides who may.
 import { useState } from "preact/hooks";
 import { send, toApiError } from "../calls.ts";
 import * as app from "../app.ts";
@@ -8,12 +8,15 @@ import { CopyButton, Dialog, EmptyState, Icon, Spinner } from "../parts/controls
 import { Tabs } from "../parts/tabs.tsx";
 import { strings } from "../strings.ts";
 import { Failed, Period, since, useAnswer } from "./adminparts.tsx";
+import { BudgetsTab } from "./budgets.tsx";
+import { HealthTab } from "./health.tsx";
 import { collectionName } from "./namespace.tsx";
 import { PeopleTab } from "./people.tsx";
+import { RatingsTab } from "./ratings.tsx";
 import { UsageChart } from "./usagechart.tsx";
 
 const s = strings.admin;
-const tabs = ["usage", "keys", "people", "audit"] as const;
+const tabs = ["usage", "budgets", "feedback", "keys", "people", "audit", "health"] as const;
 type Tab = (typeof tabs)[number];
 
 export function AdminView() {
@@ -25,9 +28,12 @@ export function AdminView() {
         <Tabs label={s.title} name="admin" tabs={tabs.map((id) => ({ id, title: s.tabs[id] }))} at={tab} select={(id) => setTab(id as Tab)} />
         <div id="admin-panel" class="admin-panel" role="tabpanel" aria-labelledby={`admin-${tab}`}>
           {tab === "usage" && <UsageTab />}
+          {tab === "budgets" && <BudgetsTab />}
+          {tab === "feedback" && <RatingsTab />}
           {tab === "keys" && <KeysTab />}
           {tab === "people" && <PeopleTab />}
           {tab === "audit" && <AuditTab />}
+          {tab === "health" && <HealthTab />}
         </div>
       </div>
     </div>

@@ -1,0 +1,100 @@
+// Package adminapi tells administrators how the server is: what `parley doctor` finds, what is left of budgets, and what
+// people think of answers.
+//
+//	GET /api/doctor    what is right and wrong with the machine and the settings
+//	GET /api/budgets   the limits of the current period, and what has been spent in it
+//	GET /api/feedback  which answers people called good or bad, and why
+package adminapi
+
+import (
+	"context"
+	_ "embed"
+	"net/http"
+	"time"
+
+	"parley/internal/chat"
+	"parley/internal/ledger"
+	"parley/internal/transcript"
+	"parley/internal/wire"
+)
+
+// Config says where the handler looks. All functions are required.
+type Config struct {
+	// Examine checks the machine and the settings.
+	Examine func(context.Context) (Report, error)
+	// Budgets returns the current period of the budgets.
+	Budgets func(context.Context) (ledger.Period, error)
+	// Rated visits the answers that somebody has rated, until visit returns false.
+	Rated func(ctx context.Context, visit func(transcript.Scope, transcript.Hit) bool) error
+}
+
+// Report is what `parley doctor` finds; programs rely on its keys.
+type Report struct {
+	OK       bool      `json:"ok"` // no finding is a problem
+	Version  string    `json:"parley"`
+	Findings []Finding `json:"findings"`
+}
+
+// Finding is what one check found.
+type Finding struct {
+	Check   string  `json:"check"`
+	Verdict Verdict `json:"verdict"`
+	Found   string  `json:"found"`
+	Remedy  string  `json:"remedy,omitempty"` // what to do; "" if nothing
+}
+
+// Verdict is the result of a check.
+type Verdict string
+
+// The verdicts.
+const (
+	Fine    Verdict = "ok"
+	Warned  Verdict = "warning" // it works, but may not for long
+	Broken  Verdict = "problem"
+	Skipped Verdict = "skipped" // there is nothing to check
+)
+
+// Handler handles the routes.
+type Handler struct {
+	cfg       Config
+	examining chan struct{} // holds a value during an examination
+}
+
+// New returns a handler.
+func New(cfg Config) *Handler { return &Handler{cfg, make(chan struct{}, 1)} }
+
+//go:embed openapi.json
+var openAPI []byte
+
+// types are the Go types behind schemas of the description.
+var types = map[string]any{"Finding": Finding{}, "BudgetLimits": limits{}, "BudgetSpent": spent{}, "Rating": rating{}}
+
+// Protocol returns the routes.
+func (h *Handler) Protocol() wire.Protocol {
+	rt := wire.Route{Right: wire.Administer, Fail: wire.PlainError}
+	return wire.Protocol{OpenAPI: openAPI, Types: types, Routes: []wire.Route{
+		rt.At("GET /api/doctor", h.doctor),
+		rt.At("GET /api/budgets", h.budgets),
+		rt.At("GET /api/feedback", h.feedback),
+	}}
+}
+
+// examineTime limits an examination. It reads the databases once.
+const examineTime = time.Minute
+
+// doctor handles GET /api/doctor. There is one examination at a time, since it reads much.
+func (h *Handler) doctor(w http.ResponseWriter, r *wire.Request) error {
+	select {
+	case h.examining <- struct{}{}:
+	default:
+		return &chat.Error{Kind: chat.RateLimited, RetryAfter: 5 * time.Second, Msg: "The server is being checked already. Please try again in a moment."}
+	}
+	defer func() { <-h.examining }()
+	ctx, cancel := context.WithTimeout(r.Context(), examineTime)
+	defer cancel()
+	report, err := h.cfg.Examine(ctx)
+	if err != nil {
+		return err
+	}
+	return wire.Reply(w, http.StatusOK, report)
+}

@@ -1,0 +1,76 @@
+package adminapi
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"time"
+
+	"parley/internal/ledger"
+	"parley/internal/wire"
+)
+
+// limits are the limits of one user or namespace in a period; 0 means none.
+type limits struct {
+	Requests int64    `json:"requests"`
+	Tokens   int64    `json:"tokens"`
+	Cost     wire.USD `json:"cost_usd"`
+}
+
+// spent is what one user or namespace has spent in the period.
+type spent struct {
+	Kind     string   `json:"kind"`           // "user" or "namespace"
+	Name     string   `json:"name"`           // the namespace, or the subject of the user
+	User     string   `json:"user,omitempty"` // what an anonymous caller calls its user
+	Requests int64    `json:"requests"`
+	Tokens   int64    `json:"tokens"`
+	Cost     wire.USD `json:"cost_usd"`
+	Used     float64  `json:"used"` // the largest part of a limit that is used up, 1 for all of it; 0 without limits
+}
+
+type budgetReport struct {
+	From      string  `json:"from"`
+	Until     string  `json:"until"`
+	User      limits  `json:"user"`
+	Namespace limits  `json:"namespace"`
+	Spent     []spent `json:"spent"`
+	Left      int     `json:"left_out"` // how many are not listed
+}
+
+// mostSpent is how many users and namespaces a report lists.
+const mostSpent = 200
+
+// budgets handles GET /api/budgets. Those who have used up most come first.
+func (h *Handler) budgets(w http.ResponseWriter, r *wire.Request) error {
+	p, err := h.cfg.Budgets(r.Context())
+	if err != nil {
+		return err
+	}
+	out := budgetReport{From: p.From.Format(time.RFC3339), Until: p.Until.Format(time.RFC3339), User: shownLimits(p.User), Namespace: shownLimits(p.Namespace), Spent: []spent{}}
+	for _, s := range p.Spent {
+		one := spent{Kind: "namespace", Name: s.Namespace, Requests: s.Requests, Tokens: s.Tokens, Cost: wire.USD(s.Micros), Used: used(s.Amount, p.Namespace)}
+		if s.OfUser {
+			one.Kind, one.Name, one.User, one.Used = "user", s.Owner, s.User, used(s.Amount, p.User)
+		}
+		out.Spent = append(out.Spent, one)
+	}
+	slices.SortFunc(out.Spent, func(a, b spent) int {
+		return cmp.Or(cmp.Compare(b.Used, a.Used), cmp.Compare(b.Cost, a.Cost), cmp.Compare(b.Tokens, a.Tokens), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.User, b.User))
+	})
+	if len(out.Spent) > mostSpent {
+		out.Left, out.Spent = len(out.Spent)-mostSpent, out.Spent[:mostSpent]
+	}
+	return wire.Reply(w, http.StatusOK, out)
+}
+
+func shownLimits(l ledger.Limits) limits { return limits{l.Requests, l.Tokens, wire.USD(l.Micros)} }
+
+// used returns the largest part of a limit that an amount uses up.
+func used(a ledger.Amount, l ledger.Limits) (most float64) {
+	for _, x := range [][2]int64{{a.Requests, l.Requests}, {a.Tokens, l.Tokens}, {a.Micros, l.Micros}} {
+		if x[1] > 0 {
+			most = max(most, float64(x[0])/float64(x[1]))
+		}
+	}
+	return most
+}
