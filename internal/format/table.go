@@ -39,8 +39,8 @@ var Table = []Format{
 	{
 		Name: "Word 97–2003", Extensions: []string{"doc"}, Rare: []string{"dot"}, View: Text, Web: true, Binary: true,
 		Media:  []Media{{"application/msword", []string{"doc"}, "doc"}},
-		Reads:  "text with headings, lists (without their numbers), tables, footnotes and comments",
-		Limits: "no numbers of lists; no text in pictures",
+		Reads:  "text with headings, lists, tables, footnotes and comments",
+		Limits: "no equations of the old editor; no text in pictures",
 	},
 	{
 		Name: "Excel 97–2003", Extensions: []string{"xls"}, Rare: []string{"xlt"}, View: Sheet, Web: true, Binary: true,

@@ -3,6 +3,7 @@ package office97
 import (
 	"context"
 	"encoding/binary"
+	"strconv"
 	"strings"
 
 	"golang.org/x/text/encoding/charmap"
@@ -24,7 +25,11 @@ const (
 	fibLengths  = 0x4c // of the text, the footnotes, and so on
 	fibChars    = 0xfa
 	fibParas    = 0x102
+	fibStyles   = 0xa2
+	fibFonts    = 0x112
 	fibPieces   = 0x1a2
+	fibLists    = 0x2e2
+	fibListUses = 0x2ea
 	fibHeadSize = fibPieces + 8
 )
 
@@ -41,6 +46,9 @@ type docReader struct {
 	pieces []piece
 	chars  runs // properties of characters
 	paras  runs // properties of paragraphs
+	styles []docStyle
+	fonts  []string
+	lists  *compose.Numbering
 	out    compose.Builder
 
 	text   strings.Builder // of the paragraph that is being read
@@ -88,6 +96,9 @@ func readDOC(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	}
 	r.chars = runsOf(main, r.table(tables, fibChars), false)
 	r.paras = runsOf(main, r.table(tables, fibParas), true)
+	r.styles = stylesOf(r.table(tables, fibStyles))
+	r.fonts = fontsOf(r.table(tables, fibFonts))
+	r.lists = numberingOf(from(tables, le32(main, fibLists)), r.table(tables, fibListUses))
 	if err := r.read(); err != nil {
 		return nil, err
 	}
@@ -96,11 +107,8 @@ func readDOC(ctx context.Context, f *extract.File) (*extract.Document, error) {
 
 // table returns the part of the table stream that a place in the head names.
 func (r *docReader) table(tables []byte, place int) []byte {
-	at, size := int64(binary.LittleEndian.Uint32(r.main[place:])), int64(binary.LittleEndian.Uint32(r.main[place+4:]))
-	if at > int64(len(tables)) {
-		return nil
-	}
-	return tables[at:min(at+size, int64(len(tables)))]
+	b := from(tables, le32(r.main, place))
+	return b[:min(max(le32(r.main, place+4), 0), len(b))]
 }
 
 // piecesOf reads the table of pieces (MS-DOC 2.9.38).
@@ -204,7 +212,7 @@ const (
 func (r *docReader) run(at, end, width int, p properties) error {
 	var plain []byte
 	put := func() {
-		text := decode(plain, width)
+		text := compose.FontText(r.font(p.font), decode(plain, width))
 		if p.raised {
 			text = compose.Superscript(text)
 		}
@@ -236,6 +244,11 @@ func (r *docReader) run(at, end, width int, p properties) error {
 			put()
 			r.text.WriteString(map[uint16]string{lineBreak: "\n", hardHyphen: "-", '\t': "\t"}[c])
 		default:
+			if p.sign != 0 && c == '(' && !p.deleted {
+				put()
+				r.text.WriteRune(compose.FontRune(r.font(p.signFont), rune(p.sign)))
+				continue
+			}
 			if !p.deleted && c >= ' ' && (len(r.fields) == 0 || !r.fields[len(r.fields)-1]) {
 				plain = append(plain, r.main[at:at+width]...)
 			}
@@ -246,6 +259,14 @@ func (r *docReader) run(at, end, width int, p properties) error {
 		return r.out.Budget.Exceeded()
 	}
 	return nil
+}
+
+// font returns the name of a font by its number.
+func (r *docReader) font(at int) string {
+	if at >= len(r.fonts) {
+		return ""
+	}
+	return r.fonts[at]
 }
 
 func decode(b []byte, width int) string {
@@ -281,13 +302,20 @@ func (r *docReader) mark(c uint16, at int) error {
 // paragraph writes the paragraph that ends at a byte.
 func (r *docReader) paragraph(at int) error {
 	p, _ := r.paras.at(at)
+	p = p.inherit(r.styles)
 	text := strings.TrimSpace(compose.SpacesOnly.Replace(compose.Clean(r.text.String())))
 	r.text.Reset()
+	isItem := p.heading == 0 && p.list != 0
+	if text != "" && p.list != 0 {
+		if marker := r.lists.Marker(strconv.Itoa(p.list), p.level); isItem || marker != compose.Bullet {
+			text = marker + text
+		}
+	}
 	switch {
 	case p.heading > 0:
 		return r.out.Add(extract.Heading, p.heading, compose.OneLine(text))
-	case p.list && text != "":
-		return r.out.Add(extract.ListItem, 0, "• "+text)
+	case isItem && text != "":
+		return r.out.Add(extract.ListItem, 0, text)
 	case compose.ListMarker(text) > 0:
 		return r.out.Add(extract.ListItem, 0, text)
 	}

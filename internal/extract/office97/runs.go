@@ -8,9 +8,15 @@ import (
 
 // properties are what is read of the properties of characters and paragraphs.
 type properties struct {
-	deleted, raised       bool // characters
-	heading               int  // from 1; 0 for none
-	inTable, rowEnd, list bool
+	deleted, raised bool // characters
+	font            int  // of characters
+	sign, signFont  int  // what stands in the place of a parenthesis; 0 for none
+
+	style           int
+	heading         int // from 1; 0 for none
+	inTable, rowEnd bool
+	hasList         bool // list and level are set
+	list, level     int  // a list by its number from 1; 0 for none
 }
 
 // runs are ranges of bytes of the main stream with their properties, ascending.
@@ -96,18 +102,24 @@ func (r *run) take(b []byte, paragraphs bool) {
 			return
 		}
 		const headings = 9 // the styles 1 to 9 are the headings of these levels
-		if style := int(binary.LittleEndian.Uint16(b)); style >= 1 && style <= headings {
-			r.heading = style
+		r.style = int(binary.LittleEndian.Uint16(b))
+		if r.style >= 1 && r.style <= headings {
+			r.heading = r.style
 		}
 		b = b[2:]
 	}
+	r.apply(b)
+}
+
+// apply takes a list of properties.
+func (p *properties) apply(b []byte) {
 	for len(b) >= 3 {
 		code := binary.LittleEndian.Uint16(b)
 		operand := operandSize(code, b[2:])
 		if 2+operand > len(b) {
 			return
 		}
-		r.set(code, b[2:2+operand])
+		p.set(code, b[2:2+operand])
 		b = b[2+operand:]
 	}
 }
@@ -133,24 +145,30 @@ func operandSize(code uint16, rest []byte) int {
 }
 
 // set takes one property (MS-DOC 2.6.1, 2.6.2).
-func (r *run) set(code uint16, operand []byte) {
+func (p *properties) set(code uint16, operand []byte) {
 	on := operand[0] != 0
 	switch code {
 	case 0x0800:
-		r.deleted = on
+		p.deleted = on
 	case 0x2a48:
-		r.raised = operand[0] == 1
+		p.raised = operand[0] == 1
 	case 0x4845: // raised by so many half points
-		r.raised = r.raised || int16(binary.LittleEndian.Uint16(operand)) > 0
+		p.raised = p.raised || int16(binary.LittleEndian.Uint16(operand)) > 0
 	case 0x2416:
-		r.inTable = on
+		p.inTable = on
 	case 0x2417:
-		r.rowEnd = on
+		p.rowEnd = on
 	case 0x2640:
 		if level := int(operand[0]); level < 9 {
-			r.heading = level + 1
+			p.heading = level + 1
 		}
 	case 0x460b:
-		r.list = on || operand[1] != 0
+		p.hasList, p.list = true, int(int16(binary.LittleEndian.Uint16(operand)))
+	case 0x260a:
+		p.level = int(operand[0])
+	case 0x4a4f:
+		p.font = int(binary.LittleEndian.Uint16(operand))
+	case 0x6a09:
+		p.signFont, p.sign = int(binary.LittleEndian.Uint16(operand)), int(binary.LittleEndian.Uint16(operand[2:]))
 	}
 }

@@ -18,7 +18,7 @@ import (
 type docxWalker struct {
 	out       compose.Builder
 	styles    docxStyles
-	numbering *docxNumbering
+	numbering *compose.Numbering
 
 	paragraphs []*docxParagraph // open ones: a text box is a paragraph inside a paragraph
 	tables     []docxTable      // open ones
@@ -32,7 +32,8 @@ type docxParagraph struct {
 	outline int
 	list    string
 	level   int
-	raised  bool // the run that is being read is a superscript
+	raised  bool   // the run that is being read is a superscript
+	font    string // of the run
 }
 
 // docxTable is a table that is being read. Tables in cells are read into the cell.
@@ -141,7 +142,9 @@ func (p *docxParagraph) element(d *xml.Decoder, e xml.StartElement) error {
 	case "ilvl":
 		p.level = zipxml.SmallNumber(zipxml.Attr(e, "val"))
 	case "r":
-		p.raised = false
+		p.raised, p.font = false, ""
+	case "rFonts":
+		p.font = zipxml.Attr(e, "ascii")
 	case "position": // raised by so many half points
 		if n, err := strconv.Atoi(zipxml.Attr(e, "val")); err == nil && n > 0 {
 			p.raised = true
@@ -153,6 +156,7 @@ func (p *docxParagraph) element(d *xml.Decoder, e xml.StartElement) error {
 		if err := d.DecodeElement(&s, &e); err != nil {
 			return fmt.Errorf("read the document's text: %w", err)
 		}
+		s = compose.FontText(p.font, s)
 		if p.raised {
 			s = compose.Superscript(s)
 		}
@@ -171,7 +175,7 @@ func (p *docxParagraph) element(d *xml.Decoder, e xml.StartElement) error {
 		p.text.WriteByte('-')
 	case "sym":
 		if code, err := strconv.ParseUint(zipxml.Attr(e, "char"), 16, 16); err == nil {
-			p.text.WriteRune(rune(code))
+			p.text.WriteRune(compose.FontRune(zipxml.Attr(e, "font"), rune(code)))
 		}
 	}
 	return nil
@@ -216,7 +220,7 @@ func (w *docxWalker) endParagraph() error {
 	}
 	isItem := heading == 0 && list != "" && list != "0"
 	if list != "" && list != "0" {
-		if marker := w.numbering.marker(list, level); isItem || marker != bullet {
+		if marker := w.numbering.Marker(list, level); isItem || marker != compose.Bullet {
 			text = marker + text
 		}
 	}

@@ -113,8 +113,9 @@ type shapeWalker struct {
 	left   int64 // bytes of text that may still come
 	text   strings.Builder
 	now    slideParagraph
-	cell   bool // within a cell of a table
-	raised bool // the run is a superscript
+	cell   bool   // within a cell of a table
+	raised bool   // the run is a superscript
+	font   string // of the signs of the run
 }
 
 func (w *shapeWalker) visit(d *xml.Decoder, token xml.Token) error {
@@ -176,17 +177,23 @@ func (w *shapeWalker) start(d *xml.Decoder, e xml.StartElement) error {
 		w.now.number = zipxml.Attr(e, "type")
 		w.now.start, _ = strconv.Atoi(zipxml.Attr(e, "startAt")) // 0 for what is no number
 	case "r", "fld":
-		w.raised = false
+		w.raised, w.font = false, ""
+	case "sym":
+		w.font = zipxml.Attr(e, "typeface")
 	case "rPr":
 		baseline, err := strconv.Atoi(strings.TrimSuffix(zipxml.Attr(e, "baseline"), "%"))
 		w.raised = err == nil && baseline > 0
 	default:
-		if !w.raised {
+		if !w.raised && w.font == "" {
 			return drawingText(d, e, &w.text)
 		}
 		var text strings.Builder
 		err := drawingText(d, e, &text)
-		w.text.WriteString(compose.Superscript(text.String()))
+		shown := compose.SignText(w.font, text.String())
+		if w.raised {
+			shown = compose.Superscript(shown)
+		}
+		w.text.WriteString(shown)
 		return err
 	}
 	return nil

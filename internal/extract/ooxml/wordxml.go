@@ -14,7 +14,7 @@ var _ = extract.Register("Word XML", extract.Reader{Read: readWordXML})
 // readWordXML reads a Word document that is one XML file: of Word 2003, or a package of today in
 // the flat form. It has no styles that could be looked up, and so no headings but by outline level.
 func readWordXML(ctx context.Context, f *extract.File) (*extract.Document, error) {
-	w := docxWalker{out: compose.Builder{Budget: compose.NewBudget(f.Limits)}, styles: docxStyles{}, numbering: newDOCXNumbering()}
+	w := docxWalker{out: compose.Builder{Budget: compose.NewBudget(f.Limits)}, styles: docxStyles{}, numbering: compose.NewNumbering()}
 	doc := &extract.Document{}
 	switch err := w.read(ctx, io.NewSectionReader(f.Content, 0, f.Size)); {
 	case zipxml.IsSyntaxError(err) && len(w.out.Blocks) > 0:

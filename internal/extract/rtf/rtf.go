@@ -233,7 +233,7 @@ func (r *rtfReader) char(c byte) {
 		return
 	}
 	encoding := r.fonts[r.state.font]
-	if encoding == (rtfEncoding{}) {
+	if encoding.page == nil && !encoding.symbol || r.state.to == toFonts {
 		encoding = r.normal
 	}
 	if encoding != r.encoding {
@@ -290,6 +290,12 @@ func (r *rtfReader) put(s string) {
 		}
 	case toHTML:
 		r.putHTML(s)
+	case toFonts:
+		if name := strings.TrimSuffix(strings.TrimSpace(s), ";"); compose.IsSignFont(name) {
+			font := r.fonts[r.state.font]
+			font.signs = name
+			r.fonts[r.state.font] = font
+		}
 	case toFormula:
 		r.formula.text(r.state.element, s)
 	}

@@ -12,12 +12,14 @@ import (
 	"golang.org/x/text/encoding/traditionalchinese"
 
 	"parley/internal/extract/codepage"
+	"parley/internal/extract/compose"
 )
 
 // rtfEncoding is the code page of a font.
 type rtfEncoding struct {
 	page   encoding.Encoding
-	symbol bool // the font has signs of its own, from U+F000 on
+	symbol bool   // the font has signs of its own, from U+F000 on
+	signs  string // the name of such a font
 }
 
 func (e rtfEncoding) decode(b []byte) string {
@@ -26,7 +28,7 @@ func (e rtfEncoding) decode(b []byte) string {
 		for _, c := range b {
 			s.WriteRune(0xf000 + rune(c))
 		}
-		return s.String()
+		return compose.FontText(e.signs, s.String())
 	}
 	if e.page == nil {
 		e.page = charmap.Windows1252
@@ -131,7 +133,7 @@ func (r *rtfReader) unicode(n int) {
 	case utf16.IsSurrogate(c):
 		r.put(string(utf16.DecodeRune(r.high, c)))
 	default:
-		r.put(string(c))
+		r.put(compose.SignText(r.fonts[r.state.font].signs, string(c)))
 	}
 	r.skip = r.state.uc
 }
