@@ -183,7 +183,7 @@ func addOverrides(n *compose.Numbering, b []byte) {
 	count := min(le32(b, 0), maxLists)
 	heads := from(b, 4)
 	data := from(heads, max(count, 0)*size)
-	for i := 0; i < count; i++ {
+	for i := range max(count, 0) {
 		head := from(heads, i*size)
 		if len(head) < size {
 			return
