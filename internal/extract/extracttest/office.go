@@ -100,7 +100,7 @@ func MakeZIP(t testing.TB, parts ...string) []byte {
 
 // LibreOffice returns a file of testdata/libreoffice. They were made by LibreOffice 7.4: soffice --headless --convert-to of
 // plan.html, of a table of prices in CSV, of a presentation of one text box, and of lists.html by way of lists.odt; doc and xls from the docx and xlsx files.
-// Signs.py made signs.docx with python-docx 1.2.
+// Signs.py made signs.docx with python-docx 1.2, chart.py a presentation for chart.odp, and openpyxl a sheet for comment.ods.
 func LibreOffice(t testing.TB, name string) []byte {
 	t.Helper()
 	data, err := testdata.ReadFile(path.Join("testdata", "libreoffice", name))

@@ -27,6 +27,31 @@ const maxODFStyles = 10_000
 // raisedStyle marks a style of text as a superscript, by its name. Names of list styles have no such begin.
 const raisedStyle = "\x00raised "
 
+// titleStyle is the style of a document's title, in whatever language the program speaks.
+const titleStyle = "Title"
+
+// titleMark marks a style that is that one, or based on it.
+const titleMark = "\x00title "
+
+// isTitle reports whether paragraphs of a style are the document's title.
+func (n odfNumbering) isTitle(style string) bool { return n[titleMark+style] != nil }
+
+// signFonts are the fonts whose characters are signs. Documents number fonts of one name.
+var signFonts = []string{"Symbol", "Wingdings"}
+
+// signMark stands between such a font and a style that has it.
+const signMark = "\x00signs "
+
+// signs returns the font of signs that a style has, "" for none.
+func (n odfNumbering) signs(style string) string {
+	for _, font := range signFonts {
+		if n[font+signMark+style] != nil {
+			return font
+		}
+	}
+	return ""
+}
+
 // isRaised reports whether the text of a style is a superscript.
 func (n odfNumbering) isRaised(style string) bool { return n[raisedStyle+style] != nil }
 
@@ -64,10 +89,19 @@ func (n odfNumbering) element(name string, e xml.StartElement) string {
 	switch e.Name.Local {
 	case "style":
 		name = zipxml.Attr(e, "name")
+		parent := zipxml.Attr(e, "parent-style-name")
+		if len(n) < maxODFStyles && (name == titleStyle || parent == titleStyle || n.isTitle(parent)) {
+			n[titleMark+name] = &odfLevels{}
+		}
 	case "text-properties":
 		position := zipxml.Attr(e, "text-position")
 		if len(n) < maxODFStyles && (strings.HasPrefix(position, "super") || position != "" && position[0] >= '1' && position[0] <= '9') {
 			n[raisedStyle+name] = &odfLevels{}
+		}
+		for _, font := range signFonts {
+			if len(n) < maxODFStyles && strings.TrimRight(zipxml.Attr(e, "font-name"), "0123456789") == font {
+				n[font+signMark+name] = &odfLevels{}
+			}
 		}
 	case "list-style":
 		name = zipxml.Attr(e, "name")

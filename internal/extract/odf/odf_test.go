@@ -91,3 +91,34 @@ func TestODF_RefusesWithAReason(t *testing.T) {
 		t.Errorf("got %q, notes %q", got, doc.Notes)
 	}
 }
+
+func TestODF_ReadsWhatLibreOfficeKeepsBesideTheText(t *testing.T) {
+	for name, want := range map[string]string{
+		"chart.odp": `page 1
+H1 Sales
+P Chart: Sales by region
+TH Category | Q1 | Q2
+TR Category: East; Q1: 19.2; Q2: 20
+TR Category: West; Q1: 21.4; Q2: 22
+P Speaker says hi
+`,
+		"comment.ods": `H1 Data
+TH Region | Sales | Date | Share
+TR Region: East (Comment: check this); Sales: 1,200.50 €; Date: 2024-03-01; Share: 25.0%
+TR Region: West; Sales: 800.00 €; Date: 2024-04-01; Share: 75.0%
+`,
+		"signs.odt": `H1 Signs and lists
+P The angle is 90°, the spread σ is ≤ 5, done ✓
+P In the font: ab (brackets stay).
+L 1. first
+L 2. second
+P between
+L 3. third
+L • a bullet
+`,
+	} {
+		if diff := cmp.Diff(want, extracttest.Outline(extracttest.Read(t, name, extracttest.LibreOffice(t, name)))); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}

@@ -20,6 +20,7 @@ type odfTable struct {
 	repeat int // times that the cell is repeated
 	cells  []tabular.GridCell
 	text   strings.Builder // of the cell
+	said   []string        // comments on the cell
 	inCell bool
 }
 
@@ -53,6 +54,7 @@ func (w *odfWalker) startTable(e xml.StartElement) error {
 	case "table-cell", "covered-table-cell":
 		t.repeat = repeated(e, "number-columns-repeated")
 		t.text.Reset()
+		t.said = nil
 		t.inCell = true
 	}
 	return nil
@@ -108,7 +110,22 @@ func (t *odfTable) write(text string, b *compose.Budget) error {
 	return nil
 }
 
+// comment notes a comment on the cell, which stands before its text and is read behind it.
+func (t *odfTable) comment(text string, b *compose.Budget) error {
+	if int64(len(t.said)) > b.Left {
+		return b.Exceeded()
+	}
+	t.said = append(t.said, text)
+	return nil
+}
+
 func (t *odfTable) endCell() {
+	if len(t.said) > 0 {
+		if t.text.Len() > 0 {
+			t.text.WriteByte(' ')
+		}
+		t.text.WriteString("(Comment: " + strings.Join(t.said, " ") + ")")
+	}
 	if t.text.Len() > 0 {
 		for i := range min(t.repeat, repeats) {
 			if t.column+i < tabular.MaxColumns {

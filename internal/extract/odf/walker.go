@@ -36,17 +36,37 @@ type odfWalker struct {
 	aside string      // what the paragraphs stand in besides the body: "annotation", "note", ""
 	title bool        // they are the slide's title
 	notes []string    // footnotes and endnotes, which come last
+
+	charts []string // parts of the archive with charts of the paragraphs that are open, or of the slide
 }
 
 // odfParagraph is a paragraph or heading that is being read.
 type odfParagraph struct {
 	text  strings.Builder
-	level int    // of a heading; 0 for a paragraph
-	spans []bool // the open ones: whether they are superscripts
+	level int       // of a heading; 0 for a paragraph
+	spans []odfSpan // the open ones
 }
 
 // isRaised reports whether the text that comes next is a superscript.
-func (p *odfParagraph) isRaised() bool { return slices.Contains(p.spans, true) }
+func (p *odfParagraph) isRaised() bool {
+	return slices.ContainsFunc(p.spans, func(s odfSpan) bool { return s.raised })
+}
+
+// signs returns the font of signs of the text that comes next, "" for none.
+func (p *odfParagraph) signs() string {
+	for _, s := range slices.Backward(p.spans) {
+		if s.signs != "" {
+			return s.signs
+		}
+	}
+	return ""
+}
+
+// odfSpan is a part of a paragraph with a style.
+type odfSpan struct {
+	raised bool
+	signs  string // the font of signs
+}
 
 // odfList is an open list.
 type odfList struct {
@@ -73,7 +93,7 @@ func (w *odfWalker) visit(d *xml.Decoder, token xml.Token) error {
 		return w.end(t.Name.Local)
 	case xml.CharData:
 		if n := len(w.open); n > 0 {
-			text := odfSpaces.Replace(string(t))
+			text := compose.SignText(w.open[n-1].signs(), odfSpaces.Replace(string(t)))
 			if w.open[n-1].isRaised() {
 				text = compose.Superscript(text)
 			}
@@ -92,7 +112,7 @@ var skippedODF = map[string]bool{
 	"tracked-changes": true, "master-styles": true, "font-face-decls": true,
 	"scripts": true, "settings": true, "binary-data": true, "note-citation": true,
 	"sender-initials": true, "ruby-text": true, "forms": true, "meta": true, "desc": true, "number": true,
-	"index-title-template": true, "table-of-content-source": true, "sequence-decls": true,
+	"page-number": true, "index-title-template": true, "table-of-content-source": true, "sequence-decls": true,
 	"header": true, "footer": true, "date-time": true, "footer-decl": true, "header-decl": true, "date-time-decl": true,
 }
 
@@ -127,13 +147,17 @@ func (w *odfWalker) start(d *xml.Decoder, e xml.StartElement) error {
 			w.begun, w.sheets = true, e.Name.Local == "spreadsheet"
 		}
 	case "p":
-		w.open = append(w.open, &odfParagraph{})
+		p := &odfParagraph{}
+		if w.numbers.isTitle(zipxml.Attr(e, "style-name")) && w.slides == 0 && !w.sheets {
+			p.level = 1
+		}
+		w.open = append(w.open, p)
 	case "h":
 		level := max(1, zipxml.SmallNumber(zipxml.Attr(e, "outline-level")))
 		w.open = append(w.open, &odfParagraph{level: level})
 	case "span":
 		if n := len(w.open); n > 0 && len(w.open[n-1].spans) < maxODFDepth {
-			w.open[n-1].spans = append(w.open[n-1].spans, w.numbers.isRaised(zipxml.Attr(e, "style-name")))
+			w.open[n-1].spans = append(w.open[n-1].spans, odfSpan{w.numbers.isRaised(zipxml.Attr(e, "style-name")), w.numbers.signs(zipxml.Attr(e, "style-name"))})
 		}
 	case "s":
 		n, err := strconv.Atoi(zipxml.Attr(e, "c"))
@@ -192,7 +216,7 @@ func (w *odfWalker) end(name string) error {
 	return nil
 }
 
-// object writes the formula that a part of the archive holds. Other objects are left out.
+// object writes the formula that a part of the archive holds, and notes a chart. Other objects are left out.
 func (w *odfWalker) object(href string) error {
 	if w.archive == nil || href == "" {
 		return nil
@@ -202,8 +226,11 @@ func (w *odfWalker) object(href string) error {
 		switch {
 		case formula == "" && e.Name.Local == "math":
 			formula, err = latex.ReadMathML(d, e)
-		case formula == "":
+		case e.Name.Local == "chart" && !w.sheets && len(w.charts) < maxCharts: // a sheet has its values
+			w.charts = append(w.charts, href)
 			err = io.EOF
+		case formula == "" && e.Name.Local != "document-content" && e.Name.Local != "body":
+			err = skipStyles(d, e)
 		}
 		return err
 	}))
@@ -226,13 +253,20 @@ func (w *odfWalker) write(s string) error {
 	return nil
 }
 
-func (w *odfWalker) endParagraph() error {
+func (w *odfWalker) endParagraph() (err error) {
 	n := len(w.open)
 	if n == 0 {
 		return nil
 	}
 	p := w.open[n-1]
 	w.open = w.open[:n-1]
+	if n == 1 && len(w.table) == 0 {
+		defer func() {
+			if err == nil {
+				err = w.writeCharts()
+			}
+		}()
+	}
 	text := collapseODF(p.text.String())
 	if text == "" {
 		return nil
@@ -240,6 +274,9 @@ func (w *odfWalker) endParagraph() error {
 	w.hasText = true
 	switch w.aside {
 	case "annotation":
+		if t := w.cell(); t != nil {
+			return t.comment(text, w.budget)
+		}
 		text = "Comment: " + text
 	case "note":
 		w.notes = append(w.notes, text)
@@ -326,6 +363,9 @@ func (w *odfWalker) startSlide() error {
 }
 
 func (w *odfWalker) endSlide() error {
+	if err := w.writeCharts(); err != nil {
+		return err
+	}
 	w.pages = append(w.pages, w.out.Page(w.slides, false))
 	w.out = compose.Builder{Budget: w.budget}
 	return nil
@@ -343,6 +383,9 @@ func (w *odfWalker) finish() error {
 		if err := w.out.Add(extract.Paragraph, 0, note); err != nil {
 			return err
 		}
+	}
+	if err := w.writeCharts(); err != nil {
+		return err
 	}
 	if w.slides == 0 {
 		w.pages = append(w.pages, w.out.Page(0, false))
