@@ -87,6 +87,7 @@ type Config struct {
 	IngestOCRPages     int      `name:"ingest-ocr-pages" env:"PARLEY_INGEST_OCR_PAGES" yaml:"ingest.ocr_pages" default:"100" help:"Maximum number of scanned pages in a document for which ingest.ocr=auto recognises text."`
 	IngestOCRLanguages []string `name:"ingest-ocr-languages" env:"PARLEY_INGEST_OCR_LANGUAGES" yaml:"ingest.ocr_languages" default:"eng" help:"Languages of scanned pages, by Tesseract's names, separated by commas, with the most likely one first: eng, deu, fra, chi_sim and so on. English is part of the program. Each further language takes more time. After a change, the next ingestion reads scanned pages again."`
 	IngestOCRData      string   `name:"ingest-ocr-data" env:"PARLEY_INGEST_OCR_DATA" yaml:"ingest.ocr_data" help:"Folder with the files LANGUAGE.traineddata of Tesseract 4 or 5 for the languages of scanned pages, such as /usr/share/tesseract-ocr/5/tessdata or a copy of github.com/tesseract-ocr/tessdata_fast."`
+	IngestTranscriber  string   `name:"ingest-transcriber" env:"PARLEY_INGEST_TRANSCRIBER" yaml:"ingest.transcriber" help:"Model that transcribes recordings (sound and film), as provider:model, such as openai:whisper-1 or a model of one of the providers. Recordings are sent to it, and cited by minute. By default none: recordings are not read."`
 	IngestNamespaces   []string `name:"ingest-namespaces" env:"PARLEY_INGEST_NAMESPACES" yaml:"ingest.namespaces" default:"*" help:"Other namespaces that front matter, sidecar files and the parley.yaml of folders may name. An asterisk at the end stands for any text; none allows no other. Uploaded files may not name any."`
 	IngestChunkSize    int      `name:"ingest-chunk-size" env:"PARLEY_INGEST_CHUNK_SIZE" yaml:"ingest.chunk_size" default:"1000" help:"Target size of the chunks into which documents are cut, in characters, from 200 to 8000. After a change, the next ingestion cuts documents again. Embedding models read only the beginning of a chunk that is too long for them."`
 	IngestChunkOverlap int      `name:"ingest-chunk-overlap" env:"PARLEY_INGEST_CHUNK_OVERLAP" yaml:"ingest.chunk_overlap" default:"100" help:"Maximum overlap of two chunks, in characters: a chunk repeats whole sentences from the end of the one before. At most half of ingest.chunk_size. 0 means no overlap."`
@@ -187,6 +188,7 @@ func (c *Config) checks() []settingError {
 		{"ingest-namespaces", checkNamespacePatterns(c.IngestNamespaces)},
 		{"ingest-ocr", unless(slices.Contains([]string{settingAuto, ocrAlways, ocrOff}, c.IngestOCR), "%q is not one of auto, always and off", c.IngestOCR)},
 		{"ingest-ocr-pages", unless(c.IngestOCRPages >= 1, "must be at least 1; ingest.ocr says whether pages are recognised")},
+		{"ingest-transcriber", c.checkTranscriber()},
 		{"ingest-ocr-languages", c.checkOCR()},
 		{"ingest-chunk-size", ingest.CheckChunkSize(c.IngestChunkSize)},
 		{"ingest-chunk-overlap", ingest.CheckChunkOverlap(c.IngestChunkOverlap, c.IngestChunkSize)},

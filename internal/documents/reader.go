@@ -50,9 +50,10 @@ type Estimate struct {
 
 // reader is the Reader of a Service.
 type reader struct {
-	cfg        Config
-	recognised *ingest.RecognisedPages
-	waiting    func(ingest.Waiting)
+	cfg         Config
+	recognised  *ingest.RecognisedPages // nil if text on pictures is left alone
+	transcribed *ingest.RecognisedPages // nil if recordings are
+	waiting     func(ingest.Waiting)
 }
 
 // ingester returns an Ingester for a namespace that uses the processes of a pool.

@@ -42,10 +42,14 @@ func (r *Recognition) open(data string) *ingest.RecognisedPages {
 
 // recognition is the part that ingestion has in it.
 func (r *reader) recognition() *ingest.Recognition {
-	if r.recognised == nil {
+	if r.recognised == nil && r.transcribed == nil {
 		return nil
 	}
-	return &ingest.Recognition{Pages: r.recognised, MaxPages: r.cfg.Recognition.MaxPages, Waiting: r.waiting}
+	about := &ingest.Recognition{Pages: r.recognised, Speech: r.transcribed, Waiting: r.waiting}
+	if r.recognised != nil {
+		about.MaxPages = r.cfg.Recognition.MaxPages
+	}
+	return about
 }
 
 // await notes a file whose pages wait.
@@ -188,12 +192,15 @@ func (s *Service) recogniseJob(ctx context.Context, t *job.Task) error {
 	if err := json.Unmarshal(t.Job().Request, &files); err != nil {
 		return fmt.Errorf("read the request of the job: %w", err)
 	}
-	if s.reading.recognised == nil {
-		return &job.FailureError{Msg: "The recognition of text on pictures is switched off (ingest.ocr)."}
-	}
 	pool := s.recogniser()
 	defer pool.Close()
 	for i, w := range files {
+		switch {
+		case w.Speech && s.reading.transcribed == nil:
+			return &job.FailureError{Msg: "Recordings are not transcribed (ingest.transcriber)."}
+		case !w.Speech && s.reading.recognised == nil:
+			return &job.FailureError{Msg: "The recognition of text on pictures is switched off (ingest.ocr)."}
+		}
 		if t.Job().Files[i].State != job.FileQueued {
 			continue
 		}
@@ -202,6 +209,10 @@ func (s *Service) recogniseJob(ctx context.Context, t *job.Task) error {
 			t.Update(func(j *job.Job) { j.Files[i] = f })
 		}
 		tell := func(done, of int) {
+			if w.Speech {
+				t.Doing("Transcribing " + shownPath(w) + ".")
+				return
+			}
 			t.Doing(fmt.Sprintf("Recognising %s: %d of %d pages are done.", shownPath(w), done, of))
 		}
 		err := s.recogniseFile(ctx, pool, w, tell, waiter(ctx, t, "Reading the file."), set)
@@ -244,11 +255,20 @@ func (s *Service) newRecogniser() recogniser {
 
 // recogniseFile recognises the pages of a file and reads it again. The outcome goes to set. The error ends the job.
 func (s *Service) recogniseFile(ctx context.Context, pool recogniser, w ingest.Waiting, tell func(done, of int), wait func() error, set func(job.File)) error {
-	if err := s.recognisePages(ctx, pool, w, tell); err != nil {
+	kept := s.reading.recognised
+	var err error
+	if w.Speech {
+		tell(0, len(w.Pages))
+		kept = s.reading.transcribed
+		err = s.transcribe(ctx, w)
+	} else {
+		err = s.recognisePages(ctx, pool, w, tell)
+	}
+	if err != nil {
 		return err
 	}
 	outcome := job.File{State: job.FileFailed, Reason: string(ingest.Deleted), Detail: "The file no longer exists."}
-	err := s.readFileAgain(ctx, w.Namespace, reindexRequest{Root: w.Root, Path: w.Path, Namespace: w.Namespace}, func(o ingest.Outcome) {
+	err = s.readFileAgain(ctx, w.Namespace, reindexRequest{Root: w.Root, Path: w.Path, Namespace: w.Namespace}, func(o ingest.Outcome) {
 		if o.Path == w.Path || w.Path == "." {
 			outcome = job.File{State: stateOf(o.Reason), Reason: string(o.Reason), Detail: o.Detail, Partly: partly(o), DocumentID: o.DocumentID}
 		}
@@ -264,7 +284,7 @@ func (s *Service) recogniseFile(ctx context.Context, pool recogniser, w ingest.W
 		return err
 	}
 	set(outcome)
-	return s.reading.recognised.Done(w.SHA256)
+	return kept.Done(w.SHA256)
 }
 
 // recognisePages recognises the pages of a file that were not recognised before.
@@ -315,7 +335,7 @@ func (s *Service) recognisePage(ctx context.Context, pool recogniser, r extract.
 // RecogniseNow recognises the pages that wait, for commands that run no jobs. Tell is called before each page.
 func (s *Service) RecogniseNow(ctx context.Context, tell func(name string, done, of int)) error {
 	waiting := s.takeUnseen()
-	if s.reading.recognised == nil || len(waiting) == 0 {
+	if len(waiting) == 0 {
 		return nil
 	}
 	pool := s.recogniser()

@@ -113,6 +113,7 @@ type Config struct {
 	Workers             int                 // processes that read files; by default one for each CPU, at most four
 	Images              bool                // image files are documents
 	Recognition         *Recognition        // nil leaves text on pictures alone
+	Transcription       *Transcription      // nil leaves recordings alone
 	Names               []string            // namespaces that files may name; a final * matches any text
 	Split               ingest.SplitOptions // how documents are cut into chunks
 	Embedding           string              // model of the vectors; "" for none
@@ -158,7 +159,7 @@ func New(cfg Config) *Service {
 		cfg.Uploads = upload.Disk(filepath.Join(cfg.Data, "uploads"))
 	}
 	s := &Service{cfg: cfg, files: upload.New(cfg.Uploads), reader: cfg.Reader, stirred: make(chan struct{}, 1)}
-	s.reading = &reader{cfg: cfg, waiting: s.await, recognised: cfg.Recognition.open(cfg.Data)}
+	s.reading = &reader{cfg: cfg, waiting: s.await, recognised: cfg.Recognition.open(cfg.Data), transcribed: cfg.Transcription.open(cfg.Data)}
 	if s.reader == nil {
 		s.reader = s.reading
 	}
@@ -201,8 +202,11 @@ func (s *Service) Purge(ctx context.Context) (n int, err error) {
 	if err := s.sweep(ctx); err != nil {
 		return 0, err
 	}
-	if s.reading.recognised != nil {
-		if err := s.reading.recognised.Sweep(s.cfg.Blobs, time.Now().Add(-longestUpload)); err != nil {
+	for _, kept := range []*ingest.RecognisedPages{s.reading.recognised, s.reading.transcribed} {
+		if kept == nil {
+			continue
+		}
+		if err := kept.Sweep(s.cfg.Blobs, time.Now().Add(-longestUpload)); err != nil {
 			return 0, err
 		}
 	}

@@ -57,7 +57,7 @@ var Table = []Format{
 	{
 		Name: "OpenDocument text", Extensions: []string{"odt"}, Rare: []string{"ott", "odm", "sxw"}, View: Text, Web: true, Binary: true,
 		Media:  []Media{{"application/vnd.oasis.opendocument.text", []string{"odt"}, "odt"}},
-		Reads:  "text with headings, lists, tables and notes, formulas as LaTeX",
+		Reads:  "text with headings, lists, tables, notes and charts, formulas as LaTeX",
 		Limits: "no text in pictures",
 	},
 	{
@@ -70,8 +70,8 @@ var Table = []Format{
 		Name: "OpenDocument presentation", Extensions: []string{"odp"}, Rare: []string{"otp", "odg", "sxi"},
 		View: Slide, Web: true, Binary: true,
 		Media:  []Media{{"application/vnd.oasis.opendocument.presentation", []string{"odp"}, "odp"}},
-		Reads:  "a page for each slide or drawing",
-		Limits: "no charts; no text in pictures",
+		Reads:  "a page for each slide or drawing, with its tables, charts and notes",
+		Limits: "no text in pictures",
 	},
 	{
 		Name: "flat OpenDocument", Rare: []string{"fodt", "fods", "fodp", "fodg"}, View: Text,
@@ -136,6 +136,17 @@ var Table = []Format{
 		Name: "subtitles", Extensions: []string{"vtt", "srt"}, View: Text,
 		Media: []Media{{"text/vtt", []string{"vtt"}, ""}},
 		Reads: "what is said, a page for each minute",
+	},
+	{
+		Name: "recording", Extensions: []string{"mp3", "m4a", "wav", "ogg", "flac", "mp4", "webm"},
+		Rare: []string{"mpga", "mpeg", "mpg", "oga", "opus", "aac", "wma", "mov", "mkv", "avi"}, View: Text, Binary: true,
+		Media: []Media{
+			{"audio/mpeg", []string{"mp3"}, ""}, {"audio/mp4", []string{"m4a"}, ""}, {"audio/wav", []string{"wav"}, ""}, {"audio/ogg", []string{"ogg"}, ""},
+			{"audio/flac", []string{"flac"}, ""}, {"video/mp4", []string{"mp4"}, ""}, {"video/webm", []string{"webm"}, ""},
+		},
+		Signatures: []string{"ID3\x02", "ID3\x03", "ID3\x04", "OggS", "fLaC", "\x1aE\xdf\xa3"},
+		Reads:      "what is said, a page for each minute, where a model transcribes recordings (`ingest.transcriber`)",
+		Limits:     "nothing that is only shown",
 	},
 	{
 		Name: "CSV", Extensions: []string{"csv", "tsv"}, Rare: []string{"tab"}, View: Sheet, Web: true,

@@ -24,9 +24,10 @@ import (
 // seconds for each page: it stores what else a file has, hands the file to Waiting, and uses what Pages holds when the
 // file is read again.
 type Recognition struct {
-	Pages    *RecognisedPages
-	MaxPages int           // of one document; a document with more is left alone; 0 means no limit
-	Waiting  func(Waiting) // called from Run's goroutine after the outcome of the file is committed; nil for a survey
+	Pages    *RecognisedPages // nil if text on pictures is left alone
+	Speech   *RecognisedPages // the minutes of recordings; nil if recordings are left alone
+	MaxPages int              // of one document; a document with more is left alone; 0 means no limit
+	Waiting  func(Waiting)    // called from Run's goroutine after the outcome of the file is committed; nil for a survey
 }
 
 // Waiting is a file some of whose pages wait for the recognition of their text. Its original is in Pages.
@@ -38,6 +39,7 @@ type Waiting struct {
 	Name      string // the last part of its name, for its format
 	SHA256    string // of its original
 	Pages     []int
+	Speech    bool // it is a recording
 }
 
 // mark tells what a run did about pages that it could not read.
@@ -45,7 +47,14 @@ func (r *Recognition) mark() string {
 	if r == nil {
 		return "+unread"
 	}
-	return fmt.Sprintf("+unread:%s:%d", r.Pages.key, r.MaxPages)
+	mark := "+unread"
+	if r.Pages != nil {
+		mark += fmt.Sprintf(":%s:%d", r.Pages.key, r.MaxPages)
+	}
+	if r.Speech != nil {
+		mark += "/" + r.Speech.key
+	}
+	return mark
 }
 
 const waitingMark = "+waiting"
@@ -63,12 +72,21 @@ func (r *Recognition) takes(pages int) bool {
 
 // await marks the row of a file with pages that could not be read, and keeps its original if they are to be recognised.
 // It returns what to tell people about these pages.
-func (r *run) await(res *result, o original, f *os.File, unread []int, passwords bool) (note string) {
+func (r *run) await(res *result, o original, f *os.File, format string, unread []int, passwords bool) (note string) {
 	c, about := res.from, r.cfg.Recognition
+	speech := format == recording
 	switch {
 	case len(unread) == 0 || about != nil && about.Waiting == nil:
 		return ""
-	case about == nil:
+	case speech && (about == nil || about.Speech == nil):
+		res.file.Generation += about.mark()
+		return "no model transcribes recordings (ingest.transcriber)"
+	case speech && c.page != nil:
+		res.file.Generation += about.mark()
+		return "recordings of web sites are not transcribed"
+	case speech:
+		return r.wait(res, o, f, about.Speech, unread, "it is being transcribed")
+	case about == nil || about.Pages == nil:
 		res.file.Generation += about.mark()
 		return "the recognition of text on pictures is switched off (ingest.ocr)"
 	case c.page != nil:
@@ -82,23 +100,35 @@ func (r *run) await(res *result, o original, f *os.File, unread []int, passwords
 		return fmt.Sprintf("text on pictures is recognised for at most %d pages of a document, and %d would need it (ingest.ocr_pages, or ingest.ocr: always)",
 			about.MaxPages, len(unread))
 	}
-	if err := about.Pages.Keep(o.sha, f); err != nil {
+	return r.wait(res, o, f, about.Pages, unread, "their text is being recognised")
+}
+
+// recording is the format of files that are transcribed.
+const recording = "recording"
+
+// wait keeps an original until its pages are known. It returns what to tell people, "" if that fails.
+func (r *run) wait(res *result, o original, f *os.File, in *RecognisedPages, unread []int, note string) string {
+	c := res.from
+	if err := in.Keep(o.sha, f); err != nil {
 		r.cfg.Logger.Warn("keep an original for the recognition of its text", "error", err)
-		res.file.Generation += about.mark()
+		res.file.Generation += r.cfg.Recognition.mark()
 		return ""
 	}
 	res.file.Generation += waitingMark
 	res.waiting = &Waiting{
 		Namespace: r.cfg.Namespace, Owner: r.cfg.Owner, Root: c.target.root.Path, Path: c.key,
-		Name: filepath.Base(c.fileName()), SHA256: o.sha, Pages: unread,
+		Name: filepath.Base(c.fileName()), SHA256: o.sha, Pages: unread, Speech: in == r.cfg.Recognition.Speech,
 	}
-	return "their text is being recognised"
+	return note
 }
 
 // seen returns what was recognised of an original.
 func (c *Config) seen(sha string) map[int]extract.Seen {
 	if c.Recognition == nil {
 		return nil
+	}
+	if pages := c.Recognition.Speech.Of(sha); len(pages) > 0 {
+		return pages
 	}
 	return c.Recognition.Pages.Of(sha)
 }
@@ -126,8 +156,11 @@ const (
 
 func (p *RecognisedPages) folder(sha string) string { return filepath.Join(p.dir, filepath.Base(sha)) }
 
-// Of returns the pages of an original that were recognised, by number.
+// Of returns the pages of an original that were recognised, by number. There may be no RecognisedPages.
 func (p *RecognisedPages) Of(sha string) map[int]extract.Seen {
+	if p == nil {
+		return nil
+	}
 	entries, err := os.ReadDir(p.folder(sha))
 	if err != nil {
 		return nil

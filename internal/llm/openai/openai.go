@@ -58,6 +58,7 @@ type Provider struct {
 	own     bool   // the server is OpenAI's
 	server  server
 	client  *upstream.Client
+	speech  *upstream.Client // waits longer, for transcriptions
 	sizes   upstream.Sizes
 	decimal atomic.Bool // the upstream has refused to send vectors in base64
 }
@@ -69,6 +70,7 @@ var (
 	_ llm.Lister       = (*Provider)(nil)
 	_ llm.Describer    = (*Provider)(nil)
 	_ llm.Sizer        = (*Provider)(nil)
+	_ llm.Transcriber  = (*Provider)(nil)
 )
 
 const ownBaseURL = "https://api.openai.com/v1"
@@ -98,6 +100,7 @@ func New(cfg Config) (*Provider, error) {
 	p := &Provider{cfg: cfg, base: u.String(), own: own, server: serverAt(u), client: upstream.NewClient(upstream.Config{
 		HTTP: cfg.HTTP, FirstByte: cfg.FirstByte, Idle: cfg.Idle, Overall: cfg.Overall,
 	})}
+	p.speech = upstream.NewClient(upstream.Config{HTTP: cfg.HTTP, FirstByte: transcriptionTime, Idle: cfg.Idle, Overall: transcriptionTime})
 	p.sizes.List = p.Models
 	return p, nil
 }

@@ -98,6 +98,7 @@ type Call struct {
 	URL     string
 	Header  http.Header // the provider's own: its key and its version; nil for none
 	Body    []byte      // JSON; the call releases it when the upstream answers
+	Form    *Form       // instead of Body
 	Framing Framing
 	Secret  Secret // to be left out of errors
 	// Failure reads an upstream's error object, from a body or from the stream. It sets every field
@@ -105,6 +106,13 @@ type Call struct {
 	Failure func(body []byte) *llm.Error
 	Decoder Decoder // of a stream
 	Whole   bool    // merge texts that arrived together; see llm.Request.Whole
+}
+
+// Form is the body of a call that is sent while it is read, once.
+type Form struct {
+	Type string // its media type
+	Size int64
+	Body io.Reader
 }
 
 // Decoder turns the events of one stream into chunks. Its errors are *llm.Error.
@@ -194,18 +202,24 @@ func (c *Client) stream(parent context.Context, call *Call, yield func(llm.Chunk
 func (c *Call) conclude(yield func(llm.Chunk, error) bool) bool { return yield(c.Decoder.Last(), nil) }
 
 func (c *Client) post(ctx context.Context, call *Call) (*http.Response, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, call.URL, newPayload(call.Body))
+	media, size, body := "application/json", int64(len(call.Body)), io.Reader(newPayload(call.Body))
+	if call.Form != nil {
+		media, size, body = call.Form.Type, call.Form.Size, io.NopCloser(call.Form.Body)
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, call.URL, body)
 	if err != nil {
 		return nil, err
 	}
-	// A connection that was closed while idle takes the request again.
-	r.GetBody = func() (io.ReadCloser, error) { return newPayload(call.Body), nil }
-	r.ContentLength = int64(len(call.Body))
+	r.ContentLength = size
+	if call.Form == nil {
+		// A connection that was closed while idle takes the request again.
+		r.GetBody = func() (io.ReadCloser, error) { return newPayload(call.Body), nil }
+	}
 	defer func() { call.Body = nil }()
 	if call.Header != nil {
 		r.Header = call.Header
 	}
-	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Content-Type", media)
 	r.Header.Set("Accept", call.Framing.accept())
 	r.Header.Set("User-Agent", "parley")
 	trace.ToHeader(ctx, r.Header)

@@ -1,0 +1,44 @@
+package notes
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"slices"
+
+	"parley/internal/extract"
+)
+
+var _ = extract.Register("recording", extract.Reader{Read: readRecording, Looks: isRecording})
+
+// isRecording recognises formats of sound and film whose signature has no fixed bytes at the start.
+func isRecording(f *extract.File) bool {
+	if len(f.Head) < 12 {
+		return false
+	}
+	kind := string(f.Head[8:12])
+	return bytes.HasPrefix(f.Head, []byte("RIFF")) && (kind == "WAVE" || kind == "AVI ") ||
+		string(f.Head[4:8]) == "ftyp" && kind != "avif" && kind != "heic" && kind != "heix" && kind != "mif1"
+}
+
+// readRecording returns what was written down of a recording: like subtitles, a page for each minute. Page 1 is there as soon
+// as the whole recording was heard.
+func readRecording(_ context.Context, f *extract.File) (*extract.Document, error) {
+	first, heard := f.Seen[1]
+	switch {
+	case !heard:
+		return nil, &extract.Error{Reason: extract.ScanOnly, Detail: "what is said in it is not written down", Unread: []int{1}}
+	case first.Failed != "":
+		return nil, &extract.Error{Reason: extract.ScanOnly, Detail: "it could not be transcribed: " + first.Failed}
+	}
+	doc := &extract.Document{}
+	for _, minute := range slices.Sorted(maps.Keys(f.Seen)) {
+		if seen := f.Seen[minute]; len(seen.Page.Blocks) > 0 {
+			doc.Pages = append(doc.Pages, seen.Page)
+		}
+	}
+	if len(doc.Pages) == 0 {
+		return nil, &extract.Error{Reason: extract.Empty, Detail: "nothing is said in it"}
+	}
+	return doc, nil
+}
