@@ -9,13 +9,12 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/tiktoken-go/tokenizer"
+	"github.com/tiktoken-go/tokenizer/codec"
 )
 
-// codec is created when the first text is counted; that takes about 20 ms and 7 MB.
-var codec = sync.OnceValues(func() (tokenizer.Codec, error) {
-	return tokenizer.Get(tokenizer.O200kBase)
-})
+// wordCodec is created when the first text is counted; that takes about 20 ms and 7 MB.
+// tokenizer.Get would link the vocabularies of all encodings, 2 MiB more, into the program.
+var wordCodec = sync.OnceValue(codec.NewO200kBase)
 
 // Count counts the tokens of text in o200k_base, the encoding of OpenAI's current models and a fair
 // estimate for others, at about 50 MB/s of prose. If the encoding fails, Count returns the number of
@@ -92,11 +91,7 @@ func countWord(word string) int {
 
 // encode counts the tokens of a text without the cache.
 func encode(text string) int {
-	c, err := codec()
-	if err != nil {
-		return len(text)
-	}
-	n, err := c.Count(text)
+	n, err := wordCodec().Count(text)
 	if err != nil {
 		return len(text)
 	}
@@ -105,22 +100,15 @@ func encode(text string) int {
 
 // embeddingCodec is the encoding of OpenAI's embedding models, and the one that clients assume for models they don't know.
 // Creating it takes about 20 ms and 10 MB.
-var embeddingCodec = sync.OnceValues(func() (tokenizer.Codec, error) {
-	c, err := tokenizer.Get(tokenizer.Cl100kBase)
-	if err != nil {
-		return nil, err
-	}
-	c.SetErrorMode(tokenizer.ErrorModeReplace)
-	return c, nil
+var embeddingCodec = sync.OnceValue(func() *codec.Codec {
+	c := codec.NewCl100kBase()
+	c.SetErrorMode(codec.ErrorModeReplace)
+	return c
 })
 
 // Decode returns the text of tokens in cl100k_base. Bytes that are not valid UTF-8 become U+FFFD: clients cut long texts
 // between tokens, and so within characters. It returns false if a token is not in the vocabulary; special tokens are not.
 func Decode(ids []uint) (string, bool) {
-	c, err := embeddingCodec()
-	if err != nil {
-		return "", false
-	}
-	text, err := c.Decode(ids)
+	text, err := embeddingCodec().Decode(ids)
 	return text, err == nil
 }
