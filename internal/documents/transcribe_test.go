@@ -12,6 +12,7 @@ import (
 
 	"parley/internal/documents/job"
 	"parley/internal/extract"
+	"parley/internal/retrieval"
 )
 
 // ear is a transcriber that says what it is told to.
@@ -56,6 +57,10 @@ func TestTranscribe_ARecordingHasAPageForEachMinute(t *testing.T) {
 		t.Fatalf("%+v", all)
 	}
 	want := "0:00:00\n\nWelcome to the talk.|0:02:00\n\nThe deductible is 500 dollars."
+	d, err := s.db.Corpus().Document(t.Context(), retrieval.Filter{Namespace: "default"}, "talk.mp3")
+	if err != nil || d.Title != "talk" {
+		t.Errorf("the title is %q, %v", d.Title, err)
+	}
 	if text, notes := s.text("talk.mp3"); text != want || notes != "" {
 		t.Errorf("%q, notes %q", text, notes)
 	}

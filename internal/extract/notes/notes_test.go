@@ -77,3 +77,10 @@ func FuzzNotes(f *testing.F) {
 		extracttest.CheckAnyInput(t, "a."+kinds[int(kind)%len(kinds)], []byte(text))
 	})
 }
+
+func TestSubtitles_HaveTheTitleOfTheirFile(t *testing.T) {
+	doc := extracttest.Read(t, "town_hall-2026.vtt", []byte("WEBVTT\n\n00:01.000 --> 00:02.000\nHello.\n"))
+	if doc.Title != "town hall 2026" {
+		t.Errorf("the title is %q", doc.Title)
+	}
+}

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"maps"
+	"path"
 	"slices"
+	"strings"
 
 	"parley/internal/extract"
+	"parley/internal/extract/compose"
 )
 
 var _ = extract.Register("recording", extract.Reader{Read: readRecording, Looks: isRecording})
@@ -31,7 +34,7 @@ func readRecording(_ context.Context, f *extract.File) (*extract.Document, error
 	case first.Failed != "":
 		return nil, &extract.Error{Reason: extract.ScanOnly, Detail: "it could not be transcribed: " + first.Failed}
 	}
-	doc := &extract.Document{}
+	doc := &extract.Document{Title: nameTitle(f.Name)}
 	for _, minute := range slices.Sorted(maps.Keys(f.Seen)) {
 		if seen := f.Seen[minute]; len(seen.Page.Blocks) > 0 {
 			doc.Pages = append(doc.Pages, seen.Page)
@@ -41,4 +44,10 @@ func readRecording(_ context.Context, f *extract.File) (*extract.Document, error
 		return nil, &extract.Error{Reason: extract.Empty, Detail: "nothing is said in it"}
 	}
 	return doc, nil
+}
+
+// nameTitle makes a title of the name of a file whose first heading is a time.
+func nameTitle(name string) string {
+	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
+	return compose.OneLine(strings.NewReplacer("_", " ", "-", " ").Replace(strings.TrimSuffix(name, path.Ext(name))))
 }

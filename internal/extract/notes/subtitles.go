@@ -22,7 +22,7 @@ func readSubtitles(ctx context.Context, f *extract.File) (*extract.Document, err
 	if err != nil {
 		return nil, err
 	}
-	s := subtitles{budget: compose.NewBudget(f.Limits), maxPages: f.Limits.Pages, doc: &extract.Document{}}
+	s := subtitles{budget: compose.NewBudget(f.Limits), maxPages: f.Limits.Pages, doc: &extract.Document{Title: nameTitle(f.Name)}}
 	for block := range strings.SplitSeq(text, "\n\n") {
 		if err := ctx.Err(); err != nil {
 			return nil, err
