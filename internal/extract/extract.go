@@ -53,6 +53,9 @@ type Meta struct {
 	Everybody *string `yaml:"everybody"` // the word for everybody who may see it, instead of Users and Groups
 
 	Namespace string `yaml:"namespace"` // where the document belongs; "" if it does not say
+
+	// Unknown is a key that seems to say who may see the document, but is none of the above; "" if there is none.
+	Unknown string
 }
 
 // Page is one page of a paged format, or the whole text of an unpaged one.

@@ -253,6 +253,10 @@ func (x *fakeExtractor) Extract(ctx context.Context, r extract.Request) (*extrac
 	case strings.HasPrefix(text, "plain "):
 		d := doc(page(0, "p: "+text))
 		return &extract.Result{Document: d}, nil
+	case strings.HasPrefix(text, "RESTRICTED "):
+		d := doc(page(0, "p: "+text))
+		d.Meta.Unknown = "acl"
+		return &extract.Result{Document: d}, nil
 	case strings.HasPrefix(text, "PARTLY "):
 		d := doc(page(0, "p: "+text))
 		d.Notes = []string{"2 of 3 pages (2–3) have no text layer", "a part is cut off"}

@@ -147,6 +147,9 @@ func (r *run) makeDocument(ctx context.Context, res result, o original, said met
 		res.error = err
 		return res
 	}
+	if r.cfg.Access.Restricted() {
+		x.doc.Meta.Unknown = "" // it does not matter what the document says
+	}
 	m, err := said.Of(x.doc, path.Base(c.fileName()))
 	if err != nil {
 		return res.failed(BadMetadata, err.Error())

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -108,4 +109,23 @@ func TestRun_ReportsASidecarWithoutAFile(t *testing.T) {
 	b.write("handbok.md.parley.yaml", "users: [ann]")
 	b.write("handbook.md.PARLEY.yaml", "users: [ann]")
 	b.want(b.run(), counts{Indexed: 1, Skipped: 2})
+}
+
+func TestRun_KeepsOutWhatIsRestrictedInOtherWordsUnlessItIsPrivateAnyway(t *testing.T) {
+	b := newBench(t)
+	b.write("a.md", "RESTRICTED text")
+	b.write("b.md", "Beta.")
+	r := b.run()
+	b.want(r, counts{Indexed: 1, Failed: 1})
+	b.wantNames("b.md")
+	if len(r.Failed) != 1 || r.Failed[0].Reason != BadMetadata || !strings.Contains(r.Failed[0].Detail, "acl") {
+		t.Errorf("%+v", r.Failed)
+	}
+	b = newBench(t)
+	b.cfg.Access = access.List{Users: []string{"ann"}}
+	b.write("a.md", "RESTRICTED text")
+	b.want(b.run(), counts{Indexed: 1})
+	if got := b.corpus.doc(t, "a.md").Document.Access; !slices.Equal(got.Users, []string{"ann"}) {
+		t.Errorf("%+v may see it", got)
+	}
 }

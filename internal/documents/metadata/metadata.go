@@ -17,6 +17,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/url"
 	"path"
 	"path/filepath"
@@ -145,6 +146,10 @@ func (s Said) Of(doc *extract.Document, file string) (Document, error) {
 	own, err := ownFields(doc.Meta)
 	if err != nil {
 		return Document{}, err
+	}
+	if key := doc.Meta.Unknown; key != "" && own.Access == nil && s.Says.Access == nil {
+		return Document{}, fmt.Errorf("its front matter has the key %s, which Parley does not read, so who may see the document is not known: "+
+			"say it with users, groups, or everybody: public", text.Printable(key))
 	}
 	all := s.Defaults.over(own).over(s.Says)
 	d := Document{

@@ -98,3 +98,24 @@ func TestRead_APlaceThatCannotBeReadIsAnError(t *testing.T) {
 		t.Errorf("%v, hash %q", err, hash)
 	}
 }
+
+// A restriction in words of another program keeps a document out until some place says it in Parley's.
+func TestOf_AnUnknownRestrictionIsAnErrorUnlessRightsAreSaid(t *testing.T) {
+	doc := &extract.Document{Meta: extract.Meta{Unknown: "visibility"}}
+	folder := read(t, texts{"parley.yaml": "groups: [staff]"})
+	if got, err := folder.Of(doc, "a.md"); err == nil || !strings.Contains(err.Error(), "the key visibility") {
+		t.Errorf("%+v, %v", got, err)
+	}
+	entry := read(t, texts{"parley.yaml": "files: {'*': {everybody: public}}"})
+	sidecar := read(t, texts{"hr/a.md.parley.yaml": "users: [ann]"})
+	own := &extract.Document{Meta: extract.Meta{Unknown: "visibility", Groups: []string{"hr"}}}
+	for name, err := range map[string]error{
+		"an entry": second(entry.Of(doc, "a.md")), "a sidecar": second(sidecar.Of(doc, "a.md")), "the document": second(folder.Of(own, "a.md")),
+	} {
+		if err != nil {
+			t.Errorf("%s says who may see it: %v", name, err)
+		}
+	}
+}
+
+func second(_ Document, err error) error { return err }

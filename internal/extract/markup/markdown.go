@@ -150,7 +150,7 @@ func parseMeta(matter string) (extract.Meta, error) {
 		return extract.Meta{}, fmt.Errorf("line %d: everybody must be one word", n.Line+1)
 	}
 	return extract.Meta{Title: m.Title, URL: m.URL, Category: m.Category, Users: users, Groups: groups, Everybody: everybody,
-		Namespace: strings.TrimSpace(m.Namespace.Value)}, nil
+		Namespace: strings.TrimSpace(m.Namespace.Value), Unknown: unknownRestriction(matter)}, nil
 }
 
 // yamlNames returns the names of a list, or of a single name. A key that is there must name
