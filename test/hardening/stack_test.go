@@ -34,6 +34,7 @@ import (
 	"parley/internal/wire/aisdk"
 	"parley/internal/wire/azurechat"
 	"parley/internal/wire/chatui"
+	"parley/internal/wire/mcp"
 	wireopenai "parley/internal/wire/openai"
 	"parley/internal/wire/ragchat"
 	"parley/internal/wire/responses"
@@ -140,6 +141,7 @@ func (s *stack) serve(t testing.TB, o options, engine *chat.Engine, runner *turn
 		chatui.New(chatui.Config{Runner: runner, Store: s.db.Transcripts(), Defaults: defaults}).Protocol(),
 		aisdk.New(aisdk.Config{Runner: runner, Turns: runner, Defaults: defaults}).Protocol(),
 		agui.New(agui.Config{Runner: runner, Defaults: defaults}).Protocol(),
+		mcp.New(mcp.Config{Runner: runner, Search: s, Documents: s.db.Corpus(), Defaults: defaults, Logger: log}).Protocol(),
 		ragchat.New(ragchat.Config{
 			Runner: runner, Log: runner.Log, Sessions: s.db.State(), Ledger: s.db.State(), Search: s.Search, Engine: defaults, Logger: log,
 			NewBill: func() ragchat.Bill { return runner.NewBill(engine.Finder()) },
