@@ -47,6 +47,7 @@ func TestAudit_TellsWhoDidWhatAndNoSecrets(t *testing.T) {
 	do := func(key, method, target, contentType, body string) *httptest.ResponseRecorder {
 		r := httptest.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body))
 		r.Header.Set("Content-Type", contentType)
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
 		if key != "" {
 			r.Header.Set("Authorization", "Bearer "+key)
 		}

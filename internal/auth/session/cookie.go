@@ -72,6 +72,11 @@ func (s Site) Cookie(r *http.Request, name string) string {
 	return c.Value
 }
 
+// IsFromBrowser reports whether a browser says where a request comes from. Browsers before 2020 may say nothing.
+func IsFromBrowser(r *http.Request) bool {
+	return r.Header.Get("Sec-Fetch-Site") != "" || r.Header.Get("Origin") != ""
+}
+
 // TextOf returns the text of the session for which a request speaks, or "". Cookies come with requests that other
 // sites make a browser send, and other origins of the same site: there they count for nothing but following a link.
 func (s Site) TextOf(r *http.Request) string {

@@ -66,6 +66,7 @@ func TestCookie_IsBoundToTheHostUnlessThatIsThisMachine(t *testing.T) {
 		r := httptest.NewRequest(http.MethodPost, "/sign-in", strings.NewReader("key="+d.read))
 		r.Host = x.host
 		r.Header.Set("Content-Type", form)
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
 		for key, value := range x.headers {
 			r.Header.Set(key, value)
 		}

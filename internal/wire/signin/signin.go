@@ -135,7 +135,11 @@ func (h *Handler) withKey(w http.ResponseWriter, r *wire.Request) error {
 		return wire.Invalidf("the form is not encoded as application/x-www-form-urlencoded")
 	}
 	view := shown{Back: localPath(form.Get("back"))}
-	if view.Failed = h.unsafe(r); view.Failed != "" {
+	if view.Failed = h.unsafe(r); view.Failed == "" && !session.IsFromBrowser(r.Request) {
+		// Another site could make an old browser send the form, and so sign somebody in as somebody else.
+		view.Failed = "The browser did not say which page sent the form. Please use a newer browser; programs send their key with each request."
+	}
+	if view.Failed != "" {
 		return h.show(w, r, http.StatusForbidden, view)
 	}
 	k, err := h.Keys.Find(r.Context(), strings.TrimSpace(form.Get("key")))
