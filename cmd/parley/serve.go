@@ -96,6 +96,7 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	metrics := server.NewMetrics()
+	metrics.Indexes(in.corpus.Memory)
 	untrace, err := p.trace(ctx, metrics)
 	if err != nil {
 		return errors.Join(err, listener.Close())

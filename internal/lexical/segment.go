@@ -92,6 +92,12 @@ func (r *reader) take(n uint64) []byte {
 	return b
 }
 
+// Bytes returns about how much memory the segment takes.
+func (s *Segment) Bytes() int64 {
+	data := len(s.lengths) + len(s.pages) + len(s.index) + len(s.dict) + len(s.post)
+	return int64(data + len(s.neighbours) + 4*len(s.window) + 24*len(s.revisions) + 16*len(s.stretches))
+}
+
 // Chunks returns the number of chunks in the segment.
 func (s *Segment) Chunks() int { return s.chunks }
 

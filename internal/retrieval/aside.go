@@ -40,6 +40,7 @@ type Switch struct {
 func (c *Corpus) SwitchAside(ctx context.Context, namespace, generation string) (switched int, err error) {
 	c.write.Lock()
 	defer c.write.Unlock()
+	defer c.use(namespace)()
 	s := Switch{Namespace: namespace, Generation: generation}
 	if s.AddSegments, err = c.keptSegments(ctx, namespace); err != nil {
 		return 0, err
@@ -49,7 +50,7 @@ func (c *Corpus) SwitchAside(ctx context.Context, namespace, generation string) 
 		return 0, err
 	}
 	c.mu.Lock()
-	delete(c.spaces, Aside(namespace))
+	c.drop(c.spaces[Aside(namespace)])
 	c.mu.Unlock()
 	sp := c.space(namespace)
 	c.skip(map[*space]bool{sp: true}, done)

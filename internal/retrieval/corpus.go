@@ -22,8 +22,10 @@ type Corpus struct {
 	index     VectorIndex                        // nil when all vectors are searched in memory
 	memory    int64                              // see WithMemory
 	questions *lru.Cache[questionKey, []float32] // their vectors
-	mu        sync.Mutex                         // guards spaces
-	spaces    map[string]*space
+	mu        sync.Mutex                         // guards the three below, and users, used and size of each space
+	spaces    map[string]*space                  // those that are used, and those with an index in memory
+	uses      int64                              // that have ended
+	held      Memory
 	write     sync.Mutex  // one change at a time in this process
 	late      atomic.Bool // an incomplete index serves as it is until Repair has completed it
 }
@@ -46,16 +48,8 @@ func Open(ctx context.Context, store Store, log *slog.Logger, options ...Option)
 	if err != nil {
 		return nil, fmt.Errorf("list namespaces: %w", err)
 	}
-	for _, ns := range names {
-		if _, err := c.current(ctx, ns); err != nil {
-			return nil, fmt.Errorf("load the index of namespace %q: %w", ns, err)
-		}
-		if c.embedding == nil {
-			continue
-		}
-		if err := c.refreshVectors(ctx, ns, true); err != nil {
-			return nil, fmt.Errorf("load the vectors of namespace %q: %w", ns, err)
-		}
+	if err := c.loadAll(ctx, names); err != nil {
+		return nil, err
 	}
 	return c, nil
 }
@@ -68,6 +62,7 @@ func (c *Corpus) Apply(ctx context.Context, b Batch) error {
 	defer c.write.Unlock()
 	b.Others = slices.Clone(b.Others)
 	for _, part := range b.parts() {
+		defer c.use(part.Namespace)()
 		if err := c.number(ctx, part); err != nil {
 			return err
 		}
@@ -148,7 +143,7 @@ func (c *Corpus) follow(ctx context.Context, b Batch, done Applied) {
 	}
 	if old != nil && old.version.Load() == done.Before {
 		if next, err := old.follow(b, done); err == nil {
-			s.state.Store(next)
+			c.set(s, next)
 			return
 		}
 	}
@@ -171,16 +166,4 @@ func (c *Corpus) skip(changed map[*space]bool, done Applied) {
 			st.version.CompareAndSwap(done.Before, done.Version)
 		}
 	}
-}
-
-// space returns the in-memory index of a namespace, which may be empty.
-func (c *Corpus) space(namespace string) *space {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s := c.spaces[namespace]
-	if s == nil {
-		s = &space{}
-		c.spaces[namespace] = s
-	}
-	return s
 }

@@ -133,7 +133,10 @@ func (c *Corpus) refreshAll(ctx context.Context) error {
 	}
 	c.mu.Unlock()
 	for _, ns := range namespaces {
-		if err := c.refreshVectors(ctx, ns, true); err != nil {
+		release := c.keep(ns)
+		err := c.refreshVectors(ctx, ns, true)
+		release()
+		if err != nil {
 			return fmt.Errorf("load the vectors of namespace %q: %w", ns, err)
 		}
 	}

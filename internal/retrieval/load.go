@@ -15,10 +15,16 @@ import (
 
 // space is one namespace's index in memory.
 type space struct {
-	state atomic.Pointer[state] // nil until first used
+	state atomic.Pointer[state] // nil until it is loaded; see set
 	load  sync.Mutex            // held while the next state is made
 
 	vectorLoad sync.Mutex // held while vectors are read; taken before load
+
+	namespace string
+
+	users int   // see use
+	used  int64 // Corpus.uses when it was last used
+	size  int64 // of the state
 }
 
 // maxAge bounds how far a search may be behind what other processes have committed.
@@ -83,7 +89,7 @@ func (c *Corpus) reload(ctx context.Context, namespace string, s *space) (*state
 	if err != nil {
 		return nil, err
 	}
-	s.state.Store(st)
+	c.set(s, st)
 	return st, nil
 }
 

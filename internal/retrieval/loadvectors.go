@@ -10,7 +10,7 @@ import (
 
 // refreshVectors brings the vectors of a namespace in memory up to date with the store. Searches go
 // on with the older ones meanwhile. Unless it is to wait, it leaves the work to a goroutine that is
-// at it already.
+// at it already. The caller uses the namespace.
 func (c *Corpus) refreshVectors(ctx context.Context, namespace string, wait bool) error {
 	version, err := c.store.VectorVersion(ctx)
 	if err != nil {
@@ -24,7 +24,7 @@ func (c *Corpus) refreshVectors(ctx context.Context, namespace string, wait bool
 	if upToDate() {
 		return nil
 	}
-	if wait {
+	if wait || s.state.Load().vectorVersion.Load() == 0 { // none are in memory: it was just loaded
 		s.vectorLoad.Lock()
 	} else if !s.vectorLoad.TryLock() {
 		return nil
@@ -79,7 +79,7 @@ func (c *Corpus) readVectors(ctx context.Context, namespace string, s *space) er
 		return nil
 	}
 	set.generation = serving
-	s.state.Store(st.withVectors(set.add(added, st), version))
+	c.set(s, st.withVectors(set.add(added, st), version))
 	return nil
 }
 

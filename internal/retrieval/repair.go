@@ -33,6 +33,7 @@ func (c *Corpus) Repair(ctx context.Context) error {
 // repairNamespace completes one index. Another process may be at it, too: what both have done is
 // found out when it is looked at again.
 func (c *Corpus) repairNamespace(ctx context.Context, namespace string) error {
+	defer c.keep(namespace)()
 	s := c.space(namespace)
 	for range maxRepairs {
 		snap, err := c.store.Snapshot(ctx, namespace)

@@ -61,6 +61,7 @@ func (c *Corpus) DropRule(ctx context.Context, namespace, path, owner string) (d
 func (c *Corpus) changeRules(ctx context.Context, namespace string, change func() (Applied, int, error)) (documents int, err error) {
 	c.write.Lock()
 	defer c.write.Unlock()
+	defer c.use(namespace)()
 	done, documents, err := change()
 	if err != nil {
 		return 0, err

@@ -18,6 +18,7 @@ func (c *Corpus) Search(ctx context.Context, q Query) (Result, error) {
 	if !q.Principal.MayUse(q.Namespace) {
 		return Result{Mode: Text}, nil // nor do they learn how rare its words are
 	}
+	defer c.use(q.Namespace)()
 	st, asked, err := c.prepare(ctx, q)
 	for attempt := 0; ; attempt++ {
 		if err != nil {
@@ -36,6 +37,9 @@ func (c *Corpus) Search(ctx context.Context, q Query) (Result, error) {
 
 // prepare returns the state to search, and the question as a vector if the query is for vectors.
 func (c *Corpus) prepare(ctx context.Context, q Query) (*state, question, error) {
+	if err := c.ready(ctx, q.Namespace); err != nil {
+		return nil, question{}, err
+	}
 	st, err := c.current(ctx, q.Namespace)
 	if err != nil || q.Mode == Text || c.embedding == nil {
 		return st, question{}, err
@@ -210,6 +214,7 @@ type Hit struct {
 
 // Rank returns the keys of the best q.Limit chunks without reading them, for measuring.
 func (c *Corpus) Rank(ctx context.Context, q Query) ([]Hit, error) {
+	defer c.use(q.Namespace)()
 	_, asked, err := c.prepare(ctx, q)
 	if err != nil {
 		return nil, err

@@ -57,12 +57,6 @@ type Near struct {
 	Mean float64 // mean likeness of all chunks of NearQuery.Only
 }
 
-// WithMemory says how much memory there is for indexes, in bytes; 0 for any amount. It decides which namespaces' vectors a
-// VectorIndex searches.
-func WithMemory(bytes int64) Option {
-	return func(c *Corpus) { c.memory = bytes }
-}
-
 // WithVectorIndex has a database search vectors that take more than half of the memory of WithMemory.
 func WithVectorIndex(x VectorIndex) Option {
 	return func(c *Corpus) { c.index = x }

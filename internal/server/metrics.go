@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"parley/internal/chat"
+	"parley/internal/retrieval"
 	"parley/internal/turn"
 	"parley/internal/wire"
 )
@@ -101,6 +102,23 @@ func (m *Metrics) describe(version string, status Status) {
 func (m *Metrics) observeRequest(route string, status int, took time.Duration) {
 	m.requests.WithLabelValues(route, strconv.Itoa(status)).Inc()
 	m.durations.WithLabelValues(route).Observe(took.Seconds())
+}
+
+// Indexes adds the metrics of the indexes in memory.
+func (m *Metrics) Indexes(now func() retrieval.Memory) {
+	gauge := func(name, help string, value func(retrieval.Memory) int64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(value(now())) })
+	}
+	counter := func(name, help string, value func(retrieval.Memory) int64) prometheus.Collector {
+		return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(value(now())) })
+	}
+	m.registry.MustRegister(
+		gauge("parley_index_memory_bytes", "Memory that the indexes take, about.", func(in retrieval.Memory) int64 { return in.Bytes }),
+		gauge("parley_index_memory_limit_bytes", "Memory that they may take (index.memory); 0 for any amount.", func(in retrieval.Memory) int64 { return in.Bound }),
+		gauge("parley_index_namespaces", "Namespaces whose index is in memory.", func(in retrieval.Memory) int64 { return int64(in.Namespaces) }),
+		counter("parley_index_loads_total", "Indexes that were read because they were not in memory.", func(in retrieval.Memory) int64 { return in.Loaded }),
+		counter("parley_index_drops_total", "Indexes that left the memory because others needed it.", func(in retrieval.Memory) int64 { return in.Dropped }),
+	)
 }
 
 // Evicted counts deletions that made room.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"regexp"
@@ -15,6 +16,7 @@ import (
 	"parley/internal/chat"
 	"parley/internal/ledger"
 	"parley/internal/llm"
+	"parley/internal/retrieval"
 	"parley/internal/turn"
 )
 
@@ -215,5 +217,27 @@ func TestDashboards_ShowMetricsThatExist(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+func TestMetrics_SayWhatIndexesTake(t *testing.T) {
+	m := NewMetrics()
+	memory := retrieval.Memory{Bound: 9, Bytes: 7, Namespaces: 3, Loaded: 5, Dropped: 2}
+	m.Indexes(func() retrieval.Memory { return memory })
+	memory.Dropped = 4
+	families, err := m.Gatherer().Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, f := range families {
+		if strings.HasPrefix(f.GetName(), "parley_index_") {
+			got[f.GetName()] = f.GetMetric()[0].GetGauge().GetValue() + f.GetMetric()[0].GetCounter().GetValue()
+		}
+	}
+	want := map[string]float64{"parley_index_memory_bytes": 7, "parley_index_memory_limit_bytes": 9, "parley_index_namespaces": 3,
+		"parley_index_loads_total": 5, "parley_index_drops_total": 4}
+	if !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }

@@ -27,6 +27,11 @@ type run struct {
 // Len returns the number of vectors.
 func (b *Block) Len() int { return len(b.ordinals) }
 
+// Bytes returns about how much memory the block takes.
+func (b *Block) Bytes() int64 {
+	return int64(4*cap(b.values) + 4*cap(b.ordinals) + 16*cap(b.runs) + 4*cap(b.order))
+}
+
 // Revisions returns the revision of each run, in the order of Spans. The caller must not change the
 // slice.
 func (b *Block) Revisions() []int64 {
