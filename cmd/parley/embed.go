@@ -34,6 +34,7 @@ func embedding(cfg Config, models *llm.Router) []retrieval.Option {
 func (p *program) vectorIndex(ctx context.Context, cfg Config, db *store.DB) ([]retrieval.Option, error) {
 	memory := cfg.indexMemory()
 	options := []retrieval.Option{retrieval.WithMemory(memory)}
+	db.LimitSegments(2 * memory)
 	if cfg.Embedding == "" || memory == 0 {
 		return options, nil
 	}

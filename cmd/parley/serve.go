@@ -97,6 +97,7 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 	defer stop()
 	metrics := server.NewMetrics()
 	metrics.Indexes(in.corpus.Memory)
+	metrics.Segments(in.db.SegmentReads)
 	untrace, err := p.trace(ctx, metrics)
 	if err != nil {
 		return errors.Join(err, listener.Close())

@@ -121,6 +121,21 @@ func (m *Metrics) Indexes(now func() retrieval.Memory) {
 	)
 }
 
+// Segments adds the metrics of where segments of indexes were read: from files on this machine, or from the PostgreSQL
+// database.
+func (m *Metrics) Segments(reads func() (files, database int64)) {
+	counter := func(from string, value func() int64) prometheus.Collector {
+		return prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "parley_index_segments_read_total", Help: "Segments of indexes in PostgreSQL that were read, by where from.",
+			ConstLabels: prometheus.Labels{"from": from},
+		}, func() float64 { return float64(value()) })
+	}
+	m.registry.MustRegister(
+		counter("disk", func() int64 { files, _ := reads(); return files }),
+		counter("database", func() int64 { _, database := reads(); return database }),
+	)
+}
+
 // Evicted counts deletions that made room.
 func (m *Metrics) Evicted(kind string, n int) { m.evicted.WithLabelValues(kind).Add(float64(n)) }
 

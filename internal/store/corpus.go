@@ -14,8 +14,9 @@ import (
 // Corpus keeps documents and their index. It implements retrieval.Store.
 type Corpus struct {
 	db    *database
-	large int64     // size in bytes from which passages are read concurrently
-	widen sync.Once // raises the number of readers for a large file
+	cache *segmentCache // nil for SQLite
+	large int64         // size in bytes from which passages are read concurrently
+	widen sync.Once     // raises the number of readers for a large file
 }
 
 var _ retrieval.Store = (*Corpus)(nil)
@@ -177,6 +178,14 @@ var errSegment = fmt.Errorf("%w segment: parts are missing", retrieval.ErrDamage
 
 // SegmentData returns the bytes of a segment.
 func (c *Corpus) SegmentData(ctx context.Context, id int64) (data []byte, err error) {
+	if c.cache != nil {
+		return c.cachedSegment(ctx, id)
+	}
+	return c.storedSegment(ctx, id)
+}
+
+// storedSegment reads a segment from the database.
+func (c *Corpus) storedSegment(ctx context.Context, id int64) (data []byte, err error) {
 	err = c.db.view(ctx, fmt.Sprintf("read segment %d", id), func(tx *sql.Tx) error {
 		var size int
 		err := tx.QueryRowContext(ctx, "SELECT size FROM segments WHERE id = ?", id).Scan(&size)

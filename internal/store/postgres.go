@@ -74,6 +74,9 @@ func openPostgres(ctx context.Context, url, dir string, log *slog.Logger) (*DB, 
 		return nil, errors.Join(err, db.Close())
 	}
 	db.blobs.shared = &sharedBlobs{corpus}
+	if db.corpus.cache, err = openSegmentCache(segmentsIn(db.folder)); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	uploads := &sharedUploads{db: state, folder: filepath.Join(db.folder, "uploads-copies")}
 	if err := uploads.adopt(ctx, filepath.Join(db.folder, UploadsDir)); err != nil {
 		return nil, errors.Join(err, db.Close())

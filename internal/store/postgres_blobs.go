@@ -144,17 +144,24 @@ func (b *Blobs) fetch(sha, name string) error {
 // cacheBytes is how many bytes of originals stay in the folder of a replica.
 const cacheBytes = 1 << 30
 
-// trim removes the files that were stored longest ago until the rest has at most limit bytes, and
-// files that dead processes left half written. All of them are in the database.
+// trim keeps at most limit bytes of originals in the folder. All of them are in the database.
 func (b *Blobs) trim(ctx context.Context, limit int64) error {
+	if _, err := trimFolder(ctx, b.root, limit); err != nil {
+		return fmt.Errorf("trim the cache of originals: %w", err)
+	}
+	return nil
+}
+
+// trimFolder removes the files that were stored or used longest ago until the rest has at most limit bytes, and files that
+// dead processes left half written. It returns the size of the rest.
+func trimFolder(ctx context.Context, root *os.Root, limit int64) (total int64, err error) {
 	type file struct {
 		name string
 		size int64
 		at   time.Time
 	}
 	var all []file
-	var total int64
-	err := fs.WalkDir(b.root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return ignoreMissing(err)
 		}
@@ -167,7 +174,7 @@ func (b *Blobs) trim(ctx context.Context, limit int64) error {
 		}
 		if strings.HasPrefix(path.Base(name), tempPrefix) {
 			if time.Since(info.ModTime()) > time.Hour {
-				return ignoreMissing(b.root.Remove(name))
+				return ignoreMissing(root.Remove(name))
 			}
 			return nil
 		}
@@ -180,11 +187,8 @@ func (b *Blobs) trim(ctx context.Context, limit int64) error {
 		if err != nil || total <= limit {
 			break
 		}
-		err = ignoreMissing(b.root.Remove(f.name))
+		err = ignoreMissing(root.Remove(f.name))
 		total -= f.size
 	}
-	if err != nil {
-		return fmt.Errorf("trim the cache of originals: %w", err)
-	}
-	return nil
+	return total, err
 }

@@ -212,6 +212,9 @@ func (d *DB) Close() error {
 	if d.blobs != nil { // else opening failed
 		err = errors.Join(err, d.blobs.close())
 	}
+	if d.corpus.cache != nil {
+		err = errors.Join(err, d.corpus.cache.root.Close())
+	}
 	return errors.Join(err, d.corpus.db.close(), d.state.db.close())
 }
 
