@@ -68,6 +68,7 @@ func (p *program) examine(ctx context.Context, idle time.Duration) (doctorReport
 		{"disk", checkDisk},
 		{"databases", checkDatabases},
 		{"vectors", checkVectors},
+		{"pgvector", checkVectorIndex},
 		{"models", checkModels},
 		{"clock", checkClock},
 		{"open files", checkOpenFiles},

@@ -179,7 +179,15 @@ func TestVectorIndex_FindsWhatAnExactSearchFinds(t *testing.T) {
 	const documents = 300
 	x.put("ns", 0, documents)
 	x.put("small", 0, 5)
+	state, err := x.db.VectorState(t.Context())
+	x.must(err)
+	if state.Installed != "" || !state.Suffices || !state.MayCreate || state.Largest != documents*10 || state.Ready+state.Building != 0 {
+		t.Errorf("before there are vectors: %+v", state)
+	}
 	x.embed()
+	if state, err = x.db.VectorState(t.Context()); err != nil || state.Installed == "" || state.Ready != 1 || state.Building != 0 {
+		t.Errorf("with vectors: %+v, %v", state, err)
+	}
 	if got := x.tables(); !slices.Equal(got, []int{documents * 10}) {
 		t.Fatalf("tables of vectors have %v rows, want one with %d", got, documents*10)
 	}
@@ -416,7 +424,14 @@ func TestVectorIndex_NeedsARightOnlyForTheExtension(t *testing.T) {
 	if r := x.recall(access.Principal{}); r != 1 {
 		t.Errorf("recall in memory is %v", r)
 	}
+	mayCreate := func(want bool) {
+		if s, err := x.db.VectorState(t.Context()); err != nil || s.MayCreate != want {
+			t.Errorf("the state is %+v, want that the role may create what is missing: %v; %v", s, want, err)
+		}
+	}
+	mayCreate(false)
 	pgtest.Exec(t, at, "CREATE EXTENSION vector WITH SCHEMA public")
+	mayCreate(true)
 	x.put("ns", 40, 40)
 	x.embed()
 	if got := x.tables(); !slices.Equal(got, []int{800}) {
