@@ -100,6 +100,7 @@ func TestDoctor_ChecksPostgres(t *testing.T) {
 	url, data := pgtest.New(t), filepath.Join(t.TempDir(), "data")
 	findings, _ := doctor(t, nil, "--database", url, "--data", data)
 	wantFinding(t, findings, "databases", warned, "fsync") // the server of the tests is fast, not safe
+	findings, _ = doctor(t, nil, "--database", url, "--data", data, "--embedding", "builtin:multilingual-e5-small")
 	wantFinding(t, findings, "pgvector", fine, "has no pgvector")
 	findings, code := doctor(t, nil, "--database", "postgres://127.0.0.1:1/none", "--data", data)
 	wantFinding(t, findings, "databases", broken, "check --database")
