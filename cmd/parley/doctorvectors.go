@@ -12,11 +12,11 @@ func checkVectorIndex(ctx context.Context, p *program) []finding {
 	if p.config.Database == "" || p.config.Embedding == "" {
 		return nil
 	}
-	db, failed := openStored(ctx, p)
+	db, done, failed := openStored(ctx, p)
 	if failed != nil {
 		return found(skipped, "", "the database cannot be opened")
 	}
-	defer db.Close()
+	defer done()
 	s, err := db.VectorState(ctx)
 	if err != nil {
 		return found(broken, "", "%v", err)
