@@ -92,9 +92,11 @@ func (p *pass) run(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		if err := p.keepIndexes(ctx); err != nil { // before they serve
-			p.log.Error("index the vectors in the database; until it succeeds they are searched in memory", "error", err)
+		more, err := p.index(ctx) // before they serve
+		if err != nil {
+			return err
 		}
+		n += more
 		done, err := p.finish(ctx)
 		if err != nil {
 			return err
@@ -107,6 +109,53 @@ func (p *pass) run(ctx context.Context) (err error) {
 		}
 	}
 	return p.sweep(ctx)
+}
+
+// meanwhileEvery is how often documents are looked for while vectors are indexed in the database.
+const meanwhileEvery = time.Second
+
+// index has the database index the vectors where they are too many for memory. Chunks that come meanwhile get their vectors
+// at once, because the first index of a large namespace takes minutes. It returns how many those are.
+func (p *pass) index(ctx context.Context) (n int, err error) {
+	if p.Corpus.index == nil {
+		return 0, nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	built := make(chan struct{})
+	go func() {
+		defer close(built)
+		p.buildIndexes(ctx)
+	}()
+	defer func() { cancel(); <-built }()
+	var seen int64
+	for {
+		select {
+		case <-built:
+			if n > 0 {
+				p.buildIndexes(ctx) // adds what came
+			}
+			return n, ctx.Err()
+		case <-time.After(meanwhileEvery):
+		}
+		version, err := p.store.Version(ctx)
+		if err != nil {
+			return n, fmt.Errorf("read the corpus version: %w", err)
+		}
+		if version == seen {
+			continue
+		}
+		seen = version
+		more, err := p.embedAll(ctx)
+		if n += more; err != nil {
+			return n, err
+		}
+	}
+}
+
+func (p *pass) buildIndexes(ctx context.Context) {
+	if err := p.keepIndexes(ctx); err != nil {
+		p.log.Error("index the vectors in the database; until it succeeds they are searched in memory", "error", err)
+	}
 }
 
 // finish has a generation that is complete serve, and reports whether it is.

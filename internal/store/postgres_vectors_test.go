@@ -397,6 +397,25 @@ func TestVectorIndex_GoesOnWhereItWasInterrupted(t *testing.T) {
 	}
 }
 
+// An interrupted CREATE INDEX CONCURRENTLY leaves an index that no search may use.
+func TestVectorIndex_ReplacesAnIndexThatIsNotWhole(t *testing.T) {
+	at := pgtest.NewWithVectors(t)
+	x := newIndexed(t, at, 48)
+	x.put("ns", 0, 80)
+	x.embed()
+	pgtest.Exec(t, at, "UPDATE pg_index SET indisvalid = FALSE WHERE indexrelid = 'parley_vectors.v1_hnsw'::regclass")
+	pgtest.Exec(t, at, "UPDATE parley_vectors.indexes SET ready = FALSE")
+	x.embed()
+	var valid bool
+	x.must(x.raw.QueryRowContext(t.Context(), "SELECT indisvalid FROM pg_index WHERE indexrelid = 'parley_vectors.v1_hnsw'::regclass").Scan(&valid))
+	if s, err := x.db.VectorState(t.Context()); err != nil || s.Ready != 1 || !valid {
+		t.Errorf("afterwards: %+v, valid: %v; %v", s, valid, err)
+	}
+	if r := x.recall(access.Principal{}); r < 0.97 {
+		t.Errorf("recall is %v", r)
+	}
+}
+
 // A role that may not create the extension does without it until an administrator has created it.
 func TestVectorIndex_NeedsARightOnlyForTheExtension(t *testing.T) {
 	at := pgtest.NewWithVectors(t)

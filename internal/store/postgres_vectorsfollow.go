@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -223,22 +224,37 @@ const (
 	buildMost     = 1 << 30
 )
 
+// build builds the index concurrently: documents may be replaced and deleted meanwhile, with their rows of the table. An
+// interrupted build leaves an index that is not valid, which the next one replaces.
 func (x *VectorIndex) build(ctx context.Context, v vectors, together bool) error {
-	return x.writing(ctx, func(tx *sql.Tx, _ *sql.Conn) error {
-		var rows int64
-		if err := tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+v.String()).Scan(&rows); err != nil {
-			return err
-		}
-		_, err := tx.ExecContext(ctx, `SELECT set_config('maintenance_work_mem', GREATEST(pg_size_bytes(current_setting('maintenance_work_mem')), ?) / 1024 || 'kB', true)`,
-			min(rows*int64(2*v.length+buildOverhead), buildMost))
-		if err == nil && !together {
-			_, err = tx.ExecContext(ctx, "SET LOCAL max_parallel_maintenance_workers = 0")
-		}
-		if err == nil {
-			_, err = tx.ExecContext(ctx, fmt.Sprintf("CREATE INDEX IF NOT EXISTS v%d_hnsw ON %s USING hnsw (v %s.halfvec_ip_ops)", v.id, v, x.schemaName()))
-		}
+	conn, err := x.db.read.Conn(ctx)
+	if err != nil {
 		return err
-	})
+	}
+	defer conn.Close()
+	var valid bool
+	err = conn.QueryRowContext(ctx, "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(?::text)", fmt.Sprintf("%s.v%d_hnsw", vectorSchema, v.id)).Scan(&valid)
+	if valid || err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	var rows int64
+	if err := conn.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+v.String()).Scan(&rows); err != nil {
+		return err
+	}
+	defer conn.ExecContext(context.WithoutCancel(ctx), "RESET ALL") //nolint:errcheck // a connection that is broken is not used again
+	_, err = conn.ExecContext(ctx, `SELECT set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false),
+		set_config('maintenance_work_mem', GREATEST(pg_size_bytes(current_setting('maintenance_work_mem')), ?) / 1024 || 'kB', false)`,
+		min(rows*int64(2*v.length+buildOverhead), buildMost))
+	if err == nil && !together {
+		_, err = conn.ExecContext(ctx, "SET max_parallel_maintenance_workers = 0")
+	}
+	if err == nil {
+		_, err = conn.ExecContext(ctx, fmt.Sprintf("DROP INDEX IF EXISTS %s.v%d_hnsw", vectorSchema, v.id))
+	}
+	if err == nil {
+		_, err = conn.ExecContext(ctx, fmt.Sprintf("CREATE INDEX CONCURRENTLY v%d_hnsw ON %s USING hnsw (v %s.halfvec_ip_ops)", v.id, v, x.schemaName()))
+	}
+	return err
 }
 
 // mark says whether searches may use a table. All processes learn of it with the version of the vectors.
