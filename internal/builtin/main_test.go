@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
 	"go.uber.org/goleak"
@@ -96,6 +97,8 @@ func newProduct(corpus *retrieval.Corpus) *product {
 	return &product{corpus, chat.NewEngine(chat.Config{
 		Retriever: corpus, Models: router, Rewrite: Rewrite, Read: Answerer{Reader: NewReader()}.Read, Suggest: Answerer{Reader: NewReader()}.Suggest,
 		Defaults: chat.Options{Models: chat.Models{Inference: "builtin:extractive"}},
+		// Tests compare answers, which must not depend on how busy the machine is.
+		RerankTimeout: 10 * time.Minute, SuggestTimeout: 10 * time.Minute,
 	})}
 }
 
