@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// WithMemory says how much memory there is for indexes, in bytes; 0 for any amount. Above it, the indexes of the
-// namespaces that were not used for longest are dropped, and read again when they are needed. It also decides which
-// namespaces' vectors a VectorIndex searches.
+// WithMemory limits the memory for indexes, in bytes; 0 means no limit. Beyond it, the least recently used indexes are
+// dropped, and loaded again when they are searched. The limit also decides which namespaces a VectorIndex searches.
 func WithMemory(bytes int64) Option {
 	return func(c *Corpus) { c.memory = bytes }
 }
@@ -31,8 +30,8 @@ func (c *Corpus) Memory() Memory {
 	return m
 }
 
-// use keeps the index of a namespace in memory, if it is there, until release is called. Whatever looks at the index of a
-// namespace, or changes it, does so in between.
+// use keeps the index of a namespace in memory until release is called. Code that reads or changes an index must hold it
+// in this way.
 func (c *Corpus) use(namespace string) (release func()) {
 	s := c.hold(namespace)
 	return func() {
@@ -44,7 +43,7 @@ func (c *Corpus) use(namespace string) (release func()) {
 	}
 }
 
-// keep is use for work that says nothing about who will need the index.
+// keep is like use, but does not count as a recent use: background work must not decide which indexes stay.
 func (c *Corpus) keep(namespace string) (release func()) {
 	s := c.hold(namespace)
 	return func() {
@@ -101,8 +100,8 @@ func (c *Corpus) set(s *space, st *state) {
 	c.makeRoom(s)
 }
 
-// makeRoom drops the indexes that were not used for longest until the others fit. Those in use stay, and so does the one
-// that is used last, whatever it takes. The caller holds mu.
+// makeRoom drops the least recently used indexes until the others fit. It never drops an index in use, nor last, however
+// large they are. The caller holds mu.
 func (c *Corpus) makeRoom(last *space) {
 	for c.memory > 0 && c.held.Bytes > c.memory {
 		var oldest *space

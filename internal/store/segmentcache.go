@@ -94,7 +94,7 @@ func (c *Corpus) cachedSegment(ctx context.Context, id int64) ([]byte, error) {
 	return data, c.cache.write(ctx, id, data)
 }
 
-// read returns the bytes of a segment of which the size and the end are known.
+// read returns a segment from its file, if the file is whole and its size and last bytes match the database.
 func (c *segmentCache) read(id int64, size int, end []byte) ([]byte, bool) {
 	name := strconv.FormatInt(id, 10)
 	f, err := c.root.Open(name)

@@ -54,7 +54,7 @@ func IsSignFont(font string) bool {
 	return strings.EqualFold(font, "symbol") || strings.EqualFold(font, "wingdings")
 }
 
-// SignText is FontText for text of which only the private codes are in the font.
+// SignText is like FontText, for text in which only the private-use characters belong to the font.
 func SignText(font, text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < 0xf020 || r > 0xf0ff {

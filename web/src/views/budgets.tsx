@@ -16,7 +16,7 @@ interface Amount {
 interface Spent extends Amount {
   kind: "user" | "namespace";
   name: string;
-  user?: string; // what somebody who has not signed in calls themselves
+  user?: string; // the name that a caller without sign-in gave
   used: number;
 }
 
