@@ -52,6 +52,7 @@ var forOthers = map[string]string{
 	"chat.Runner":      "the adapters consume it",
 	"chat.Event":       "its method only seals it",
 	"llm.Lister":       "commands consume it; providers implement it",
+	"llm.Transcriber":  "commands consume it; providers implement it",
 }
 
 // declared is what a package declares and calls.
