@@ -239,6 +239,11 @@ var Table = []Format{
 		Reads: "each file as a document of its own",
 	},
 	{
+		Name: "iWork", Rare: []string{"pages", "numbers", "key"}, Members: true, Binary: true,
+		Reads:  "the preview of a document of Pages, Numbers or Keynote, as a document of its own",
+		Limits: "programs since 2013 save a picture of the first page only; save such documents as PDF",
+	},
+	{
 		Name: "tar archive", Extensions: []string{"tar"}, Members: true, Binary: true,
 		Reads: "each file as a document of its own",
 	},

@@ -46,6 +46,7 @@ var makers = []formatKind{
 // notMeasured are the formats without generated files, with the reason.
 var notMeasured = map[string]string{
 	"image":              "it has no text but its name",
+	"iWork":              "only its preview is read, which is a PDF document or a picture",
 	"recording":          "a model transcribes it",
 	"bzip2 archive":      "Go's library does not write it; what it holds is a tar archive",
 	"Word 97–2003":       "no Go library writes it, and it has tables of bytes in several streams",

@@ -43,6 +43,9 @@ func sniffByEntries(f *extract.File) (string, error) {
 			return byName, nil
 		}
 	}
+	if byName == "iWork" || has("Index/Document.iwa") || has("index.apxl") {
+		return "iWork", nil
+	}
 	if has("META-INF/container.xml") {
 		return "EPUB", nil
 	}
