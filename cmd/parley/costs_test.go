@@ -55,7 +55,10 @@ func TestRoutes_RefuseBadBodiesForLittle(t *testing.T) {
 			if got, most := after.TotalAlloc-before.TotalAlloc, uint64(10*len(body)+fixed); got > most {
 				t.Errorf("%s %s, %s: %d bytes allocated for a body of %d", op.method, op.target, name, got, len(body))
 			}
-			if took := quickest(refusalTime(), func() { s.send(t, op, body) }); took > refusalTime() && !needs.Race {
+			if needs.Race {
+				continue // its time says nothing
+			}
+			if took := quickest(refusalTime(), func() { s.send(t, op, body) }); took > refusalTime() {
 				t.Errorf("%s %s, %s takes %v of the processor, want at most %v", op.method, op.target, name, took, refusalTime())
 			}
 		}

@@ -24,6 +24,7 @@ import (
 	"parley/internal/server"
 	"parley/internal/turn"
 	"parley/internal/wire"
+	"parley/test/needs"
 )
 
 // wholeServer is the HTTP side of `parley serve` with the built-in answerer and all routes. Its
@@ -403,7 +404,10 @@ func TestRoutes_RefuseWrongTypesInEveryField(t *testing.T) {
 					continue
 				}
 				tried[field] = true
-				for _, literal := range wrongTypes {
+				for i, literal := range wrongTypes {
+					if needs.Race && (i+place)%4 != 0 {
+						continue // the run without the race detector sends all
+					}
 					requests <- request{op, replaced(t, body, place, literal)}
 					sent++
 				}

@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"parley/test/needs"
 )
 
 // Limits of Linear. Four times the text may take eight times as long, which leaves room for caches
@@ -21,6 +23,10 @@ const (
 // calling goroutine.
 func Linear(t testing.TB, s Shape, bytes int, f func(text string)) {
 	t.Helper()
+	if needs.Race {
+		f(s.Text(bytes)) // its time says nothing about the program's
+		return
+	}
 	small, large := s.Text(bytes), s.Text(factor*bytes)
 	onSmall, onLarge := func() { f(small) }, func() { f(large) }
 	// Wall time is quick to read, and accurate unless the machine is busy.
