@@ -157,7 +157,7 @@ var Table = []Format{
 	{
 		Name: "JSON", Extensions: []string{"json", "jsonl"}, Rare: []string{"ndjson", "geojson"}, View: Text,
 		Media:  []Media{{"application/json", []string{"json"}, ""}},
-		Reads:  "each record as lines `key: value`",
+		Reads:  "each record as lines `key: value`, with its long parts below headings",
 		Limits: "vectors and encoded data are left out",
 	},
 	{

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -20,13 +21,13 @@ var _ = extract.Register("JSON", extract.Reader{Read: readJSON})
 
 // readJSON reads JSON and JSON Lines as records: the values of a stream, the items of an array,
 // or the one object that the file is. A record becomes a paragraph of lines "key: value", below
-// its title as a heading where it has one and is long.
+// its title as a heading where it has one and is long. What a field holds stands on its line, or below its heading if it is long.
 func readJSON(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	text, err := compose.ReadText(f, f.Limits.TextBytes)
 	if err != nil {
 		return nil, err
 	}
-	r := jsonReader{out: compose.Builder{Budget: compose.NewBudget(f.Limits)}}
+	r := jsonReader{top: siblings{level: 2}, out: compose.Builder{Budget: compose.NewBudget(f.Limits)}}
 	if f.Ext == "jsonl" || f.Ext == "ndjson" || isJSONLines(text) {
 		err = r.lines(ctx, text)
 	} else {
@@ -35,7 +36,7 @@ func readJSON(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &extract.Document{Pages: []extract.Page{r.out.Page(0, false)}, Notes: r.notes}, nil
+	return &extract.Document{Title: r.title, Pages: []extract.Page{r.out.Page(0, false)}, Notes: r.notes}, nil
 }
 
 // isJSONLines reports whether every line is a value of its own, as far as the first ones show.
@@ -59,7 +60,9 @@ func isJSONLines(text string) bool {
 type jsonReader struct {
 	out     compose.Builder
 	records int
+	top     siblings
 	notes   []string
+	title   string
 }
 
 // lines reads one record a line. A few broken lines are passed over.
@@ -99,7 +102,7 @@ func (r *jsonReader) lines(ctx context.Context, text string) error {
 func (r *jsonReader) stream(ctx context.Context, text string) error {
 	d := jsonDecoder(text)
 	for d.More() {
-		err := r.top(ctx, d)
+		err := r.next(ctx, d)
 		switch {
 		case zipxml.IsSyntaxError(err) && r.records > 0:
 			r.notes = append(r.notes, "the file is damaged, and was read up to the damage")
@@ -119,8 +122,8 @@ func jsonDecoder(text string) *json.Decoder {
 	return d
 }
 
-// top reads one value of the stream.
-func (r *jsonReader) top(ctx context.Context, d *json.Decoder) error {
+// next reads one value of the stream.
+func (r *jsonReader) next(ctx context.Context, d *json.Decoder) error {
 	token, err := d.Token()
 	if err != nil {
 		return err
@@ -151,6 +154,7 @@ func (r *jsonReader) top(ctx context.Context, d *json.Decoder) error {
 // whole writes the one value of a file. An object that holds lists of objects is a frame around
 // their records.
 func (r *jsonReader) whole(v jsonValue) error {
+	r.title = v.title()
 	rest := v
 	rest.fields = nil
 	rest.size = 0
@@ -170,6 +174,7 @@ func (r *jsonReader) whole(v jsonValue) error {
 		if err := r.out.Add(extract.Heading, 1, compose.OneLine(list.key)); err != nil {
 			return err
 		}
+		r.top = siblings{level: 2}
 		for _, item := range list.value.items {
 			if err := r.record(item); err != nil {
 				return err
@@ -179,68 +184,145 @@ func (r *jsonReader) whole(v jsonValue) error {
 	return nil
 }
 
-// longRecord is from how many bytes on a record gets its title as a heading.
-const longRecord = 500
+// The sizes of what has a heading or a line of its own, in bytes.
+const (
+	longRecord = 500 // a record that is longer has its title as a heading
+	oneLine    = 240 // an object that is longer has a heading and a line for each of its fields
+)
 
-// record writes one record.
+// record writes one record of the file.
 func (r *jsonReader) record(v jsonValue) error {
 	r.records++
-	level := 2
-	if title := v.title(); title != "" && v.size > longRecord {
-		if err := r.out.Add(extract.Heading, level, title); err != nil {
+	return r.top.add(r, v)
+}
+
+// siblings are the values of one list.
+type siblings struct {
+	level  int // of their headings
+	count  int
+	headed bool // one of them has headings, so that the others need one
+}
+
+// add writes the next value. If it is long, its title is a heading, or its number if it is a list or would
+// seem to belong to the value before it.
+func (s *siblings) add(r *jsonReader, v jsonValue) error {
+	s.count++
+	level, title := s.level, v.title()
+	if title != "" && v.size > longRecord || v.array && !v.fitsLine() || s.headed {
+		s.headed = true
+		if err := r.out.Add(extract.Heading, min(level, lowestHeading), cmp.Or(title, strconv.Itoa(s.count))); err != nil {
 			return err
 		}
 		level++
 	}
-	return r.sections(v, level)
+	for _, f := range v.fields {
+		s.headed = s.headed || !f.value.fitsLine()
+	}
+	return r.fields(v, level, "")
 }
 
-// sections writes what a value holds: short parts as lines with their path, and long ones below headings of
-// their own, so that not every line repeats the way to it.
-func (r *jsonReader) sections(v jsonValue, level int) error {
-	fields := v.fields
-	if _, isList := v.list(); v.array && !isList {
-		for i, item := range v.items {
-			fields = append(fields, jsonField{cmp.Or(item.title(), strconv.Itoa(i+1)), item})
+// lowestHeading is the level from which on headings hold the way from there to what stands below them.
+const lowestHeading = 6
+
+// fields writes what a value holds: each short field is a line, and each long one stands below a heading of its own,
+// so that no line repeats the way to it. The way to the value, as far as headings do not hold it, is path.
+func (r *jsonReader) fields(v jsonValue, level int, path string) error {
+	switch {
+	case v.array && !v.fitsLine():
+		items := siblings{level: level}
+		for _, item := range v.items {
+			if err := items.add(r, item); err != nil {
+				return err
+			}
 		}
-	} else if !v.object {
-		var text strings.Builder
-		v.write(&text, "")
-		return r.out.Add(extract.Paragraph, 0, text.String())
+		return nil
+	case !v.object:
+		return r.out.Add(extract.Paragraph, 0, v.line())
 	}
 	var text strings.Builder
 	var long []jsonField
-	for i, f := range fields {
-		if f.value.isLong() {
+	for _, f := range v.fields {
+		if f.value.fitsLine() {
+			writeField(&text, compose.OneLine(f.key), f.value.line())
+		} else {
 			long = append(long, f)
-			continue
 		}
-		if v.array {
-			f.key = strconv.Itoa(i + 1)
-		}
-		f.value.write(&text, compose.OneLine(f.key))
 	}
 	if err := r.out.Add(extract.Paragraph, 0, text.String()); err != nil {
 		return err
 	}
 	for _, f := range long {
-		if err := r.out.Add(extract.Heading, min(level, 6), compose.OneLine(f.key)); err != nil {
+		heading := joinPath(path, f.key)
+		if err := r.out.Add(extract.Heading, min(level, lowestHeading), heading); err != nil {
 			return err
 		}
-		if err := r.sections(f.value, level+1); err != nil {
+		if level < lowestHeading {
+			heading = ""
+		}
+		if err := r.fields(f.value, level+1, heading); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// isLong holds for an object or a list of them that is more than a few lines.
-func (v jsonValue) isLong() bool {
-	if _, isList := v.list(); v.array && isList {
-		return false
+// fitsLine holds for what is not an object, or a list of them, that is more than a line.
+func (v jsonValue) fitsLine() bool {
+	if !v.object && !v.array || v.array && v.isPlain() || v.isVector() {
+		return true
 	}
-	return (v.object || v.array) && v.size > longRecord
+	return v.size <= oneLine && !v.hasLines
 }
+
+// line returns a value on one line, "" when there is nothing in it to read: "city: Bonn; zip: 53111".
+// The text of a scalar keeps its own lines.
+func (v jsonValue) line() string {
+	switch {
+	case v.isVector():
+		return ""
+	case !v.object && !v.array:
+		return strings.TrimSpace(v.scalar)
+	}
+	var parts []string
+	for _, f := range v.fields {
+		text := compose.OneLine(f.value.line())
+		if f.value.object || !f.value.isPlain() {
+			text = bracketed(text)
+		}
+		if text != "" {
+			parts = append(parts, compose.OneLine(f.key)+": "+text)
+		}
+	}
+	for _, item := range v.items {
+		text := compose.OneLine(item.line())
+		if item.object || item.array {
+			text = bracketed(text)
+		}
+		if text != "" {
+			parts = append(parts, text)
+		}
+	}
+	if v.object {
+		return strings.Join(parts, "; ")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// bracketed returns text that has parts of its own as a part of a line.
+func bracketed(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "(" + text + ")"
+}
+
+// isPlain holds for a list whose items have no items of their own.
+func (v jsonValue) isPlain() bool {
+	return !slices.ContainsFunc(v.items, func(item jsonValue) bool { return item.object || item.array })
+}
+
+// isVector holds for a list of many numbers, or of lists of them, as the outline of a country is.
+func (v jsonValue) isVector() bool { return v.numbers > manyNumbers }
 
 // jsonValue is a value with its fields in the order of the file.
 type jsonValue struct {
@@ -250,7 +332,10 @@ type jsonValue struct {
 	fields []jsonField
 	array  bool
 	items  []jsonValue
-	size   int // of its text with the names of its fields, in bytes
+	size   int // of the text to read, with the names of its fields, in bytes
+
+	hasLines bool // it is, or holds, a text of several lines
+	numbers  int  // of an array that holds nothing but numbers and arrays of them: how many
 }
 
 type jsonField struct {
@@ -286,51 +371,14 @@ const (
 	longWord    = 1000
 )
 
-// write writes a value as lines "path: value". Empty values are left out.
-func (v jsonValue) write(b *strings.Builder, path string) {
-	switch {
-	case v.object:
-		for _, f := range v.fields {
-			f.value.write(b, joinPath(path, f.key))
-		}
-	case v.array:
-		if list, ok := v.list(); ok {
-			writeField(b, path, list)
-			return
-		}
-		for i, item := range v.items {
-			item.write(b, joinPath(path, strconv.Itoa(i+1)))
-		}
-	default:
-		writeField(b, path, v.scalar)
-	}
-}
-
-// list returns the items of an array on one line when none has items of its own.
-func (v jsonValue) list() (string, bool) {
-	numbers := 0
-	var items []string
-	for _, item := range v.items {
-		if item.object || item.array {
-			return "", false
-		}
-		if item.number {
-			numbers++
-		}
-		items = append(items, item.scalar)
-	}
-	if numbers > manyNumbers {
-		return "", true
-	}
-	return strings.Join(items, ", "), true
+// isEncoded holds for one long word, unless it is a text in a script without spaces.
+func isEncoded(s string) bool {
+	return len(s) > longWord && !strings.ContainsAny(s[:longWord], " \n\t") && utf8.RuneCountInString(s[:longWord]) == longWord
 }
 
 func writeField(b *strings.Builder, path, value string) {
-	if value = strings.TrimSpace(value); value == "" {
+	if value == "" {
 		return
-	}
-	if len(value) > longWord && !strings.ContainsAny(value[:longWord], " \n\t") && utf8.RuneCountInString(value[:longWord]) == longWord {
-		return // not a text in a script without spaces
 	}
 	if b.Len() > 0 {
 		b.WriteByte('\n')
@@ -387,7 +435,10 @@ func (p *jsonParser) from(token json.Token, depth int) (jsonValue, error) {
 		return p.array(depth)
 	case string:
 		text := compose.Clean(t)
-		return jsonValue{scalar: text, size: len(text)}, nil
+		if isEncoded(text) {
+			text = ""
+		}
+		return jsonValue{scalar: text, size: len(text), hasLines: strings.Contains(strings.TrimSpace(text), "\n")}, nil
 	case json.Number:
 		return jsonValue{scalar: t.String(), number: true, size: len(t)}, nil
 	case bool:
@@ -411,13 +462,14 @@ func (p *jsonParser) object(depth int) (jsonValue, error) {
 		}
 		v.fields = append(v.fields, jsonField{compose.Clean(key), value})
 		v.size += len(key) + 3 + value.size
+		v.hasLines = v.hasLines || value.hasLines
 	}
 	_, err := p.d.Token()
 	return v, err
 }
 
 func (p *jsonParser) array(depth int) (jsonValue, error) {
-	v := jsonValue{array: true}
+	v, mixed := jsonValue{array: true}, false
 	for p.d.More() {
 		item, err := p.value(depth + 1)
 		if err != nil {
@@ -425,6 +477,21 @@ func (p *jsonParser) array(depth int) (jsonValue, error) {
 		}
 		v.items = append(v.items, item)
 		v.size += item.size + 2
+		v.hasLines = v.hasLines || item.hasLines
+		switch {
+		case item.number:
+			v.numbers++
+		case item.numbers > 0:
+			v.numbers += item.numbers
+		default:
+			mixed = true
+		}
+	}
+	if mixed {
+		v.numbers = 0
+	}
+	if v.isVector() {
+		v.size = 0
 	}
 	_, err := p.d.Token()
 	return v, err

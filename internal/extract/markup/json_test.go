@@ -16,7 +16,7 @@ func TestJSON_MakesLinesOfRecords(t *testing.T) {
 		"an array": {
 			"a.json",
 			`[{"name":"Ann","room":17,"tags":["a","b"],"none":null,"off":false}, {"name":"Bob","home":{"city":"Bonn","zip":"53111"},"jobs":[{"at":"X"},{"at":"Y"}]}]`,
-			"P name: Ann⏎room: 17⏎tags: a, b⏎off: false\nP name: Bob⏎home.city: Bonn⏎home.zip: 53111⏎jobs.1.at: X⏎jobs.2.at: Y\n",
+			"P name: Ann⏎room: 17⏎tags: a, b⏎off: false\nP name: Bob⏎home: city: Bonn; zip: 53111⏎jobs: (at: X), (at: Y)\n",
 		},
 		"lines": {
 			"a.jsonl",
@@ -47,16 +47,33 @@ func TestJSON_MakesLinesOfRecords(t *testing.T) {
 	}
 }
 
-// No line of a long object repeats the way to it: its long parts have headings, the short ones paths.
-func TestJSON_GivesLongPartsHeadings(t *testing.T) {
+// No line repeats the way to it: what is short stands on one line, what is long below a heading.
+func TestJSON_SaysOnceWhereAValueStands(t *testing.T) {
 	long := strings.TrimSpace(strings.Repeat("word ", 60))
-	data := `{"info":{"title":"API","version":"1"},"paths":{"/users":{"get":{"summary":"` + long + `","codes":{"200":"ok"}},"post":{"summary":"` + long +
-		`","tags":["a","b"]}}},"steps":[[{"name":"First","text":"` + long + `"},{"text":"` + long + long + `"},{"name":"x"}]]}`
-	want := "P info.title: API⏎info.version: 1\nH2 paths\nH3 /users\n" +
-		"P get.summary: " + long + "⏎get.codes.200: ok⏎post.summary: " + long + "⏎post.tags: a, b\n" +
-		"H2 steps\nH3 1\nP 1.name: First⏎1.text: " + long + "⏎3.name: x\nH4 2\nP text: " + long + long + "\n"
-	if diff := cmp.Diff(want, extracttest.Outline(extracttest.Read(t, "a.json", []byte(data)))); diff != "" {
-		t.Error(diff)
+	for name, c := range map[string]struct{ data, want string }{
+		"objects": {
+			`{"info":{"title":"API","version":"1"},"paths":{"/users":{"get":{"summary":"` + long + `","codes":{"200":{"means":"ok"},"404":{}}},"post":{"tags":["a","b"]}}}}`,
+			"P info: title: API; version: 1\nH2 paths\nH3 /users\nP post: tags: a, b\nH4 get\nP summary: " + long + "⏎codes: 200: (means: ok)\n",
+		},
+		"lists": {
+			`{"steps":[[{"name":"First","text":"` + long + long + `"},{"text":"` + long + `"},{"name":"x"}],[{"n":1}]],"rows":[["a",1],["b",2]]}`,
+			"P rows: (a, 1), (b, 2)\nH2 steps\nH3 1\nH4 First\nP name: First⏎text: " + long + long + "\nH4 2\nP text: " + long + "\nH4 x\nP name: x\nH3 2\nP (n: 1)\n",
+		},
+		"texts of several lines": {`{"a":{"text":"one\ntwo"},"b":{"text":"one "}}`, "P b: text: one\nH2 a\nP text: one⏎two\n"},
+		"many levels": {
+			`{"a":{"b":{"c":{"d":{"e":{"f":{"g":{"h":"` + long + `","i":[1]},"j":2}}}}}}}`,
+			"H2 a\nH3 b\nH4 c\nH5 d\nH6 e\nH6 e.f\nP j: 2\nH6 e.f.g\nP h: " + long + "⏎i: 1\n",
+		},
+		"outlines": {
+			`{"name":"Bonn","at":[50.7,7.1],"outline":[[` + strings.Repeat("[50.7,7.1],", 40) + `[50.7,7.1]]]}`,
+			"P name: Bonn⏎at: 50.7, 7.1\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, extracttest.Outline(extracttest.Read(t, "a.json", []byte(c.data)))); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }
 
