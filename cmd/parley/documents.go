@@ -100,7 +100,7 @@ func (s *serving) ingestAPI() *ingestapi.Handler {
 		Namespace: s.cfg.Namespace,
 		PublicURL: s.cfg.PublicURL,
 		MaxUpload: int64(s.cfg.LimitsMaxUpload), MaxBody: int64(s.cfg.LimitsMaxBody),
-		Cost: s.embeddingCost,
+		Cost: s.embeddingCost, Schedule: time.Duration(s.cfg.IngestSchedule),
 	})
 }
 

@@ -33,8 +33,9 @@ type Config struct {
 	MaxBody   int64  // bytes of a JSON body without a file in it; 0 means wire.DefaultBodyLimit
 	// Cost returns the price of embedding so many tokens in US dollars, or false if the price is
 	// unknown.
-	Cost func(tokens int) (float64, bool)
-	Wait time.Duration // how long to wait for the end of a job before responding with 202; 0 means 25 s
+	Cost     func(tokens int) (float64, bool)
+	Schedule time.Duration // how often remote sources are read; 0 for never
+	Wait     time.Duration // how long to wait for the end of a job before responding with 202; 0 means 25 s
 }
 
 // Handler handles the routes. It is safe for concurrent use.
@@ -89,6 +90,10 @@ func (h *Handler) Protocol() wire.Protocol {
 		withBody.At("POST /delete_uploaded", h.deleteUploaded),
 	),
 		deletion.At("DELETE "+deletePath+"{url...}", h.delete),
+		change.At("GET /api/sources", h.sources),
+		withBody.At("POST /api/sources/run", h.changingSource(h.runSource)),
+		withBody.At("POST /api/sources/pause", h.changingSource(h.pauseSource)),
+		withBody.At("POST /api/sources/resume", h.changingSource(h.resumeSource)),
 		read.At("GET /api/jobs", h.jobs),
 		read.At("GET"+one, h.job),
 		change.At("DELETE"+one, h.cancel),

@@ -16,4 +16,5 @@ var types = map[string]any{
 	"Job":      jobBody{},
 	"JobFile":  job.File{},
 	"Sentence": message{},
+	"Source":   sourceBody{},
 }

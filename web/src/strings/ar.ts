@@ -303,6 +303,21 @@ const arabic = (tools: Tools): Strings => {
       comesBack: "مستندات مجلد الخادم تعود عند قراءته من جديد.",
     },
 
+    sources: {
+      label: "المصادر",
+      states: { ok: "محدّث", running: "تجري القراءة", waiting: "في الانتظار", paused: "متوقف مؤقتًا", failing: "متعثر", new: "لم يُقرأ بعد" },
+      partly: "قُرئ جزئيًا",
+      counts: (n: { indexed: number; updated: number; deleted: number; unchanged: number; failed: number }) =>
+        [n.indexed > 0 && `جديد ${count(n.indexed)}`, n.updated > 0 && `معدّل ${count(n.updated)}`, n.deleted > 0 && `محذوف ${count(n.deleted)}`, n.unchanged > 0 && `دون تغيير ${count(n.unchanged)}`, n.failed > 0 && `فاشل ${count(n.failed)}`].filter(Boolean).join("، "),
+      lastRun: (when: string) => `آخر قراءة: ${when}`,
+      never: "لم يُقرأ قط",
+      nextRun: (when: string) => `التالية: ${when}`,
+      run: "اقرأ الآن",
+      pause: "إيقاف مؤقت",
+      resume: "استئناف",
+      since: (when: string) => `متعثر منذ ${when}`,
+    },
+
     jobs: {
       label: "عمليات الرفع الأخيرة",
       sending: "جارٍ الإرسال",

@@ -298,6 +298,21 @@ const german = (tools: Tools, { plural, count } = tools): Strings => ({
     comesBack: "Dokumente aus einem Ordner des Servers kommen wieder, wenn er erneut gelesen wird.",
   },
 
+  sources: {
+    label: "Quellen",
+    states: { ok: "Aktuell", running: "Wird gelesen", waiting: "Wartet", paused: "Angehalten", failing: "Gestört", new: "Noch nicht gelesen" },
+    partly: "Teilweise gelesen",
+    counts: (n: { indexed: number; updated: number; deleted: number; unchanged: number; failed: number }) =>
+      [n.indexed > 0 && `${count(n.indexed)} neu`, n.updated > 0 && `${count(n.updated)} geändert`, n.deleted > 0 && `${count(n.deleted)} gelöscht`, n.unchanged > 0 && `${count(n.unchanged)} unverändert`, n.failed > 0 && `${count(n.failed)} fehlgeschlagen`].filter(Boolean).join(", "),
+    lastRun: (when: string) => `Zuletzt gelesen: ${when}`,
+    never: "Nie gelesen",
+    nextRun: (when: string) => `Nächstes Mal: ${when}`,
+    run: "Jetzt lesen",
+    pause: "Anhalten",
+    resume: "Fortsetzen",
+    since: (when: string) => `gestört seit ${when}`,
+  },
+
   jobs: {
     label: "Letzte Uploads",
     sending: "Wird gesendet",

@@ -297,6 +297,21 @@ export const english = (tools: Tools, { plural, count } = tools) => ({
     comesBack: "Documents that come from a folder on the server will reappear when that folder is read again.",
   },
 
+  sources: {
+    label: "Sources",
+    states: { ok: "Up to date", running: "Reading", waiting: "Waiting", paused: "Paused", failing: "Failing", new: "Not read yet" },
+    partly: "Partly read",
+    counts: (n: { indexed: number; updated: number; deleted: number; unchanged: number; failed: number }) =>
+      [n.indexed > 0 && `${count(n.indexed)} new`, n.updated > 0 && `${count(n.updated)} changed`, n.deleted > 0 && `${count(n.deleted)} deleted`, n.unchanged > 0 && `${count(n.unchanged)} unchanged`, n.failed > 0 && `${count(n.failed)} failed`].filter(Boolean).join(", "),
+    lastRun: (when: string) => `Last read: ${when}`,
+    never: "Never read",
+    nextRun: (when: string) => `Next: ${when}`,
+    run: "Read now",
+    pause: "Pause",
+    resume: "Resume",
+    since: (when: string) => `failing since ${when}`,
+  },
+
   jobs: {
     label: "Recent uploads",
     sending: "Sending",

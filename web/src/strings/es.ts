@@ -298,6 +298,21 @@ const spanish = (tools: Tools, { plural, count } = tools): Strings => ({
     comesBack: "Los documentos de una carpeta del servidor vuelven cuando se lee de nuevo.",
   },
 
+  sources: {
+    label: "Fuentes",
+    states: { ok: "Al día", running: "Leyendo", waiting: "En espera", paused: "En pausa", failing: "Con errores", new: "Sin leer" },
+    partly: "Leída en parte",
+    counts: (n: { indexed: number; updated: number; deleted: number; unchanged: number; failed: number }) =>
+      [n.indexed > 0 && `${count(n.indexed)} nuevos`, n.updated > 0 && `${count(n.updated)} modificados`, n.deleted > 0 && `${count(n.deleted)} eliminados`, n.unchanged > 0 && `${count(n.unchanged)} sin cambios`, n.failed > 0 && `${count(n.failed)} con errores`].filter(Boolean).join(", "),
+    lastRun: (when: string) => `Última lectura: ${when}`,
+    never: "Nunca leída",
+    nextRun: (when: string) => `Próxima: ${when}`,
+    run: "Leer ahora",
+    pause: "Pausar",
+    resume: "Reanudar",
+    since: (when: string) => `con errores desde ${when}`,
+  },
+
   jobs: {
     label: "Subidas recientes",
     sending: "Enviando",

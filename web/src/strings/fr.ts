@@ -298,6 +298,21 @@ const french = (tools: Tools, { plural, count } = tools): Strings => ({
     comesBack: "Les documents d'un dossier du serveur reviennent quand il est relu.",
   },
 
+  sources: {
+    label: "Sources",
+    states: { ok: "À jour", running: "Lecture en cours", waiting: "En attente", paused: "En pause", failing: "En échec", new: "Pas encore lue" },
+    partly: "Lue en partie",
+    counts: (n: { indexed: number; updated: number; deleted: number; unchanged: number; failed: number }) =>
+      [n.indexed > 0 && `${count(n.indexed)} nouveaux`, n.updated > 0 && `${count(n.updated)} modifiés`, n.deleted > 0 && `${count(n.deleted)} supprimés`, n.unchanged > 0 && `${count(n.unchanged)} inchangés`, n.failed > 0 && `${count(n.failed)} en échec`].filter(Boolean).join(", "),
+    lastRun: (when: string) => `Dernière lecture : ${when}`,
+    never: "Jamais lue",
+    nextRun: (when: string) => `Prochaine : ${when}`,
+    run: "Lire maintenant",
+    pause: "Mettre en pause",
+    resume: "Reprendre",
+    since: (when: string) => `en échec depuis le ${when}`,
+  },
+
   jobs: {
     label: "Envois récents",
     sending: "Envoi",

@@ -298,6 +298,21 @@ const chinese = (tools: Tools, { count } = tools): Strings => ({
     comesBack: "来自服务器文件夹的文档会在重新读取文件夹时恢复。",
   },
 
+  sources: {
+    label: "来源",
+    states: { ok: "已是最新", running: "正在读取", waiting: "等待中", paused: "已暂停", failing: "出错", new: "尚未读取" },
+    partly: "部分已读取",
+    counts: (n: { indexed: number; updated: number; deleted: number; unchanged: number; failed: number }) =>
+      [n.indexed > 0 && `新增 ${count(n.indexed)}`, n.updated > 0 && `更改 ${count(n.updated)}`, n.deleted > 0 && `删除 ${count(n.deleted)}`, n.unchanged > 0 && `未变 ${count(n.unchanged)}`, n.failed > 0 && `失败 ${count(n.failed)}`].filter(Boolean).join("，"),
+    lastRun: (when: string) => `上次读取：${when}`,
+    never: "从未读取",
+    nextRun: (when: string) => `下次：${when}`,
+    run: "立即读取",
+    pause: "暂停",
+    resume: "继续",
+    since: (when: string) => `自 ${when} 起出错`,
+  },
+
   jobs: {
     label: "最近的上传",
     sending: "正在发送",

@@ -11,6 +11,7 @@ import * as library from "../library.ts";
 import { Confirm } from "../parts/confirm.tsx";
 import { EmptyState, Icon, Menu, SearchField, Spinner, type MenuItem } from "../parts/controls.tsx";
 import { useDrop } from "../parts/drop.ts";
+import { lazy } from "../parts/lazy.tsx";
 import { choices } from "../settings.ts";
 import { strings } from "../strings.ts";
 import type { DocumentRecord } from "../types.ts";
@@ -22,6 +23,15 @@ import { Problems } from "./problems.tsx";
 
 const s = strings.documents;
 const b = strings.library;
+
+const Sources = lazy(() => import("./sources.tsx").then((m) => m.Sources), { quiet: true });
+
+/** Whether one may change what the server itself has brought in; the server decides for each collection. */
+function useEditing(): boolean {
+  const config = useCell(app.config);
+  const role = useCell(app.me)?.role;
+  return config?.capabilities["uploads"] === true || role === "editor" || role === "administrator";
+}
 
 export function DocumentsView({ id, page, namespace: named }: { id: string; page?: number; namespace?: string }) {
   const chosen = useCell(choices).namespace;
@@ -41,6 +51,7 @@ function List({ namespace }: { namespace: string }) {
   useEffect(() => {
     if (searched) work.loadJobs(searched).catch(() => app.tell(s.jobsNotLoaded, true));
   }, [searched]);
+  const editing = useEditing();
   const empty = list.total === 0 && !q && !list.error;
   return (
     <DropZone namespace={namespace}>
@@ -51,6 +62,7 @@ function List({ namespace }: { namespace: string }) {
       </header>
       <Problems only={["ingesting", "embedding"]} />
       <AddDocuments namespace={namespace} />
+      {editing && <Sources />}
       <JobList namespace={searched} />
       <div class="list-head">
         <SearchField label={s.search} value={q} onInput={setQ} />

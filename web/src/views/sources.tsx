@@ -1,0 +1,109 @@
+// The remote sources of a collection: how the last run of each went, reading one now, and pausing it.
+import { useEffect, useState } from "preact/hooks";
+import { json, send, toApiError } from "../calls.ts";
+import * as app from "../app.ts";
+import { ago, moment } from "../format.ts";
+import { changed } from "../jobs.ts";
+import { Icon } from "../parts/controls.tsx";
+import { strings } from "../strings.ts";
+import { useCollection } from "./namespace.tsx";
+
+const s = strings.sources;
+
+interface Source {
+  address: string;
+  kind: string;
+  state: "ok" | "running" | "waiting" | "paused" | "failing" | "new";
+  began: string | null;
+  next: string | null;
+  indexed: number;
+  updated: number;
+  unchanged: number;
+  deleted: number;
+  skipped: number;
+  failed: number;
+  error: string;
+  failing_since: string | null;
+  failures: { path: string; detail: string }[];
+}
+
+const again = 2000; // ms between two looks while a source is being read
+
+const isAtWork = (source: Source): boolean => source.state === "running" || source.state === "waiting";
+
+/** The sources of a collection, looked at again while one of them is being read. Those that one may not see are not there. */
+function useSources(namespace: string): [Source[], () => void] {
+  const [all, setAll] = useState<Source[]>([]);
+  const [asked, setAsked] = useState(0);
+  const atWork = all.some(isAtWork);
+  useEffect(() => setAll([]), [namespace]);
+  useEffect(() => {
+    const gone = new AbortController();
+    const look = () => json<{ sources: Source[] }>(`/api/sources?namespace=${encodeURIComponent(namespace)}`, { signal: gone.signal }).then(
+      ({ sources }) => {
+        if (gone.signal.aborted) return;
+        if (atWork && !sources.some(isAtWork)) changed.value++; // the list of documents is another one now
+        setAll(sources);
+      },
+      () => {}, // one may not see them, or the connection is lost, which the page says by itself
+    );
+    void look();
+    const timer = atWork ? setInterval(() => void look(), again) : 0;
+    return () => {
+      gone.abort();
+      clearInterval(timer);
+    };
+  }, [namespace, asked, atWork]);
+  return [all, () => setAsked((n) => n + 1)];
+}
+
+export function Sources() {
+  const namespace = useCollection();
+  const [all, look] = useSources(namespace);
+  if (all.length === 0) return null;
+  const act = async (action: "run" | "pause" | "resume", address: string) => {
+    try {
+      await send(`/api/sources/${action}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ namespace, address }) });
+    } catch (error) {
+      app.tell(toApiError(error).message, true);
+    }
+    look();
+  };
+  return (
+    <section class="jobs sources-list" aria-label={s.label}>
+      <h2>{s.label}</h2>
+      <ul>{all.map((source) => <Line key={source.address} source={source} act={(action) => void act(action, source.address)} />)}</ul>
+    </section>
+  );
+}
+
+const badges: Record<Source["state"], string> = { ok: "good", running: "", waiting: "", paused: "warn", failing: "bad", new: "" };
+
+/** The path of a file below the address of its source. */
+const within = (address: string, path: string): string => path.startsWith(`${address}/`) ? path.slice(address.length + 1) : path;
+
+function Line({ source, act }: { source: Source; act: (action: "run" | "pause" | "resume") => void }) {
+  const partly = source.state === "ok" && source.failed > 0;
+  const paused = source.state === "paused";
+  return (
+    <li class="job" data-state={source.state}>
+      <div class="job-head">
+        <span class="job-name" title={source.address}><bdi dir="ltr">{source.address}</bdi></span>
+        <span class={`badge ${partly ? "warn" : badges[source.state] ?? ""}`}>{partly ? s.partly : s.states[source.state] ?? source.state}</span>
+      </div>
+      <p class="soft">
+        {[source.began ? s.lastRun(ago(source.began)) : s.never, source.began && s.counts(source), source.next && !isAtWork(source) && s.nextRun(moment(source.next))].filter(Boolean).join(" · ")}
+      </p>
+      {source.error && <p class="bad"><bdi>{source.error}</bdi>{source.failing_since && ` · ${s.since(moment(source.failing_since))}`}</p>}
+      {source.failures.length > 0 && (
+        <ul class="job-files">
+          {source.failures.map((f) => <li key={f.path}><Icon name="warn" /><span><b dir="auto">{within(source.address, f.path)}</b> <bdi>{f.detail}</bdi></span></li>)}
+        </ul>
+      )}
+      <p class="actions">
+        <button type="button" class="small" disabled={isAtWork(source)} aria-label={`${s.run}: ${source.address}`} onClick={() => act("run")}><Icon name="retry" />{s.run}</button>
+        <button type="button" class="small quiet" aria-label={`${paused ? s.resume : s.pause}: ${source.address}`} onClick={() => act(paused ? "resume" : "pause")}>{paused ? s.resume : s.pause}</button>
+      </p>
+    </li>
+  );
+}
