@@ -24,8 +24,18 @@ func (l *pdfLayout) untaggedBlocks(lines []pdfLine, more bool) []pdfBlock {
 			return append(blocks, l.textBlocks(linesOf(strips[at:]), more)...)
 		}
 		blocks = append(blocks, l.textBlocks(linesOf(strips[at:from]), true)...)
+		for at = to; ; at = to {
+			var next table
+			if next, from, to = findTable(strips, at); to == 0 || !t.goesOnAs(&next, strips[at:from]) {
+				break
+			}
+			t.goOn(&next, strips[at:from])
+		}
+		if late := t.lateHead(strips[at:]); late >= 0 {
+			t.putHead(strips[at+late])
+			strips = slices.Delete(strips, at+late, at+late+1)
+		}
 		blocks = append(blocks, t.blocks()...)
-		at = to
 	}
 }
 

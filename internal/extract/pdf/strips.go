@@ -2,6 +2,7 @@ package pdf
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -163,6 +164,9 @@ func cuts(before, after []byte, width float32) bool {
 	return ends && unicode.Is(unicode.Sc, first) || width > .5 && (ends || begins)
 }
 
+// endOfDate is the second line of a date: "December / 31, 2022".
+var endOfDate = regexp.MustCompile(`^\d{1,2}, (?:19|20)\d\d$`)
+
 // isFigure reports whether a text is a number or a sign that stands for one.
 func isFigure(text []byte) bool {
 	switch strings.ToLower(string(text)) {
@@ -171,7 +175,7 @@ func isFigure(text []byte) bool {
 	case "£’000", "£'000", "€’000", "€'000", "$’000", "$'000", "’000", "'000": // the unit of a column
 		return false
 	}
-	return bytes.ContainsFunc(text, unicode.IsDigit) && !bytes.ContainsFunc(text, unicode.IsLetter)
+	return bytes.ContainsFunc(text, unicode.IsDigit) && !endOfDate.Match(text) && !bytes.ContainsFunc(text, unicode.IsLetter)
 }
 
 // joinSigns joins a currency or an opening bracket that stands apart with the figure behind it, a closing

@@ -1,6 +1,7 @@
 package pdf
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -15,10 +16,10 @@ func (t *table) firstStrip(strips []strip, at, first int) int {
 	if len(t.columns) == 0 {
 		return first
 	}
-	const most, height = 12, 9 // strips; sizes of the type
+	const height = 9 // sizes of the type
 	up := first
 	below := strips[first].base
-	for i := first - 1; i >= at && first-i <= most; i-- {
+	for i := first - 1; i >= at && first-i <= maxHead; i-- {
 		s := &strips[i]
 		above := s.base - strips[first].base
 		switch {
@@ -134,6 +135,62 @@ func (t *table) findHead() {
 	if t.head == 0 && t.strips[0].bold && len(t.strips) > 1 && !t.strips[1].bold {
 		t.head = 1
 	}
+	if t.head == 0 {
+		t.head = t.namesAbove()
+	}
+}
+
+// namesAbove returns how many of the first strips name the columns, as far as that shows without knowing where the
+// columns are: nothing but words or years side by side, above rows of which most have figures.
+func (t *table) namesAbove() int {
+	head, names, figures := 0, 0, 0
+	for i := range t.strips {
+		s := &t.strips[i]
+		if s.values() > 0 && !s.isYears() {
+			figures++
+		} else if figures == 0 && (s.isYears() && len(s.pieces) > 1 || len(s.pieces) > 2 || len(s.pieces) == 2 && s.left > t.labelEnd()) {
+			head = i + 1
+		}
+		if figures == 0 && len(s.pieces) > 1 {
+			names++
+		}
+	}
+	if figures < 2 || names > 4 || figures*2 < len(t.strips)-head {
+		return 0
+	}
+	return head
+}
+
+// lateHead finds the header of a table among what the page draws behind it; -1 if it is not there.
+func (t *table) lateHead(behind []strip) int {
+	const most, farthest = 8, 4 // strips; sizes of the type
+	if t.head > 0 || len(t.columns) == 0 {
+		return -1
+	}
+	first := &t.strips[0]
+	for i := range behind[:min(most, len(behind))] {
+		s := &behind[i]
+		if above := s.base - first.base; above > 0 && above < farthest*first.size && t.isHead(s) && len(t.headPieces(s)) >= min(2, len(t.columns)) {
+			return i
+		}
+	}
+	return -1
+}
+
+// putHead makes a strip the header.
+func (t *table) putHead(s strip) {
+	t.strips, t.rows, t.head = slices.Insert(slices.Clone(t.strips), 0, s), slices.Insert(t.rows, 0, false), 1
+}
+
+// labelEnd is where the labels of rows with figures end, at the earliest.
+func (t *table) labelEnd() float32 {
+	end := float32(math.MaxFloat32)
+	for i := range t.strips {
+		if s := &t.strips[i]; s.values() > 0 && !s.isYears() && !s.pieces[0].figure {
+			end = min(end, s.pieces[0].right)
+		}
+	}
+	return end
 }
 
 // headBlocks returns the rows of the header. Strips that have one piece over each column are lines of one row.

@@ -120,13 +120,14 @@ func sameColumns(above, s *strip, neighbours bool) bool {
 }
 
 // isLabel reports whether a strip can stand within a table without being a row: it is one piece that
-// does not reach far into the figures of the table.
+// does not reach far into the figures of the table, and no figure but a year.
 func (s *strip) isLabel(table []strip) bool {
-	if len(s.pieces) != 1 || s.pieces[0].figure {
+	if len(s.pieces) != 1 || s.pieces[0].figure && !s.isYears() {
 		return false
 	}
-	begin := float32(0)
+	begin, left := float32(0), table[len(table)-1].left
 	for i := range table {
+		left = min(left, table[i].left)
 		for j, p := range table[i].pieces {
 			if p.figure && j > 0 && (begin == 0 || p.left < begin) {
 				begin = p.left
@@ -134,7 +135,7 @@ func (s *strip) isLabel(table []strip) bool {
 		}
 	}
 	last := &table[len(table)-1]
-	return s.left < begin && s.right < begin+2*s.size && s.size < 1.15*last.size && s.left > last.left-6*s.size
+	return s.left < begin && s.right < begin+2*s.size && s.size < 1.15*last.size && s.left > left-6*s.size
 }
 
 // findColumns finds the columns of the table's figures. Figures of one row in the same column, or of one column
@@ -179,6 +180,59 @@ func (t *table) findColumns() {
 			last = max(c, last)
 		}
 	}
+}
+
+// goesOnAs reports whether another table is the same one behind labels: it has no header, and each of its columns is
+// a column of this one, or this one is nothing but its header.
+func (t *table) goesOnAs(next *table, between []strip) bool {
+	const farthest = 9 // sizes of the type
+	last, first := &t.strips[len(t.strips)-1], &next.strips[0]
+	if next.head > 0 || len(between) > maxLabels || last.base < first.base || last.base-first.base > farthest*last.size {
+		return false
+	}
+	rows := t.strips
+	if len(t.columns) == 0 {
+		rows = next.strips
+	}
+	for i := range between {
+		if s := &between[i]; s.base > last.base || s.base < first.base || !s.isLabel(rows[max(0, len(rows)-20):]) {
+			return false
+		}
+	}
+	if len(t.columns) == 0 {
+		other := func(s strip) bool { return !next.isHead(&s) }
+		return len(next.columns) > 0 && len(t.strips) <= maxHead && !slices.ContainsFunc(t.strips, other)
+	}
+	return t.hasColumnsOf(next)
+}
+
+// maxHead is how many strips a header has at most.
+const maxHead = 12
+
+// hasColumnsOf reports whether each figure of another table stands in a column of this one.
+func (t *table) hasColumnsOf(next *table) bool {
+	found := 0
+	for i := range next.strips {
+		for j, p := range next.strips[i].pieces {
+			if !p.figure || j == 0 {
+				continue
+			}
+			if t.column(p.left, p.right) < 0 {
+				return false
+			}
+			found++
+		}
+	}
+	return found > 1
+}
+
+// goOn makes the labels and the rows behind them a part of the table.
+func (t *table) goOn(next *table, between []strip) {
+	if len(t.columns) == 0 {
+		t.columns, t.head = next.columns, len(t.strips)
+	}
+	t.strips = slices.Concat(t.strips, between, next.strips)
+	t.rows = slices.Concat(t.rows, make([]bool, len(between)), next.rows)
 }
 
 // column returns the only column that has something above or below an interval; -1 for none, -2 for several.
