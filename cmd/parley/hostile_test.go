@@ -36,6 +36,7 @@ type wholeServer struct {
 	api     apiDocument
 	routes  []wire.Route
 	log     *lockedBuffer
+	saved   *savedTurns
 	embeds  time.Duration // see embedding
 }
 
@@ -68,11 +69,12 @@ func newWholeServer(t testing.TB, changes ...func(*Config)) *wholeServer {
 	if err != nil {
 		t.Fatal(err)
 	}
+	saved := &savedTurns{}
 	s := &serving{program: p, instance: in, url: "http://127.0.0.1", uploads: true, entry: entry,
-		runner: in.newRunner(p.log, turn.Options{Keep: true, MaxTurns: cfg.LimitsMaxConcurrent}), metrics: server.NewMetrics()}
+		runner: in.newRunner(p.log, turn.Options{Keep: true, MaxTurns: cfg.LimitsMaxConcurrent, Saved: saved.add}), metrics: server.NewMetrics()}
 	in.lacks.progress, in.lacks.uploads = s.reading, true
 	srv := s.server()
-	w := &wholeServer{Handler: srv.Handler(), routes: srv.Routes(), serving: s, admin: admin, log: log}
+	w := &wholeServer{Handler: srv.Handler(), routes: srv.Routes(), serving: s, admin: admin, log: log, saved: saved}
 	reply := httptest.NewRecorder()
 	w.ServeHTTP(reply, httptest.NewRequest(http.MethodGet, "/openapi.json", nil))
 	if err := json.Unmarshal(reply.Body.Bytes(), &w.api); err != nil {

@@ -11,6 +11,7 @@ import (
 	"parley/internal/access"
 	"parley/internal/ident"
 	"parley/internal/trace"
+	"parley/internal/turn"
 	"parley/internal/wire"
 )
 
@@ -29,7 +30,7 @@ type exchange struct {
 // serveHTTP does what must happen for every request, however it ends.
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	x := s.begin(w, r)
-	r = r.WithContext(access.WithStart(r.Context(), x.start))
+	r = r.WithContext(turn.WithNamed(access.WithStart(r.Context(), x.start), x.named))
 	x.req.Request = r
 	// These run in reverse order: the outcome of a panic is part of the log line.
 	defer s.end(x, r)
@@ -65,14 +66,14 @@ func (s *Server) end(x *exchange, r *http.Request) {
 		slog.Int64("bytes", x.bytes),
 		slog.Duration("duration", took),
 	}
-	turn := x.Header().Get("X-Turn-Id")
-	if turn != "" {
-		attrs = append(attrs, slog.String("turn_id", turn))
+	turnID := x.turnID()
+	if turnID != "" {
+		attrs = append(attrs, slog.String("turn_id", turnID))
 	}
 	// The runner logs an Info line for each turn, with more details. Only refusals are logged here at
 	// Info.
 	level := slog.LevelDebug
-	if turn == "" && status >= http.StatusBadRequest && !x.quiet {
+	if turnID == "" && status >= http.StatusBadRequest && !x.quiet {
 		level = slog.LevelInfo
 	}
 	s.log.LogAttrs(x.req.Context(), level, "request served", attrs...)

@@ -57,6 +57,10 @@ func (shelf) Files(_ context.Context, _, root string) ([]retrieval.File, error) 
 	return []retrieval.File{{FileKey: retrieval.FileKey{Root: root, Path: "travel.md"}, DocumentID: "t"}}, nil
 }
 
+func (shelf) Roots(context.Context, string) ([]retrieval.Root, error) {
+	return []retrieval.Root{{Path: "git+https://git.example.com/handbook.git"}}, nil
+}
+
 type sink struct{ ingest.Aside }
 
 func (sink) Apply(context.Context, retrieval.Batch) error { return nil }
@@ -87,7 +91,7 @@ func intakeOf(t testing.TB) wire.Protocol {
 }
 
 func isIntake(path string) bool {
-	for _, prefix := range []string{"/upload", "/delete_uploaded", "/index", "/pdf", "/mediawiki/", "/api/jobs"} {
+	for _, prefix := range []string{"/upload", "/delete_uploaded", "/index", "/pdf", "/mediawiki/", "/api/jobs", "/api/sources"} {
 		if strings.HasPrefix(path, prefix) {
 			return true
 		}

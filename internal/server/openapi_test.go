@@ -260,6 +260,9 @@ func TestValidate_FindsWhatDoesNotFit(t *testing.T) {
 		{`{"anyOf":[{"type":"string"},{"const":1}]}`, `true`, false},
 		{`{"$ref":"#/components/schemas/Error"}`, `{"error":1}`, false},
 		{`{"$ref":"#/components/schemas/Nothing"}`, `1`, false},
+		{`{"format":"date-time"}`, `"2026-11-28T18:00:00Z"`, true},
+		{`{"format":"date-time"}`, `null`, true},
+		{`{"format":"date-time"}`, `"yesterday"`, false},
 		{`{"pattern":"x"}`, `"x"`, false}, // a keyword that the validator does not know
 	}
 	for _, c := range cases {

@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -25,6 +26,33 @@ type recorder struct {
 	status    int // 0 until the header is sent
 	bytes     int64
 	streaming bool
+
+	turn atomic.Pointer[string] // id of the first turn that answers the request; nil for none
+}
+
+// turnHeader is the header of an answer that names its turn.
+const turnHeader = "X-Turn-Id"
+
+// named notes a turn that answers the request. Some protocols run it in another goroutine.
+func (w *recorder) named(turnID string) { w.turn.CompareAndSwap(nil, &turnID) }
+
+// turnID returns the id of the turn that answers the request, or "".
+func (w *recorder) turnID() string {
+	if id := w.turn.Load(); id != nil {
+		return *id
+	}
+	return ""
+}
+
+// begin records the status of a response whose header is about to be sent.
+func (w *recorder) begin(status int) {
+	if w.started() {
+		return
+	}
+	w.status = status
+	if id := w.turnID(); id != "" {
+		w.Header().Set(turnHeader, id)
+	}
 }
 
 func newRecorder(w http.ResponseWriter, timeout time.Duration, streams prometheus.Gauge) *recorder {
@@ -48,8 +76,8 @@ func (w *recorder) started() bool { return w.status != 0 }
 
 // WriteHeader sends the header. Informational responses (1xx) are not recorded.
 func (w *recorder) WriteHeader(status int) {
-	if !w.started() && status >= 200 {
-		w.status = status
+	if status >= 200 {
+		w.begin(status)
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
@@ -57,9 +85,7 @@ func (w *recorder) WriteHeader(status int) {
 // Write sends b within the write timeout.
 func (w *recorder) Write(b []byte) (int, error) {
 	w.rearm()
-	if !w.started() {
-		w.status = http.StatusOK
-	}
+	w.begin(http.StatusOK)
 	if w.conn != nil {
 		w.conn.hold()
 	}
@@ -71,9 +97,7 @@ func (w *recorder) Write(b []byte) (int, error) {
 // FlushError sends buffered data; http.ResponseController.Flush calls it.
 func (w *recorder) FlushError() error {
 	w.rearm()
-	if !w.started() {
-		w.status = http.StatusOK
-	}
+	w.begin(http.StatusOK)
 	if !w.streaming {
 		w.streaming = true
 		w.streams.Inc()
@@ -104,7 +128,5 @@ func (w *recorder) end() {
 	if w.conn != nil {
 		_ = w.conn.release() // net/http notices an error at its last write
 	}
-	if !w.started() {
-		w.status = http.StatusOK
-	}
+	w.begin(http.StatusOK)
 }

@@ -36,7 +36,7 @@ func (s *Server) failed(x *exchange, err error) {
 	err = wire.CauseOf(x.req.Context(), err)
 	if r, ok := errors.AsType[*wire.RefusalError](err); !ok || r.Status >= http.StatusInternalServerError { // for other refusals the status says enough
 		s.log.Log(x.req.Context(), wire.LevelOf(x.req.Context(), err), "request ended with an error",
-			"request_id", x.id, "route", x.route, "turn_id", x.Header().Get("X-Turn-Id"), "error", err)
+			"request_id", x.id, "route", x.route, "turn_id", x.turnID(), "error", err)
 	}
 	if !x.started() {
 		x.refuse(err)

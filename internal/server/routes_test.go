@@ -16,7 +16,7 @@ func TestRoutes_AreTheTableOfTheSpecification(t *testing.T) {
 		"/p/responses/chat", "/p/responses/chat/stream",
 		"/p/ragchat/chat", "/search", "/retrieval-evals/run", "/p/ragchat/retrieval-evals/run", "/api/chat/stream",
 		"/speech", "/upload", "/delete_uploaded", "/index", "/pdf", "/mediawiki/url")
-	wantPost = append(wantPost, "/api/chat/", completionPath, completionPath+"/", "/v1/completions", "/v1/completions/", "/v1/embeddings", "/v1/embeddings/", "/api/jobs/"+stored+"/cancel", "/api/jobs/"+stored+"/retry")
+	wantPost = append(wantPost, "/api/chat/", completionPath, completionPath+"/", "/v1/completions", "/v1/completions/", "/v1/embeddings", "/v1/embeddings/", "/api/jobs/"+stored+"/cancel", "/api/jobs/"+stored+"/retry", "/api/sources/pause", "/api/sources/resume", "/api/sources/run")
 	wantGet := slashed("/list_uploaded", "/chat_history/sessions", "/chat_history/sessions/"+stored, "/api/config", "/api/models")
 	wantDelete := slashed("/chat_history/sessions/" + stored)
 	for _, at := range []string{"/chat", "/p/ragchat/chat"} {
@@ -45,7 +45,7 @@ func TestRoutes_AreTheTableOfTheSpecification(t *testing.T) {
 	if got := own(pathsOf(s, http.MethodPost)); !slices.Equal(got, wantPost) {
 		t.Errorf("POST paths are %v, want %v", got, wantPost)
 	}
-	wantGet = append(wantGet, "/", "/api/jobs", "/api/jobs/"+stored, "/api/jobs/"+stored+"/events", "/api/turns/"+stored+"/events", "/api/usage", "/auth_setup", "/config", "/content/handbook.txt", "/embed", "/embed.js", "/healthz", "/metrics",
+	wantGet = append(wantGet, "/", "/api/jobs", "/api/jobs/"+stored, "/api/jobs/"+stored+"/events", "/api/sources", "/api/turns/"+stored+"/events", "/api/usage", "/auth_setup", "/config", "/content/handbook.txt", "/embed", "/embed.js", "/healthz", "/metrics",
 		"/openapi.json", "/readyz", "/v1/models", "/v1/models/parley")
 	slices.Sort(wantGet)
 	if got := own(pathsOf(s, http.MethodGet)); !slices.Equal(got, wantGet) {

@@ -93,6 +93,7 @@ func (r *Runner) runInto(ctx context.Context, req *chat.Request, log *Log) iter.
 		if own.TurnID == "" {
 			own.TurnID = ident.At(r.opts.Now())
 		}
+		Named(ctx, own.TurnID)
 		own.Namespace = cmp.Or(own.Namespace, r.opts.Namespace)
 		if log == nil {
 			log = NewLog(own.TurnID)

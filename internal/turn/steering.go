@@ -35,6 +35,21 @@ func steeringOf(ctx context.Context) Steering {
 	return s
 }
 
+type namedKey struct{}
+
+// WithNamed returns a context that tells named the id of each turn that answers the request: of those that are run,
+// before their first event.
+func WithNamed(ctx context.Context, named func(turnID string)) context.Context {
+	return context.WithValue(ctx, namedKey{}, named)
+}
+
+// Named says which turn answers a request. Run calls it; who answers with a turn that another request runs must call it.
+func Named(ctx context.Context, turnID string) {
+	if named, ok := ctx.Value(namedKey{}).(func(string)); ok {
+		named(turnID)
+	}
+}
+
 // finishes reports whether the turn continues when its client leaves.
 func (s Steering) finishes(req *chat.Request) bool {
 	return s.Policy == Finish || s.Policy == "" && req.ConversationID != ""

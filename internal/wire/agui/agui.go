@@ -64,7 +64,6 @@ func (h *Handler) run(w http.ResponseWriter, r *wire.Request) error {
 	if err != nil {
 		return err
 	}
-	w.Header().Set("X-Turn-Id", x.req.TurnID)
 	s := &session{h: h, x: x, stream: wire.SSE(w)}
 	return s.run(r.Context())
 }

@@ -171,7 +171,6 @@ func (h *Handler) chat(w http.ResponseWriter, r *wire.Request) error {
 	if err != nil {
 		return err
 	}
-	w.Header().Set("X-Turn-Id", x.req.TurnID)
 	if x.chat != "" {
 		if err := h.answers(r.Context(), chatKey{r.Who.Subject, x.chat}, answering{x.req.TurnID, x.message}); err != nil {
 			return err

@@ -45,7 +45,7 @@ func (h *Handler) resume(w http.ResponseWriter, r *wire.Request) error {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	w.Header().Set("X-Turn-Id", a.Turn)
+	turn.Named(r.Context(), a.Turn)
 	s := h.session(w, a.Message, wire.BaseURL(r.Request, h.cfg.PublicURL, false), l.Scope().Namespace)
 	return s.run(r.Context(), func(yield func(chat.Event, error) bool) {
 		for n, err := range l.Follow(r.Context(), 0, keepAliveInterval) {

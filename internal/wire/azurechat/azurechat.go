@@ -131,7 +131,6 @@ func (h *Handler) chat(form Form) func(http.ResponseWriter, *wire.Request) error
 			return err
 		}
 		x.req.TurnID = turn.IDOf(r.Context(), h.cfg.NewID)
-		w.Header().Set("X-Turn-Id", x.req.TurnID)
 		if x.streamed {
 			return h.stream(w, r, x)
 		}

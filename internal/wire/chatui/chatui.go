@@ -144,7 +144,6 @@ func (h *Handler) chat(form Form) func(http.ResponseWriter, *wire.Request) error
 		if err := h.decode(r, x); err != nil {
 			return err
 		}
-		w.Header().Set("X-Turn-Id", x.req.TurnID)
 		if x.streamed {
 			return h.stream(w, r, x)
 		}

@@ -112,7 +112,7 @@ func (h *Handler) complete(w http.ResponseWriter, r *wire.Request) error {
 // answer answers exchanges one after another, each as a choice of one reply.
 func (h *Handler) answer(w http.ResponseWriter, r *wire.Request, all ...*exchange) error {
 	for _, x := range all {
-		if err := h.prepare(w, r, x); err != nil {
+		if err := h.prepare(r, x); err != nil {
 			return err
 		}
 	}
@@ -123,14 +123,13 @@ func (h *Handler) answer(w http.ResponseWriter, r *wire.Request, all ...*exchang
 }
 
 // prepare decides who answers an exchange, and reads the files that it brings.
-func (h *Handler) prepare(w http.ResponseWriter, r *wire.Request, x *exchange) error {
+func (h *Handler) prepare(r *wire.Request, x *exchange) error {
 	if c, err := choreOf(x.req.Messages, &x.req.Options, r.Header.Get(choreHeader)); err != nil {
 		return err
 	} else if c != nil {
 		x.runner = c
 		return nil
 	}
-	w.Header().Set("X-Turn-Id", x.id)
 	brought, err := h.cfg.Give.Bring(r.Context(), r.Who, &x.req)
 	x.links = x.links && !brought // only documents have pages to link to
 	return err

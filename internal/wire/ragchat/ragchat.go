@@ -155,7 +155,6 @@ func (h *Handler) answer(w http.ResponseWriter, r *wire.Request) error {
 	defer x.steps.end(false, "")
 	r.Fail = x.fail
 	if err == nil {
-		w.Header().Set("X-Turn-Id", x.req.TurnID)
 		if x.stream {
 			err = h.stream(w, r, x)
 		} else {

@@ -137,8 +137,8 @@ func (h *Handler) create(w http.ResponseWriter, r *wire.Request) error {
 	if err != nil {
 		return err
 	}
-	w.Header().Set("X-Turn-Id", x.req.TurnID)
 	if x.res.Background {
+		turn.Named(r.Context(), x.req.TurnID) // the turn begins later, or has ended
 		return h.launch(w, r, x)
 	}
 	if x.streamed {

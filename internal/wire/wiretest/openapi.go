@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"parley/internal/wire"
 )
@@ -323,11 +324,27 @@ func (d *Document) keyword(s object, keyword string, rule, v any) error {
 		}
 	case "allOf":
 		return d.all(rule.([]any), v)
+	case "format":
+		return hasFormat(rule, v)
 	case "maxLength": // in descriptions only
 	case "oneOf", "anyOf":
 		return d.some(keyword == "oneOf", rule.([]any), v)
 	default:
 		return fmt.Errorf("the validator does not know %q", keyword)
+	}
+	return nil
+}
+
+// hasFormat checks a value that is a string. Others have no format.
+func hasFormat(format, v any) error {
+	text, ok := v.(string)
+	switch {
+	case format != "date-time":
+		return fmt.Errorf("the validator does not know the format %v", format)
+	case ok:
+		if _, err := time.Parse(time.RFC3339, text); err != nil {
+			return fmt.Errorf("%q is no time: %w", text, err)
+		}
 	}
 	return nil
 }

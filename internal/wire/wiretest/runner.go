@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"parley/internal/chat"
+	"parley/internal/turn"
 )
 
 // Scripted is a Runner that plays the same steps for every request.
@@ -33,6 +34,7 @@ type Step struct {
 func (r *Scripted) Run(ctx context.Context, req *chat.Request) iter.Seq2[chat.Event, error] {
 	r.Asked = append(r.Asked, *req)
 	return func(yield func(chat.Event, error) bool) {
+		turn.Named(ctx, req.TurnID)
 		for _, s := range r.Steps {
 			if err := s.wait(ctx); err != nil {
 				yield(nil, err)

@@ -13,9 +13,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 
 	"parley/internal/access"
 	"parley/internal/chat"
+	"parley/internal/turn"
 	"parley/internal/wire"
 )
 
@@ -56,7 +58,9 @@ func MountFor(p wire.Protocol, log *slog.Logger, admit func(*http.Request, wire.
 			continue
 		}
 		mux.HandleFunc(rt.Pattern, func(w http.ResponseWriter, hr *http.Request) {
-			r, out := &wire.Request{Request: hr, Fail: rt.Fail}, &noting{ResponseWriter: w}
+			out := &noting{ResponseWriter: w}
+			hr = hr.WithContext(turn.WithNamed(hr.Context(), out.named))
+			r := &wire.Request{Request: hr, Fail: rt.Fail}
 			err := rt.ReadBody(out, r, wire.DefaultBodyLimit)
 			rt := choose(shared[rt.Pattern], r)
 			if r.Fail = rt.Fail; err == nil {
@@ -84,21 +88,31 @@ func choose(among []wire.Route, r *wire.Request) wire.Route {
 	return among[0]
 }
 
-// noting records whether a response has begun.
+// noting records whether a response has begun, and gives it the header that names its turn.
 type noting struct {
 	http.ResponseWriter
 	begun bool
+	turn  atomic.Pointer[string]
+}
+
+func (n *noting) named(turnID string) { n.turn.CompareAndSwap(nil, &turnID) }
+
+func (n *noting) begin() {
+	if id := n.turn.Load(); id != nil && !n.begun {
+		n.Header().Set("X-Turn-Id", *id)
+	}
+	n.begun = true
 }
 
 func (n *noting) Unwrap() http.ResponseWriter { return n.ResponseWriter }
 
 func (n *noting) WriteHeader(status int) {
-	n.begun = true
+	n.begin()
 	n.ResponseWriter.WriteHeader(status)
 }
 
 func (n *noting) Write(b []byte) (int, error) {
-	n.begun = true
+	n.begin()
 	return n.ResponseWriter.Write(b)
 }
 

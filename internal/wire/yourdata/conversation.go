@@ -158,7 +158,6 @@ func textOfContent(v wire.Value, at string) (string, error) {
 
 // answer runs the turn: first a line with what was found, then one for each piece of the answer.
 func (h *Handler) answer(w http.ResponseWriter, r *wire.Request, x *exchange) error {
-	w.Header().Set("X-Turn-Id", x.req.TurnID)
 	if x.whole {
 		return h.reply(w, r, x)
 	}

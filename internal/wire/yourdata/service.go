@@ -53,7 +53,6 @@ func (h *Handler) serve(e era) func(http.ResponseWriter, *wire.Request) error {
 		if err := h.readCall(r, c, object, sources); err != nil {
 			return err
 		}
-		w.Header().Set("X-Turn-Id", c.req.TurnID)
 		w.Header().Set("Apim-Request-Id", c.req.TurnID)
 		if c.streamed {
 			return h.streamCall(w, r, c)
