@@ -114,6 +114,7 @@ func (p *program) open(ctx context.Context, cfg Config, options ...retrieval.Opt
 		Suggest:      answerer().Suggest,
 		Reader:       reader,
 		Prompts:      prompts,
+		Instructions: db.Instructions().Of,
 		Namespace:    cfg.Namespace,
 		Logger:       p.log,
 	}

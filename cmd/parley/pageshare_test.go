@@ -12,7 +12,7 @@ import (
 )
 
 // serveWithRoles serves two documents, of which one is below wages/, to people with keys: an administrator and two readers.
-func serveWithRoles(t *testing.T) (addr string, keys map[string]string) {
+func serveWithRoles(t *testing.T, env []string, more ...string) (addr string, keys map[string]string) {
 	t.Helper()
 	docs, data := t.TempDir(), filepath.Join(t.TempDir(), "data")
 	if err := os.Mkdir(filepath.Join(docs, "wages"), 0o700); err != nil {
@@ -38,7 +38,7 @@ func serveWithRoles(t *testing.T) (addr string, keys map[string]string) {
 		}
 		keys[name] = strings.TrimSpace(out.String())
 	}
-	p := startServe(t, nil, "--data", data, docs)
+	p := startServe(t, env, append(more, "--data", data, docs)...)
 	if err := awaitIngested(p.addr); err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func serveWithRoles(t *testing.T) (addr string, keys map[string]string) {
 
 func TestPage_SharesAConversationByALink(t *testing.T) {
 	requirePage(t)
-	addr, keys := serveWithRoles(t)
+	addr, keys := serveWithRoles(t, nil)
 	body := `{"folder":"wages","users":["key:` + apikey.IDOf(keys["owner"]) + `"]}`
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, "http://"+addr+"/api/namespaces/default/access", strings.NewReader(body))
 	if err != nil {
@@ -88,7 +88,7 @@ func TestPage_SharesAConversationByALink(t *testing.T) {
 
 func TestPage_ManagersSayWhoMaySeeDocuments(t *testing.T) {
 	requirePage(t)
-	addr, keys := serveWithRoles(t)
+	addr, keys := serveWithRoles(t, nil)
 	options := map[string]any{"readerID": apikey.IDOf(keys["reader"]), "shots": os.Getenv("PARLEY_UI_SHOTS")}
 	for name, key := range keys {
 		options[name] = key

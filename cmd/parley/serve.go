@@ -368,7 +368,7 @@ func (s *serving) protocols() []wire.Protocol {
 			Examine: s.examine, Budgets: budgets(s.cfg, s.db.State(), false).Period, Rated: s.db.Transcripts().Rated,
 		}).Protocol(),
 		usersapi.New(s.users()).Protocol(),
-		membersapi.New(s.db.Members(), s.entry.members, s.db.Corpus(), s.corpus).Protocol(),
+		membersapi.New(s.db.Members(), s.entry.members, s.db.Corpus(), s.corpus, s.db.Instructions()).Protocol(),
 	}
 }
 

@@ -26,7 +26,7 @@ func TestPrompt_KeepsDocumentsOutOfTheSystemRole(t *testing.T) {
 				t.Fatal(err)
 			}
 			m := tn.prompt.Messages
-			if system, err := tn.systemText(true); err != nil || len(m) != 2 || m[0].Text() != system {
+			if system, err := tn.systemText(t.Context(), true); err != nil || len(m) != 2 || m[0].Text() != system {
 				t.Errorf("%q changes the system text or adds messages", text)
 			}
 			user := m[1].Text()

@@ -15,8 +15,8 @@ import (
 // injectPrefix begins a prompt template that is appended to the default instructions.
 const injectPrefix = ">>>"
 
-// runPrompt builds the prompt. Only the server's own text and the prompt template are in the system
-// message. Documents and the client's system messages are in the user's message, neutralized so that
+// runPrompt builds the prompt. Only the server's own text, the prompt template and the instructions of
+// namespaces are in the system message. Documents and the client's system messages are in the user's message, neutralized so that
 // nothing in them can pass for a source, a message or a follow-up (see prompt.Neutral).
 func (t *turn) runPrompt(ctx context.Context, out *output) (StageFinished, error) {
 	if t.window.tokens == 0 {
@@ -47,7 +47,7 @@ type built struct {
 // first, and last the conversation.
 func (t *turn) build(ctx context.Context) (built, error) {
 	o := &t.req.Options
-	system, err := t.systemText(o.FollowUps && !t.model.grounded)
+	system, err := t.systemText(ctx, o.FollowUps && !t.model.grounded)
 	if err != nil {
 		return built{}, err
 	}
@@ -183,9 +183,9 @@ func spoken(m Message) llm.Message {
 }
 
 // systemText returns the system message. The template ">>>text" is appended to the default text; any
-// other template replaces it. What the documents lack and the instructions for follow-ups always come
-// last.
-func (t *turn) systemText(followUps bool) (string, error) {
+// other template replaces it. The instructions of the namespaces follow. What the documents lack and the
+// instructions for follow-ups always come last.
+func (t *turn) systemText(ctx context.Context, followUps bool) (string, error) {
 	template, domain := t.req.Options.PromptTemplate, t.req.Options.PromptDomain
 	text := t.cfg.Prompts.Text(domain, prompt.Answer)
 	if injected, ok := strings.CutPrefix(template, injectPrefix); ok {
@@ -195,6 +195,11 @@ func (t *turn) systemText(followUps bool) (string, error) {
 	} else if strings.TrimSpace(template) != "" {
 		text = template
 	}
+	given, err := t.instructions(ctx)
+	if err != nil {
+		return "", err
+	}
+	text += given
 	if t.missing != "" && !t.model.grounded {
 		missing, err := t.cfg.Prompts.Missing(domain, t.missing)
 		if err != nil {
@@ -206,6 +211,36 @@ func (t *turn) systemText(followUps bool) (string, error) {
 		text += "\n\n" + t.cfg.Prompts.Text(domain, prompt.FollowUps)
 	}
 	return text, nil
+}
+
+// instructions returns the instructions of the namespaces that the turn searches, each with an empty line before it.
+func (t *turn) instructions(ctx context.Context) (string, error) {
+	if t.cfg.Instructions == nil || t.model.grounded {
+		return "", nil
+	}
+	searched := []string{t.req.Namespace}
+	if len(t.req.Places) > 0 {
+		searched = nil
+	}
+	for _, p := range t.req.Places {
+		if p.Given == nil && !slices.Contains(searched, p.Namespace) {
+			searched = append(searched, p.Namespace)
+		}
+	}
+	var all strings.Builder
+	for _, namespace := range searched {
+		if !t.req.Principal.MayUse(namespace) {
+			continue
+		}
+		text, err := t.cfg.Instructions(ctx, namespace)
+		if err != nil {
+			return "", err
+		}
+		if text != "" {
+			all.WriteString("\n\n" + text)
+		}
+	}
+	return all.String(), nil
 }
 
 // quote returns texts as a quotation below a heading, or "" when the texts are empty.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"parley/internal/access"
 	"parley/internal/chat"
 	"parley/internal/chat/chattest"
 	"parley/internal/llm"
@@ -47,6 +48,42 @@ func TestPrompt_AppliesTheTemplate(t *testing.T) {
 	}
 	if got := system("Only this.", followUps); !strings.HasPrefix(got, "Only this.\n\n") || !strings.Contains(got, "<<") {
 		t.Errorf("replaced, with follow-ups = %q", got)
+	}
+}
+
+func TestPrompt_AddsTheInstructionsOfTheNamespacesThatAreSearched(t *testing.T) {
+	given := map[string]string{"hr": "Be formal.", "legal": "Name the paragraph.", "secret": "The canary."}
+	var failure error
+	e := newEngine(llmtest.Says("x"), passages(), func(c *chat.Config) {
+		c.Instructions = func(_ context.Context, namespace string) (string, error) { return given[namespace], failure }
+	})
+	who := access.Principal{Namespaces: []string{"default", "hr", "legal"}}
+	request := func(namespace string, more func(*chat.Request)) chat.Request {
+		return ask(e, "q", func(r *chat.Request) { r.Namespace, r.Principal = namespace, who; more(r) })
+	}
+	nothing := func(*chat.Request) {}
+	base := collect(t, e, request("default", nothing)).Prompt.Messages[0].Text()
+	for name, c := range map[string]struct {
+		namespace string
+		more      func(*chat.Request)
+		want      string
+	}{
+		"one": {"hr", nothing, base + "\n\nBe formal."},
+		"several": {"hr", func(r *chat.Request) {
+			r.Places = []chat.Place{{Namespace: "legal"}, {Namespace: "secret"}, {Namespace: "hr"}, {Namespace: "legal"}}
+		}, base + "\n\nName the paragraph.\n\nBe formal."},
+		"with a template":  {"hr", func(r *chat.Request) { r.Options.PromptTemplate = "Only this." }, "Only this.\n\nBe formal."},
+		"after an added":   {"hr", func(r *chat.Request) { r.Options.PromptTemplate = ">>>Rhyme." }, base + "\n\nRhyme.\n\nBe formal."},
+		"of nobody's else": {"secret", nothing, base},
+	} {
+		if got := collect(t, e, request(c.namespace, c.more)).Prompt.Messages[0].Text(); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+	failure = errors.New("the disk is on fire")
+	req := request("hr", nothing)
+	if _, err := chat.Collect(e.Run(t.Context(), &req)); !errors.Is(err, failure) {
+		t.Errorf("the turn went on without the instructions that it should have had: %v", err)
 	}
 }
 

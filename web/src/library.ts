@@ -12,8 +12,8 @@ const s = strings.library;
 /** What is at work on many documents, or null. */
 export const bulk = new Cell<{ done: number; all: number } | null>(null);
 
-/** RightsOf is what the dialog about rights is about. */
-export type RightsOf = { kind: "document"; namespace: string; name: string; title: string } | { kind: "folders" | "members"; namespace: string };
+/** RightsOf is what the dialog about a collection or a document is about. */
+export type RightsOf = { kind: "document"; namespace: string; name: string; title: string } | { kind: "folders" | "members" | "instructions"; namespace: string };
 
 /** What the dialog about rights shows, or null when it is closed. */
 export const rights = new Cell<RightsOf | null>(null);

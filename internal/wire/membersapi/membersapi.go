@@ -1,5 +1,5 @@
 // Package membersapi manages the members of namespaces, as `parley members` does on the machine, and the rights of their
-// documents.
+// documents, and the instructions that models get.
 //
 //	GET    /api/namespaces/{name}/members                lists them
 //	PUT    /api/namespaces/{name}/members                adds one, or changes its role
@@ -9,6 +9,8 @@
 //	GET    /api/namespaces/{name}/access?document=       who may see a document, and why
 //	PUT    /api/namespaces/{name}/access                 sets a rule
 //	DELETE /api/namespaces/{name}/access?document=|folder=  removes one, so that the files decide
+//	GET    /api/namespaces/{name}/instructions           what models are told, for everybody who may ask the namespace
+//	PUT    /api/namespaces/{name}/instructions           changes that
 package membersapi
 
 import (
@@ -46,19 +48,21 @@ type Handler struct {
 	book   *roster.Book
 	rights Rights
 	corpus Corpus
+
+	instructions Instructions
 }
 
 // New returns a handler. After a change it tells the book, if there is one.
-func New(store Store, book *roster.Book, rights Rights, corpus Corpus) *Handler {
-	return &Handler{store, book, rights, corpus}
+func New(store Store, book *roster.Book, rights Rights, corpus Corpus, instructions Instructions) *Handler {
+	return &Handler{store, book, rights, corpus, instructions}
 }
 
 // Protocol returns the routes.
 func (h *Handler) Protocol() wire.Protocol {
 	rt := wire.Route{Right: wire.Manage, Fail: wire.PlainError}
-	put := rt
-	put.Body = wire.JSON
-	const path, access = " /api/namespaces/{name}/members", " /api/namespaces/{name}/access"
+	put, ask := rt, rt
+	put.Body, ask.Right = wire.JSON, wire.Ask
+	const path, access, instructions = " /api/namespaces/{name}/members", " /api/namespaces/{name}/access", " /api/namespaces/{name}/instructions"
 	return wire.Protocol{OpenAPI: openAPI, Types: types, Routes: []wire.Route{
 		rt.At("GET"+path, h.list),
 		put.At("PUT"+path, h.put),
@@ -66,6 +70,8 @@ func (h *Handler) Protocol() wire.Protocol {
 		rt.At("GET"+access, h.readAccess),
 		put.At("PUT"+access, h.putAccess),
 		rt.At("DELETE"+access, h.dropAccess),
+		ask.At("GET"+instructions, h.readInstructions),
+		put.At("PUT"+instructions, h.putInstructions),
 	}}
 }
 
@@ -88,13 +94,15 @@ func show(m access.Member) shown {
 func namespace(r *wire.Request) (string, error) {
 	name := r.PathValue("name")
 	if err := CheckNamespace(name); err != nil || !r.Who.MayUse(name) {
-		return "", &chat.Error{Kind: chat.NotFound, Msg: "There is no such namespace."}
+		return "", errNoNamespace
 	}
 	if !r.Who.MayManage(name) {
-		return "", &chat.Error{Kind: chat.Forbidden, Msg: "Only an owner of the namespace or an administrator may see and change its members and rights."}
+		return "", &chat.Error{Kind: chat.Forbidden, Msg: "Only an owner of the namespace or an administrator may see and change its members and rights, and change its instructions."}
 	}
 	return name, nil
 }
+
+var errNoNamespace = &chat.Error{Kind: chat.NotFound, Msg: "There is no such namespace."}
 
 // CheckNamespace returns an error for a name that no namespace with members can have. Vector stores belong to their makers.
 func CheckNamespace(name string) error {

@@ -11,4 +11,6 @@ var openAPI []byte
 var types = map[string]any{
 	"AccessList": list{},
 	"Member":     shown{},
+
+	"Instructions": instructionsBody{},
 }

@@ -23,6 +23,7 @@ export function CollectionMenu() {
       { icon: "account" as const, label: strings.rights.members, run: () => (rights.value = { kind: "members", namespace: name }) },
       { icon: "files" as const, label: strings.rights.folders, run: () => (rights.value = { kind: "folders", namespace: name }) },
     ] : []),
+    ...(name ? [{ icon: "edit" as const, label: strings.rights.instructions, run: () => (rights.value = { kind: "instructions", namespace: name }) }] : []),
     ...(documents > 0 ? [{ icon: "trash" as const, label: s.empty, danger: true, run: () => setOpen("empty") }] : []),
   ];
   if (items.length === 0) return null;

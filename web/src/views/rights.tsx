@@ -1,6 +1,8 @@
-// Who may see documents and folders, and who are the members of a collection. The server decides who may change that.
+// Who may see documents and folders, who are the members of a collection, and its instructions. The server decides who may
+// change that.
 import { useEffect, useState } from "preact/hooks";
 import { send, toApiError } from "../calls.ts";
+import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
 import { changed } from "../jobs.ts";
 import { rights, type RightsOf } from "../library.ts";
@@ -40,12 +42,13 @@ interface Member {
 export function RightsDialog() {
   const of = useCell(rights);
   if (!of) return null;
-  const title = of.kind === "document" ? s.documentTitle(of.title) : of.kind === "folders" ? s.foldersTitle(collectionName(of.namespace)) : s.membersTitle(collectionName(of.namespace));
+  const title = of.kind === "document" ? s.documentTitle(of.title) : s[`${of.kind}Title`](collectionName(of.namespace));
   return (
     <Dialog title={title} onClose={() => (rights.value = null)} class="confirm rights">
       {of.kind === "document" && <OneDocument of={of} />}
       {of.kind === "folders" && <Folders namespace={of.namespace} />}
       {of.kind === "members" && <Members namespace={of.namespace} />}
+      {of.kind === "instructions" && <Instructions namespace={of.namespace} />}
     </Dialog>
   );
 }
@@ -84,7 +87,7 @@ function useResource<T>(path: string): { value: T | null; saving: Saving; change
   return { value, saving: { wrong, saved, touched: () => setSaved(false) }, change };
 }
 
-const pathOf = (namespace: string, what: "access" | "members") => `/api/namespaces/${encodeURIComponent(namespace)}/${what}`;
+const pathOf = (namespace: string, what: "access" | "members" | "instructions") => `/api/namespaces/${encodeURIComponent(namespace)}/${what}`;
 const Wrong = ({ text }: { text: string }) => <p class="bad" role="alert" dir="auto">{text}</p>;
 
 function OneDocument({ of }: { of: Extract<RightsOf, { kind: "document" }> }) {
@@ -199,6 +202,40 @@ function Members({ namespace }: { namespace: string }) {
         <Wrong text={wrong} />
         <div class="dialog-actions"><button type="submit" class="primary" disabled={!name.trim()}>{s.add}</button></div>
       </form>
+    </>
+  );
+}
+
+const longestInstructions = 8192; // bytes, at the server
+
+/** What models are told with questions to a collection. Whoever may ask it reads that; its owners change it. */
+function Instructions({ namespace }: { namespace: string }) {
+  const { value, saving, change } = useResource<{ text: string }>(pathOf(namespace, "instructions"));
+  const may = useCell(app.namespaces).some((n) => n.name === namespace && n.manage);
+  const [text, setText] = useState<string | null>(null);
+  if (!value) return saving.wrong ? <Wrong text={saving.wrong} /> : <Spinner label={strings.working} />;
+  const save = async (event: Event) => {
+    event.preventDefault();
+    await change("PUT", "", { text: text ?? value.text });
+  };
+  return (
+    <>
+      <p>{s.instructionsText}</p>
+      {may ? (
+        <form onSubmit={(e) => void save(e)} onInput={saving.touched}>
+          <label class="field"><span>{s.instructionsField}</span><textarea rows={8} value={text ?? value.text} maxLength={longestInstructions} dir="auto" onInput={(e) => setText(e.currentTarget.value)} /></label>
+          <Wrong text={saving.wrong} />
+          <div class="dialog-actions">
+            <span role="status" class="soft">{saving.saved && s.saved}</span>
+            <button type="submit" class="primary" disabled={text === null || text.trim() === value.text}>{s.save}</button>
+          </div>
+        </form>
+      ) : (
+        <>
+          {value.text ? <blockquote class="instructions" dir="auto">{value.text}</blockquote> : <p class="soft">{s.noInstructions}</p>}
+          <p class="soft-note">{s.instructionsBy}</p>
+        </>
+      )}
     </>
   );
 }
