@@ -28,7 +28,7 @@ func (p *program) newDocuments(cfg Config, db *store.DB, corpus *retrieval.Corpu
 		Store: db.Corpus(), Corpus: corpus, Blobs: db.Blobs(), Disk: db, Jobs: db.Jobs(), Vectors: db.Corpus(), Web: web,
 		Crawl: crawl.Options{Delay: cmp.Or(time.Duration(cfg.CrawlDelay), -1)}, Extract: extractLimits(cfg),
 		Workers: cfg.ExtractWorkers, Images: cfg.IngestImages, Names: cfg.namedNamespaces(),
-		Recognition: cfg.recognition(), Transcription: p.transcription(cfg),
+		Recognition: cfg.recognition(), Transcription: p.transcription(cfg, db),
 		Split:     cfg.split(),
 		Embedding: cfg.Embedding, EmbeddingDimensions: cfg.EmbeddingDimensions,
 		Remotes: cfg.IngestSources.addresses(), Accounts: p.account, Said: p.said, KeepLost: time.Duration(cfg.IngestKeepLost),

@@ -11,7 +11,10 @@ import (
 
 	"parley/internal/documents"
 	"parley/internal/extract"
+	"parley/internal/ledger"
 	"parley/internal/llm"
+	"parley/internal/store"
+	"parley/internal/tokens"
 )
 
 // transcribes reports whether a provider may have models that transcribe recordings.
@@ -25,7 +28,7 @@ func (c *Config) checkTranscriber() error {
 }
 
 // transcription returns how recordings are written down; nil if they are not.
-func (p *program) transcription(cfg Config) *documents.Transcription {
+func (p *program) transcription(cfg Config, db *store.DB) *documents.Transcription {
 	if cfg.IngestTranscriber == "" {
 		return nil
 	}
@@ -35,11 +38,16 @@ func (p *program) transcription(cfg Config) *documents.Transcription {
 		if err != nil {
 			return "", err
 		}
-		spoken, err := t.Transcribe(ctx, model, file, recording, size)
+		prices, err := readPrices(cfg)
+		if err != nil {
+			return "", err
+		}
+		books := ledger.New(db.State(), ledger.Options{Log: p.log, Price: costs(prices), Count: tokens.Count})
+		out, err := llm.Guards{Endpoint: cfg.IngestTranscriber, Meter: books.Of(name)}.Transcriber(t).Transcribe(ctx, model, file, recording, size)
 		if err != nil {
 			return "", aboutRecording(err)
 		}
-		return llm.WebVTT(spoken), nil
+		return llm.WebVTT(out.Spoken), nil
 	}}
 }
 

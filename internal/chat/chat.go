@@ -199,6 +199,7 @@ const (
 	StageVerify     Stage = "verify"     // within generate, only when a model judges the citations
 	StageSuggest    Stage = "suggest"    // only when requested
 	StageEmbed      Stage = "embed"      // outside of turns: embedding of documents
+	StageTranscribe Stage = "transcribe" // outside of turns: transcription of recordings
 )
 
 type (

@@ -118,3 +118,31 @@ func TestTranscribe_WithoutAModelTheReasonNamesTheSetting(t *testing.T) {
 		t.Errorf("%+v", report)
 	}
 }
+
+// A recording that was heard is not heard again while the model stays, nor when there is none any more.
+func TestTranscribe_AnotherModelHearsRecordingsAnew(t *testing.T) {
+	t.Parallel()
+	e := &ear{says: "WEBVTT\n\n00:00.000 --> 00:01.000\nHello.\n"}
+	s, service := talk(t, e)
+	s.ingest(service)
+	s.run(service, ended)
+	s.ingest(s.service(nil)) // without a transcriber
+	if text, _ := s.text("talk.mp3"); !strings.Contains(text, "Hello.") {
+		t.Fatalf("without a model the text is %q", text)
+	}
+	if s.ingest(service); s.waiting(service) != 0 {
+		t.Fatal("the same model hears it again")
+	}
+	e.says = "WEBVTT\n\n00:00.000 --> 00:01.000\nHi there.\n"
+	other := s.service(nil)
+	other.cfg.Transcription = &Transcription{Model: "local:better", Write: e.write}
+	other.reading.cfg = other.cfg
+	other.reading.transcribed = other.cfg.Transcription.open(s.data)
+	if s.ingest(other); s.waiting(other) != 1 {
+		t.Fatal("another model does not hear it")
+	}
+	s.run(other, func(all []job.Job) bool { return len(all) == 2 && ended(all) })
+	if text, _ := s.text("talk.mp3"); !strings.Contains(text, "Hi there.") || e.asked.Load() != 2 {
+		t.Errorf("%q, asked %d times", text, e.asked.Load())
+	}
+}

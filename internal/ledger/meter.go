@@ -69,6 +69,16 @@ func (m meter) Ranking(ctx context.Context, req *llm.RerankRequest) (llm.Meterin
 	return c, nil
 }
 
+// Transcription commits the intent of a transcription.
+func (m meter) Transcription(ctx context.Context, model string) (llm.Metering, error) {
+	c, err := m.begin(ctx, Entry{Provider: m.provider, Model: model, Stage: chat.StageTranscribe})
+	if err != nil {
+		return nil, err
+	}
+	c.recount = func(u llm.Usage) llm.Usage { return u }
+	return c, nil
+}
+
 // count returns the usage if the upstream reported it. Otherwise it replaces the estimate by a count of
 // the texts, adding the query for each of them.
 func (l *Ledger) count(u llm.Usage, texts []string, query string) llm.Usage {

@@ -23,6 +23,7 @@ type Meter interface {
 	Completion(ctx context.Context, req *Request) (Metering, error)
 	Embedding(ctx context.Context, req *EmbedRequest) (Metering, error)
 	Ranking(ctx context.Context, req *RerankRequest) (Metering, error)
+	Transcription(ctx context.Context, model string) (Metering, error)
 }
 
 // Metering is the record of a call in progress. Only one goroutine uses it.

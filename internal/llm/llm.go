@@ -178,6 +178,8 @@ type Usage struct {
 	Cached    int  `json:"cached"`    // the part of Input that came from a cache
 	Reasoning int  `json:"reasoning"` // the part of Output spent on reasoning
 	Estimated bool `json:"estimated"` // counted by Parley, not reported by the upstream
+	// Seconds are the length of a recording. Only the cost of the call tells of them later.
+	Seconds int `json:"-"`
 }
 
 // Add returns the sum of u and v; an estimate in either makes the sum an estimate.
@@ -187,6 +189,7 @@ func (u Usage) Add(v Usage) Usage {
 		Output:    u.Output + v.Output,
 		Cached:    u.Cached + v.Cached,
 		Reasoning: u.Reasoning + v.Reasoning,
+		Seconds:   u.Seconds + v.Seconds,
 		Estimated: u.Estimated || v.Estimated,
 	}
 }

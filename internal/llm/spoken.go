@@ -19,7 +19,34 @@ type Spoken struct {
 type Transcriber interface {
 	// Transcribe reads a recording of so many bytes. Name ends in the extension of its format. The error is an *Error, or the
 	// context's when that ended.
-	Transcribe(ctx context.Context, model, name string, recording io.Reader, size int64) ([]Spoken, error)
+	Transcribe(ctx context.Context, model, name string, recording io.Reader, size int64) (Transcript, error)
+}
+
+// Transcript is what is said in a recording, and what that took.
+type Transcript struct {
+	Spoken []Spoken
+	Usage  Usage
+}
+
+// Transcriber is like Model, for a transcriber. It makes one attempt only, because the recording can be read once.
+func (g Guards) Transcriber(t Transcriber) Transcriber {
+	g.Retrier = nil
+	return guardedTranscriber{g, t}
+}
+
+type guardedTranscriber struct {
+	Guards
+	transcriber Transcriber
+}
+
+// Transcribe implements Transcriber.
+func (t guardedTranscriber) Transcribe(ctx context.Context, model, name string, recording io.Reader, size int64) (out Transcript, err error) {
+	enter := func(m Meter) (Metering, error) { return m.Transcription(ctx, model) }
+	err = t.piece(ctx, "transcription", model, enter, func(ctx context.Context) (*Usage, error) {
+		out, err = t.transcriber.Transcribe(ctx, model, name, recording, size)
+		return &out.Usage, err
+	})
+	return out, err
 }
 
 // WebVTT writes subtitles of what is said.

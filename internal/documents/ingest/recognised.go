@@ -62,8 +62,19 @@ const waitingMark = "+waiting"
 // isCurrent reports whether a row of that generation needs no new look: its file was read by this version, with these
 // settings, and nothing of it waits.
 func (c *Config) isCurrent(generation string) bool {
-	return generation == c.generation || generation == c.generation+c.Recognition.mark()
+	rest, ours := strings.CutPrefix(generation, c.generation)
+	if !ours {
+		return false
+	}
+	if transcriber, heard := strings.CutPrefix(rest, heardMark); heard {
+		return c.Recognition == nil || c.Recognition.Speech == nil || transcriber == c.Recognition.Speech.key
+	}
+	return rest == "" || rest == c.Recognition.mark()
 }
+
+// heardMark stands in the row of a recording before what names its transcriber. While no other one is configured, the
+// recording needs no new look.
+const heardMark = "+heard:"
 
 // takes reports whether the pages of a document are recognised.
 func (r *Recognition) takes(pages int) bool {
@@ -76,7 +87,12 @@ func (r *run) await(res *result, o original, f *os.File, format string, unread [
 	c, about := res.from, r.cfg.Recognition
 	speech := format == recording
 	switch {
-	case len(unread) == 0 || about != nil && about.Waiting == nil:
+	case about != nil && about.Waiting == nil:
+		return ""
+	case speech && len(unread) == 0 && about != nil && about.Speech != nil:
+		res.file.Generation += heardMark + about.Speech.key
+		return ""
+	case len(unread) == 0:
 		return ""
 	case speech && (about == nil || about.Speech == nil):
 		res.file.Generation += about.mark()

@@ -70,7 +70,7 @@ func (o SplitOptions) Generation() string {
 }
 
 // generation must change with each change of the extractors or the splitter that affects chunks.
-const generation = "extract-9/split-2"
+const generation = "extract-10/split-2"
 
 func (o SplitOptions) withDefaults() SplitOptions {
 	if o.Size <= 0 {

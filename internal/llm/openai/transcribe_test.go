@@ -38,21 +38,36 @@ func TestTranscribe_SendsTheRecordingAndReadsItsSegments(t *testing.T) {
 	}))
 	t.Cleanup(s.Close)
 	p := provider(t, openai.Config{BaseURL: s.URL + "/v1", APIKey: "test-key"})
-	send := func() ([]llm.Spoken, error) {
+	send := func() (llm.Transcript, error) {
 		return p.Transcribe(t.Context(), "whisper-1", "talk.mp3", strings.NewReader(sound), int64(len(sound)))
 	}
 	got, err := send()
-	want := []llm.Spoken{{Text: " Hello."}, {At: 61250 * time.Millisecond, Text: " Bye & <good>."}, {Text: "x"}}
+	want := llm.Transcript{
+		Spoken: []llm.Spoken{{Text: " Hello."}, {At: 61250 * time.Millisecond, Text: " Bye & <good>."}, {Text: "x"}},
+		Usage:  llm.Usage{Seconds: 71},
+	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v %s", err, diff)
 	}
 	vtt := "WEBVTT\n\n00:00:00.000 --> 00:00:00.000\nHello.\n\n00:01:01.250 --> 00:01:01.250\nBye &amp; &lt;good&gt;.\n"
-	if diff := cmp.Diff(vtt, llm.WebVTT(got[:2])); diff != "" {
+	if diff := cmp.Diff(vtt, llm.WebVTT(got.Spoken[:2])); diff != "" {
 		t.Error(diff)
 	}
 	answer = `{"text":"One text."}`
-	if got, err = send(); err != nil || len(got) != 1 || got[0].Text != "One text." {
+	if got, err = send(); err != nil || len(got.Spoken) != 1 || got.Spoken[0].Text != "One text." || got.Usage != (llm.Usage{}) {
 		t.Errorf("without segments: %+v, %v", got, err)
+	}
+	for body, usage := range map[string]llm.Usage{
+		`{"text":"x","usage":{"type":"duration","seconds":9}}`:                           {Seconds: 9},
+		`{"text":"x","usage":{"type":"tokens","input_tokens":14,"output_tokens":45}}`:    {Input: 14, Output: 45},
+		`{"segments":[{"start":1,"end":2.5,"text":"x"},{"start":2,"end":2,"text":"y"}]}`: {Seconds: 3},
+		`{"text":"x","duration":-1,"usage":{"input_tokens":5,"output_tokens":-1}}`:       {},
+		`{"text":"x","duration":1e300}`:                                                  {},
+	} {
+		answer = body
+		if got, err = send(); err != nil || got.Usage != usage {
+			t.Errorf("%s: %+v, %v", body, got.Usage, err)
+		}
 	}
 	answer, status = `{"error":{"message":"too large"}}`, http.StatusRequestEntityTooLarge
 	if _, err = send(); err == nil {

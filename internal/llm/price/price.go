@@ -68,6 +68,7 @@ type Price struct {
 	Long      *Rates `yaml:"long"`   // nil if unknown
 	Until     day    `yaml:"until"`  // the last day of the price; zero for no end
 	Embeds    bool   `yaml:"embeds"` // the model embeds: it has no output, and no other rate than Input
+	Minute    Rate   `yaml:"minute"` // of a recording, in micro-dollars; zero if the model charges none
 }
 
 // day is a date in UTC.
@@ -129,6 +130,9 @@ func (t *Table) With(r io.Reader) (*Table, error) {
 			if price.Long != nil && price.Above <= 0 || price.Above < 0 || price.Context < 0 {
 				return nil, fmt.Errorf("read prices: %s:%s has impossible numbers", name, model)
 			}
+			if price.Minute != 0 && (price.Input != 0 || price.Output != 0) {
+				return nil, fmt.Errorf("read prices: %s:%s costs by the minute, and so has no price of tokens", name, model)
+			}
 			if price.Embeds && (price.Output != 0 || price.Cached != nil) {
 				return nil, fmt.Errorf("read prices: %s:%s embeds, and so has a price of input only", name, model)
 			}
@@ -183,6 +187,12 @@ func (t *Table) Cost(provider, model string, u llm.Usage, at time.Time) (micros 
 	}
 	if u.Cached > 0 && rates.Cached == nil {
 		return 0, false
+	}
+	if p.Minute > 0 {
+		return (int64(u.Seconds)*int64(p.Minute) + 30) / 60, u.Seconds > 0 || !u.Estimated
+	}
+	if u.Seconds > 0 && u.Input+u.Output == 0 && rates.Input+rates.Output > 0 {
+		return 0, false // the model charges tokens, and its server has not counted them
 	}
 	sum := int64(u.Input-u.Cached)*int64(rates.Input) + int64(u.Output)*int64(rates.Output)
 	if u.Cached > 0 {

@@ -21,6 +21,8 @@ p:
     long: {input: 1, cached: 0.1, output: 2, above: 100, long: {input: 3, output: 4}}
     limited: {input: 1, output: 2, above: 100}
     ending: {input: 1, output: 2, until: 2026-12-31}
+    minutes: {minute: 0.006}
+    free: {input: 0, output: 0}
 `
 
 func table(t *testing.T, text string) *price.Table {
@@ -56,6 +58,13 @@ func TestCost(t *testing.T) {
 		"on the last day":         {"ending", llm.Usage{Input: 1}, time.Date(2026, 12, 31, 23, 59, 59, 0, time.UTC), 1, true},
 		"after the last day":      {"ending", llm.Usage{Input: 1}, time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC), 0, false},
 		"unknown model":           {"x", llm.Usage{Input: 1}, today, 0, false},
+		"an hour":                 {"minutes", llm.Usage{Seconds: 3600}, today, 360_000, true},
+		"a second":                {"minutes", llm.Usage{Seconds: 1}, today, 100, true},
+		"nothing is heard":        {"minutes", llm.Usage{}, today, 0, true},
+		"a call was cut off":      {"minutes", llm.Usage{Estimated: true}, today, 0, false},
+		"tokens are not counted":  {"m", llm.Usage{Seconds: 60}, today, 0, false},
+		"tokens of a recording":   {"m", llm.Usage{Seconds: 60, Input: 1000}, today, 2500, true},
+		"a free recording":        {"free", llm.Usage{Seconds: 60}, today, 0, true},
 		"as much as can be":       {"m", llm.Usage{Input: 100_000_000, Output: 100_000_000}, today, 1_250_000_000, true},
 	} {
 		got, known := table(t, file).Cost("p", c.model, c.usage, c.at)
@@ -95,6 +104,7 @@ func TestWith_SaysWhatIsWrong(t *testing.T) {
 		"p: {models: {m: {input: 1, context: -1}}}":             "p:m has impossible numbers",
 		"p: {models: {m: {embeds: true, input: 1, output: 1}}}": "p:m embeds",
 		"p: {models: {m: {embeds: true, input: 1, cached: 0}}}": "p:m embeds",
+		"p: {models: {m: {minute: 1, output: 1}}}":              "p:m costs by the minute",
 		"p: [": "line 1",
 		"- p":  "line 1",
 		"p: {models: {m: {input: 1000001, output: 1}}}":    "between 0 and 100000",
