@@ -27,7 +27,7 @@ export { draft } from "./drafts.ts";
 export { reachable } from "./reach.ts";
 
 export const view = new Cell<View>(viewOf(location.hash));
-export const overlay = new Cell<"" | "palette" | "request" | "shortcuts">("");
+export const overlay = new Cell<"" | "palette" | "prompts" | "request" | "shortcuts">("");
 export const sharing = new Cell<ChatEntry | null>(null); // the conversation whose link is shown
 export const drawer = new Cell(false); // the list of conversations on narrow screens
 export const online = new Cell(navigator.onLine);

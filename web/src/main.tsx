@@ -22,6 +22,7 @@ const AdminView = lazy(() => import("./views/admin.tsx").then((m) => m.AdminView
 const EvaluationView = lazy(() => import("./views/evaluation.tsx").then((m) => m.EvaluationView));
 const SharedView = lazy(() => import("./views/shared.tsx").then((m) => m.SharedView));
 const ShareDialog = lazy(() => import("./views/share.tsx").then((m) => m.ShareDialog));
+const Prompts = lazy(() => import("./views/prompts.tsx").then((m) => m.Prompts));
 const RightsDialog = lazy(() => import("./views/rights.tsx").then((m) => m.RightsDialog));
 const Shortcuts = lazy(() => import("./views/shortcuts.tsx").then((m) => m.Shortcuts));
 
@@ -67,6 +68,7 @@ function Page() {
       {sharing && <ShareDialog />}
       {rightsShown && <RightsDialog />}
       {overlay === "palette" && <Palette />}
+      {overlay === "prompts" && <Prompts />}
       {overlay === "request" && <RequestDialog />}
       {overlay === "shortcuts" && <Shortcuts />}
       <Toast />

@@ -508,6 +508,16 @@ const german = (tools: Tools, { plural, count } = tools): Strings => ({
     ],
   },
 
+  prompts: {
+    title: "Gespeicherte Prompts",
+    text: "Klicken Sie auf einen Prompt, um ihn in die Frage einzufügen. Prompts bleiben nur in diesem Browser, nicht auf dem Server, und alle, die diesen Browser benutzen, können sie sehen.",
+    none: "Noch keine gespeicherten Prompts.",
+    field: "Neuer Prompt",
+    save: "Prompt speichern",
+    remove: (text: string) => `Prompt löschen: ${text}`,
+    full: "Dieser Browser kann keine weiteren Prompts behalten.",
+  },
+
   request: {
     title: "Als API-Anfrage anzeigen",
     text: "Die aktuelle Frage mit Ihren Einstellungen als curl-Befehl, für jedes Protokoll, das Parley spricht. Jede andere Oberfläche kann dasselbe senden.",

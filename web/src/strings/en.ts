@@ -507,6 +507,16 @@ export const english = (tools: Tools, { plural, count } = tools) => ({
     ] as [string, string][],
   },
 
+  prompts: {
+    title: "Saved prompts",
+    text: "Click a prompt to put it into the question. Prompts are kept in this browser only, not on the server, and everyone who uses this browser can see them.",
+    none: "No saved prompts yet.",
+    field: "New prompt",
+    save: "Save prompt",
+    remove: (text: string) => `Delete prompt: ${text}`,
+    full: "This browser can keep no more prompts.",
+  },
+
   request: {
     title: "View as API request",
     text: "The current question with your settings, as a curl command for each protocol that Parley supports. Any front end can send the same request.",

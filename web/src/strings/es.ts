@@ -508,6 +508,16 @@ const spanish = (tools: Tools, { plural, count } = tools): Strings => ({
     ],
   },
 
+  prompts: {
+    title: "Prompts guardados",
+    text: "Haz clic en un prompt para ponerlo en la pregunta. Los prompts se guardan solo en este navegador, no en el servidor, y los ven todos los que lo usan.",
+    none: "Aún no hay prompts guardados.",
+    field: "Nuevo prompt",
+    save: "Guardar prompt",
+    remove: (text: string) => `Eliminar prompt: ${text}`,
+    full: "Este navegador no puede guardar más prompts.",
+  },
+
   request: {
     title: "Ver como solicitud de API",
     text: "La pregunta actual, con tu configuración, como curl para cada protocolo que habla Parley. Cualquier otra interfaz puede enviar lo mismo.",

@@ -508,6 +508,16 @@ const french = (tools: Tools, { plural, count } = tools): Strings => ({
     ],
   },
 
+  prompts: {
+    title: "Prompts enregistrés",
+    text: "Cliquez sur un prompt pour l'insérer dans la question. Les prompts restent dans ce navigateur, pas sur le serveur, et tous ceux qui l'utilisent peuvent les voir.",
+    none: "Aucun prompt enregistré.",
+    field: "Nouveau prompt",
+    save: "Enregistrer le prompt",
+    remove: (text: string) => `Supprimer le prompt : ${text}`,
+    full: "Ce navigateur ne peut pas garder plus de prompts.",
+  },
+
   request: {
     title: "Voir comme requête d'API",
     text: "La question actuelle, avec vos paramètres, en commande curl pour chaque protocole que Parley parle. Toute autre interface peut envoyer la même.",

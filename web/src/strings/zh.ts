@@ -508,6 +508,16 @@ const chinese = (tools: Tools, { count } = tools): Strings => ({
     ],
   },
 
+  prompts: {
+    title: "已保存的提示词",
+    text: "点击提示词即可将其放入问题。提示词只保存在此浏览器中，不在服务器上，使用此浏览器的人都能看到。",
+    none: "还没有保存的提示词。",
+    field: "新提示词",
+    save: "保存提示词",
+    remove: (text: string) => `删除提示词：${text}`,
+    full: "此浏览器无法再保存更多提示词。",
+  },
+
   request: {
     title: "以 API 请求查看",
     text: "当前问题连同你的设置，以 curl 形式显示 Parley 支持的每种协议。任何前端都可以发送同样的请求。",

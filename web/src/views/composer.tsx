@@ -60,6 +60,7 @@ export function Composer({ path }: { path: Shown[] }) {
       { icon: "upload" as const, label: strings.attachments.attach, run: () => picker.current?.click() },
       { icon: "link" as const, label: strings.start.webPage, run: () => app.go({ name: "documents", id: "" }) },
     ] : []),
+    { icon: "bulb", label: strings.prompts.title, run: () => (app.overlay.value = "prompts") },
     { icon: "code", label: strings.request.title, run: () => (app.overlay.value = "request") },
   ];
   const problem = tooLong ? s.tooLong(limit) : !online || !reachable ? strings.failures.offline.title : "";
