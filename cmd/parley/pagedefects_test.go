@@ -21,6 +21,7 @@ type scriptedAnswer struct {
 	text   string // sent word by word
 	finish string // "stop" if empty
 	hang   bool   // it says the text and then nothing until the request ends
+	breaks bool   // it says the text and then the connection ends
 }
 
 // startScripted starts an OpenAI-compatible server.
@@ -57,6 +58,9 @@ func (a scriptedAnswer) send(w http.ResponseWriter, r *http.Request) {
 	for _, word := range strings.SplitAfter(a.text, " ") {
 		writePiece(w, word)
 	}
+	if a.breaks {
+		panic(http.ErrAbortHandler)
+	}
 	if a.hang {
 		<-r.Context().Done()
 		return
@@ -81,6 +85,7 @@ func TestPage_TellsHowAnAnswerEnded(t *testing.T) {
 	m := startScripted(t, []scriptedAnswer{
 		{word: "Continue your answer", text: "And the rest. "},
 		{word: "stopped", text: citedWords + "More words follow here ", hang: true},
+		{word: "broken", text: citedWords + "More words follow here ", breaks: true},
 		{word: "length", text: citedWords + "The ferry", finish: "length"},
 		{word: "refused", status: http.StatusUnauthorized},
 		{word: "limited", status: http.StatusTooManyRequests},
@@ -89,16 +94,20 @@ func TestPage_TellsHowAnAnswerEnded(t *testing.T) {
 	})
 	p := serveWithModel(t, m.URL, pageDocuments(t))
 	var got struct {
-		Stopped, Reloaded, Length, Refused, Limited, Paraphrase, Number answerState
-		Continued, Limit                                                string
-		Seen                                                            seenOnPage
+		Stopped, Reloaded, Broken, BrokenReloaded, Length, Refused, Limited, Paraphrase, Number answerState
+		Continued, Limit                                                                        string
+		Seen                                                                                    seenOnPage
 	}
 	onPage(t, "endings", p.addr, map[string]any{"question": askedPDF}, &got)
 	got.Seen.check(t)
-	for name, a := range map[string]answerState{"stopped": got.Stopped, "after a reload": got.Reloaded, "cut off": got.Length} {
+	for name, a := range map[string]answerState{"stopped": got.Stopped, "after a reload": got.Reloaded, "broken": got.Broken,
+		"broken, after a reload": got.BrokenReloaded, "cut off": got.Length} {
 		if a.Chips != 1 || strings.Contains(a.Text, "keepers.pdf#page") {
 			t.Errorf("%s: %d chips in %q", name, a.Chips, a.Text)
 		}
+	}
+	if got.Broken.Failure == "" || got.BrokenReloaded.Failure+got.BrokenReloaded.Note == "" {
+		t.Errorf("a broken answer looks whole: %+v, after a reload %+v", got.Broken, got.BrokenReloaded)
 	}
 	if got.Length.CutOff == "" || !strings.Contains(got.Continued, "And the rest.") || got.Limit != "4000" {
 		t.Errorf("cut off: %q, continued %q, then the limit %q", got.Length.CutOff, got.Continued, got.Limit)

@@ -22,10 +22,16 @@ export default async function ({ open, question }) {
   await over();
   await page.waitForSelector(".answer button.chip");
   const stopped = await page.evaluate(state);
-  await page.waitForTimeout(300); // it is being stored
-  await page.reload();
-  await page.waitForSelector(".answer-foot");
-  const reloaded = await page.evaluate(state);
+  const again = async () => {
+    await page.waitForTimeout(300); // it is being stored
+    await page.reload();
+    await page.waitForSelector(".answer-foot");
+    return page.evaluate(state);
+  };
+  const reloaded = await again();
+
+  const broken = await asked("broken");
+  const brokenReloaded = await again();
 
   const length = await asked("length");
   await page.locator(".cut-off button").first().click();
@@ -40,7 +46,7 @@ export default async function ({ open, question }) {
   const limited = await asked("limited");
   const paraphrase = await asked("paraphrase");
   const number = await asked("number");
-  return { stopped, reloaded, length, continued, limit, refused, limited, paraphrase, number, seen };
+  return { stopped, reloaded, broken, brokenReloaded, length, continued, limit, refused, limited, paraphrase, number, seen };
 }
 
 function state() {
