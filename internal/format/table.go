@@ -9,7 +9,7 @@ var Table = []Format{
 		// ISO 32000-1, annex H.3.4.1: readers accept the header anywhere in the first 1,024 bytes.
 		Signatures: []string{"%PDF-"}, Within: 1024,
 		Reads:  "the text of each page with headings, lists and tables, form fields and annotations; attached files as documents of their own",
-		Limits: "pages that are pictures, or whose fonts do not say which characters they show, are named and not read; tables without lines, figures or wide gaps are paragraphs",
+		Limits: "pages that are pictures, or whose fonts do not say which characters they show, are recognised in the background (`ingest.ocr`, `ingest.ocr_pages`), and named until then; tables without lines, figures or wide gaps are paragraphs",
 	},
 	{
 		Name: "Word", Extensions: []string{"docx", "docm"}, Rare: []string{"dotx", "dotm"}, View: Text, Web: true, Binary: true,
@@ -199,8 +199,8 @@ var Table = []Format{
 	{
 		Name: "Outlook message", Extensions: []string{"msg"}, View: Text, Members: true, Binary: true,
 		Media:  []Media{{"application/vnd.ms-outlook", []string{"msg"}, ""}},
-		Reads:  "the same",
-		Limits: "attached messages in other formats than Outlook's are not unpacked",
+		Reads:  "head and body; attachments, and attached messages of any form, as documents of their own",
+		Limits: "encrypted messages are not read",
 	},
 	{
 		Name: "TNEF", Extensions: []string{"tnef"}, View: Text, Members: true, Binary: true, Signatures: []string{"\x78\x9f\x3e\x22"},
@@ -268,7 +268,8 @@ var Table = []Format{
 	},
 	{
 		Name: "7-Zip archive", Extensions: []string{"7z"}, Members: true, Binary: true, Signatures: []string{"7z\xbc\xaf\x27\x1c"},
-		Reads: "each file as a document of its own; not those that are compressed with PPMd",
+		Reads:  "each file as a document of its own",
+		Limits: "no files that are compressed with PPMd",
 	},
 	{
 		Name: "RAR archive", Extensions: []string{"rar"}, Members: true, Binary: true, Signatures: []string{"Rar!\x1a\x07"},

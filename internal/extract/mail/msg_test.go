@@ -63,6 +63,26 @@ func TestMSG_ReadsWhatAnotherProgramWrote(t *testing.T) {
 	}
 }
 
+func TestMSG_TakesOutMessagesOfTheInternetsForm(t *testing.T) {
+	in := extracttest.Input("oxmsg-forwarded.msg", extracttest.CompoundFile(t, "oxmsg-forwarded.msg"))
+	in.Spool = t.TempDir()
+	doc, err := (&extract.Extractor{CacheDir: extracttest.ParserCache}).File(t.Context(), in)
+	if err != nil || len(doc.Parts) != 2 || doc.Parts[0].Name != "Opening.eml" || doc.Parts[1].Name != "Forwarded message" {
+		t.Fatalf("%+v, %v", doc, err)
+	}
+	for i, subject := range []string{"Opening", "No extension"} {
+		data, err := os.ReadFile(filepath.Join(in.Spool, extract.PartName(i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		inner := extracttest.Read(t, doc.Parts[i].Name, data)
+		want := "P From: Eve <eve@example.org>⏎To: Ann <ann@example.org>⏎Subject: " + subject + "\nP The café opens at nine.\n"
+		if diff := cmp.Diff(want, extracttest.Outline(inner)); diff != "" || inner.Format != "e-mail" {
+			t.Errorf("%s: %s", inner.Format, diff)
+		}
+	}
+}
+
 func TestMSG_RefusesWithAReason(t *testing.T) {
 	whole := extracttest.CompoundFile(t, "poi-message.msg")
 	extracttest.WantReason(t, "a.msg", whole[:512], extract.Limits{}, extract.Damaged)

@@ -23,3 +23,11 @@ writeFileSync(`${folder}/oxmsg-message.msg`, whole.msg());
 const draft = mail(true).subject("Draft")
 	.bodyHtml("<html><body><p>Hello <b>bold</b>, the {deductible} is 4711.</p>" + "<p>Again and again.</p>".repeat(40) + "</body></html>");
 writeFileSync(`${folder}/oxmsg-draft.msg`, draft.msg());
+
+// Messages of the Internet's form are attached as files, with and without the extension.
+const inner = (subject) => bytes(`From: Eve <eve@example.org>\r\nTo: Ann <ann@example.org>\r\nSubject: ${subject}\r\nMIME-Version: 1.0\r\n`
+	+ "Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\nThe caf=C3=A9 opens at nine.\r\n");
+const forwarded = mail(false).subject("FW: Opening").bodyText("See below.")
+	.attach(new Attachment(inner("Opening"), "Opening.eml"))
+	.attach(new Attachment(inner("No extension"), "Forwarded message"));
+writeFileSync(`${folder}/oxmsg-forwarded.msg`, forwarded.msg());
