@@ -1,10 +1,12 @@
 package pdf
 
 import (
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"parley/internal/extract/codepage"
+	"parley/internal/extract/compose"
 )
 
 // pdfGlyph is the box in which a font sets a character. Lengths are in points, up is positive.
@@ -60,6 +62,33 @@ func (r *pdfReader) mendBreak(g pdfGlyph, raised bool) {
 	case !r.spaced && gap > touching*r.current.size:
 		r.putSpace()
 	}
+}
+
+// isLigature reports whether an Arabic letter is shown by the same glyph as the one before it, and comes first. PDFium turns
+// the letters of a glyph around with the line, as if each were a glyph. It gives each an equal part of the glyph, so that the
+// second one stands to the right, or both all of it. Then only alef and lam are sure to be in the wrong order.
+func (r *pdfReader) isLigature(index int, g pdfGlyph, char rune) bool {
+	if len(r.line.Text) == 0 || r.spaced {
+		return false
+	}
+	near, width := .01*r.current.size, g.right-g.left
+	before, _ := utf8.DecodeLastRune(r.line.Text)
+	parts := abs(g.left-r.last.right) < near && abs(width-(r.last.right-r.last.left)) < near
+	whole := abs(g.left-r.last.left) < near && abs(g.right-r.last.right) < near && char == 'ل' && strings.ContainsRune("اأإآ", before)
+	isLetter := func(r rune) bool { return unicode.Is(unicode.Arabic, r) && unicode.IsLetter(r) }
+	return (parts || whole) && isLetter(char) && isLetter(before) && r.textObject(index) == r.textObject(r.lastIndex)
+}
+
+// putBefore puts characters before those of the same glyph.
+func (r *pdfReader) putBefore(chars []rune, index int) {
+	start := min(r.glyphStart, len(r.line.Text))
+	var line compose.Mapped
+	line.Append(r.line.Slice(0, start))
+	for _, c := range chars {
+		line.Rune(c, index)
+	}
+	line.Append(r.line.Slice(start, len(r.line.Text)))
+	r.line.Mapped = line
 }
 
 // touching is the widest gap, as a share of the size of the type, that is no space in any font.

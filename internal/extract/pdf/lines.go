@@ -70,21 +70,22 @@ type pdfReader struct {
 	high     float32
 	mirrored bool // see mirrored
 
-	line      pdfLine // the one that is being read
-	current   pdfStyle
-	facing    pdfStyle // how its words are turned
-	lastRight float32  // where its last glyph ends
-	last      pdfGlyph // that glyph, as its line is read
-	lastIndex int      // and which character that is
-	ground    pdfGlyph // its last glyph that is not raised
-	raised    bool     // its last glyph is
-	spaced    bool     // its last character was a space
-	made      bool     // which PDFium made of a gap
-	broken    bool     // PDFium ends the line here
-	firstDone bool     // its first word has ended
-	sizes     map[float32]int
-	words     int
-	boldWords int
+	line       pdfLine // the one that is being read
+	current    pdfStyle
+	facing     pdfStyle // how its words are turned
+	lastRight  float32  // where its last glyph ends
+	last       pdfGlyph // that glyph, as its line is read
+	lastIndex  int      // and which character that is
+	glyphStart int      // where in the line its characters begin
+	ground     pdfGlyph // its last glyph that is not raised
+	raised     bool     // its last glyph is
+	spaced     bool     // its last character was a space
+	made       bool     // which PDFium made of a gap
+	broken     bool     // PDFium ends the line here
+	firstDone  bool     // its first word has ended
+	sizes      map[float32]int
+	words      int
+	boldWords  int
 }
 
 // pdfStyle is what the characters of one text object have in common.
@@ -211,12 +212,18 @@ func (r *pdfReader) char(index int) {
 		word := &r.line.boxes[n-1]
 		word.left, word.right = min(word.left, box.left), max(word.right, box.right)
 	}
+	ligature := r.isLigature(index, glyph, clean[0])
 	r.lastRight = box.right
 	r.last, r.lastIndex, r.raised = glyph, index, raised
 	if !raised {
 		r.ground = glyph
 	}
 	r.spaced = false
+	if ligature {
+		r.putBefore(clean, index)
+		return
+	}
+	r.glyphStart = len(r.line.Text)
 	for _, c := range clean {
 		r.line.Rune(c, index)
 	}
