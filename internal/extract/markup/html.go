@@ -127,13 +127,15 @@ var skipped = map[atom.Atom]bool{
 
 func isHidden(n *html.Node) bool {
 	for _, a := range n.Attr {
-		if a.Key == "hidden" || a.Key == "aria-hidden" && a.Val == "true" ||
-			a.Key == "style" && strings.Contains(strings.ReplaceAll(a.Val, " ", ""), "display:none") {
+		if a.Key == "hidden" || a.Key == "aria-hidden" && a.Val == "true" || a.Key == "style" && hidingStyle.MatchString(a.Val) {
 			return true
 		}
 	}
 	return false
 }
+
+// hidingStyle is what a style says of an element that browsers do not show.
+var hidingStyle = regexp.MustCompile(`(?i)(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))`)
 
 // isBoilerplate holds for what surrounds the content on every page of a site. A header inside an
 // article or main element belongs to the content.
