@@ -117,6 +117,7 @@ func (l *pdfLayout) page(p *pdfPage, out *compose.Builder) error {
 		}
 		i = j
 	}
+	nameTaggedColumns(blocks)
 	blocks = l.mergeContinued(blocks)
 	l.promoteTitles(blocks)
 	for _, b := range blocks {
@@ -188,7 +189,7 @@ func (l *pdfLayout) text(b pdfBlock) compose.Mapped {
 			out.Put("\n")
 			out.Append(line.Mapped)
 		case (b.kind == extract.TableRow || b.kind == extract.TableHeader) && before.element.cell != line.element.cell:
-			out.Put(" | ")
+			out.Put(betweenCells(before.Text, line.Text))
 			out.Append(line.Mapped)
 		case b.kind == extract.Paragraph && l.endsShort(b.lines, i-1):
 			out.Put("\n")

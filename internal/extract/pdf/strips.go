@@ -222,8 +222,7 @@ func (s *strip) isYears() bool {
 		if !p.figure {
 			continue
 		}
-		t := string(p.Text)
-		if len(t) != 4 || t < "1900" || t > "2099" || strings.Trim(t, "0123456789") != "" {
+		if !isYear(p.Text) {
 			return false
 		}
 		years++
