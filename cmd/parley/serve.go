@@ -199,6 +199,7 @@ func (s *serving) work(ctx context.Context, from documents.Sources, watch bool, 
 	b.Go(func() {
 		if await(ctx, done) {
 			s.logUnless(ctx, "bring the uploaded files up to date", s.documents.RefreshUploads(ctx))
+			s.keepOut(ctx)
 		}
 	})
 	b.Go(func() { s.documents.Run(ctx) })
@@ -212,6 +213,15 @@ func (s *serving) work(ctx context.Context, from documents.Sources, watch bool, 
 	b.Go(func() { s.keepSettled(ctx) })
 	b.Go(func() { s.keepHouse(ctx) })
 	b.Go(func() { s.keepExpiring(ctx) })
+}
+
+// keepOut takes out documents that an earlier version shows although they are restricted, in words that are not read here.
+func (s *serving) keepOut(ctx context.Context) {
+	out, err := s.documents.KeepOut(ctx)
+	for _, f := range out {
+		s.log.Warn("a document is not shown any more", "document", f.Path, "reason", f.Detail)
+	}
+	s.logUnless(ctx, "keep out documents that are restricted", err)
 }
 
 // await reports whether a channel was closed before ctx ended.

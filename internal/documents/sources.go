@@ -2,6 +2,7 @@ package documents
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -127,6 +128,28 @@ func (s *Service) Rebuild(ctx context.Context, progress func(ingest.Progress)) (
 		return report, err
 	}
 	return report, s.SweepReplaced(ctx)
+}
+
+// KeepOut deletes documents of all namespaces that an earlier version shows to everybody although they say otherwise, and
+// returns them, see ingest.Ingester.KeepOut. It waits for other ingestions to end.
+func (s *Service) KeepOut(ctx context.Context) (out []ingest.FileResult, err error) {
+	namespaces, err := s.cfg.Store.Namespaces(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list namespaces: %w", err)
+	}
+	pool := s.reading.pool(1, true)
+	defer pool.Close()
+	for _, ns := range namespaces {
+		in := s.reading.ingester(ns, pool)
+		some, err := in.KeepOut(ctx)
+		for errors.As(err, new(*ingest.LockedError)) && sleep(ctx, lockInterval) {
+			some, err = in.KeepOut(ctx)
+		}
+		if out = append(out, some...); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
 }
 
 // sweepStep is how many documents one transaction removes, so that other writers are not blocked for

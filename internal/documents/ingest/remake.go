@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -32,7 +33,7 @@ func (r *rebuild) remake(ctx context.Context, d retrieval.Document) remade {
 		m.error = err
 		return m
 	}
-	x, err := r.readAgain(ctx, d, row, extract.Request{Path: o.Name(), Without: limits.SkipSections, Post: r.cfg.Split.encode(), Seen: r.cfg.seen(d.SHA256)})
+	x, err := r.readJudged(ctx, d, row, extract.Request{Path: o.Name(), Without: limits.SkipSections, Post: r.cfg.Split.encode(), Seen: r.cfg.seen(d.SHA256)})
 	var chunks []retrieval.Chunk
 	if err == nil {
 		chunks, err = r.chunks(x)
@@ -70,6 +71,19 @@ func (r *rebuild) origin(ctx context.Context, d retrieval.Document) (row retriev
 		return row, site.limits(), nil
 	}
 	return row, metadata.DecodeLimits(row.State), nil
+}
+
+// readJudged is readAgain for a document that everybody may see. It is an error if the document says otherwise in words
+// that Parley does not read, and an earlier version read it, which did not look.
+func (r *rebuild) readJudged(ctx context.Context, d retrieval.Document, row retrieval.File, request extract.Request) (*extract.Result, error) {
+	x, err := r.readAgain(ctx, d, row, request)
+	if err != nil || d.Access.Restricted() || strings.HasPrefix(d.Generation, generation) {
+		return x, err
+	}
+	if _, err := (metadata.Said{}).Of(x.Document, path.Base(d.Name)); err != nil {
+		return nil, &extract.Error{Reason: BadMetadata, Detail: err.Error()}
+	}
+	return x, nil
 }
 
 // readAgain reads an original under its previous name. If it needs a password, it tries again with the

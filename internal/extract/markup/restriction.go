@@ -10,10 +10,16 @@ import (
 
 // restrictions match keys, in small letters and without signs, with which other programs say who may see a document,
 // and misspelled keys of Parley.
-var restrictions = regexp.MustCompile(`^(users|groups|everybody|namespace|` +
+var restrictions = regexp.MustCompile(`^(everybody|namespace|` +
 	`acls?|access(control|list|level|groups?|users?|roles?)?|permissions?|visibility|visible(to|for)|readable(by)?|readers?|viewers?|` +
 	`allow(ed)?(users?|groups?|roles?|readers?|viewers?)?|(shared|restricted|limited)(to|with)|restrict(ed|ions?)?|` +
 	`private|confidential|secret|public)$`)
+
+// members match singular keys, which a person may mean as users or groups.
+var members = regexp.MustCompile(`^(users?|groups?)$`)
+
+// teamKey stands beside a group that looks after the document, in the front matter of GitLab's documentation.
+const teamKey = "stage"
 
 // everyone has what says that a document is for everybody. Of a key that asks the opposite, such as private, this is
 // "false".
@@ -31,13 +37,18 @@ func unknownRestriction(matter string) string {
 		return ""
 	}
 	pairs := keys.Content[0].Content
+	ofTeam := false
+	for i := 0; i+1 < len(pairs); i += 2 {
+		ofTeam = ofTeam || pairs[i].Value == teamKey
+	}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		key := pairs[i].Value
 		if slices.Contains([]string{"users", "groups", "everybody", "namespace"}, key) {
 			continue
 		}
 		plain := notLetters.ReplaceAllString(strings.ToLower(key), "")
-		if restrictions.MatchString(plain) && restricts(plain, pairs[i+1]) {
+		named := members.MatchString(plain) && (!ofTeam || plain != "group")
+		if (named || restrictions.MatchString(plain)) && restricts(plain, pairs[i+1]) {
 			return key
 		}
 	}

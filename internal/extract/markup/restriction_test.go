@@ -24,10 +24,15 @@ func TestFrontMatter_NamesAKeyThatSeemsToRestrictWhoMaySeeADocument(t *testing.T
 		"public: true":               "",
 		"users: [ann]\ngroups: [hr]\nnamespace: team":     "",
 		"title: Access\ntags: [acl, private]":             "",
+		"group: hr":                                       "group",
+		"user: [ann, bob]":                                "user",
+		"stage: Manage\nuser: ann":                        "user",
+		"group:":                                          "",
+		"group: everyone":                                 "",
 		"group: Authentication\nstage: Manage":            "", // GitLab's documentation
 		"permissions: People with write access can do it": "", // GitHub's
 		"accessibility: good\npublication: private":       "",
-		"just a text": "",
+		"just a text":                                     "",
 	} {
 		if got := unknownRestriction(matter); got != want {
 			t.Errorf("%q: %q, want %q", matter, got, want)
