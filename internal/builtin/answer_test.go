@@ -333,6 +333,8 @@ func TestBlocks_KeepTogetherWhatBelongsTogether(t *testing.T) {
 		{"It holds:\n• a torch\n• a rope\n\nThe rest is this.", []string{"It holds:\n• a torch\n• a rope", "a torch", "a rope", "The rest is this."}},
 		{"Note: this is one sentence.", []string{"Note: this is one sentence."}},
 		{"It says:\n\nStay in the office. The bell rings at noon.", []string{"It says:\n\nStay in the office.", "Stay in the office.", "The bell rings at noon."}},
+		{"Install it with:\n\npip install tides\n\nThen start it at once.", []string{"Install it with:\n\npip install tides", "Then start it at once."}},
+		{"They bring, among others:\n\nYour own files\n\nAll letters are among them.", []string{"All letters are among them."}},
 		{"• a torch\n• a rope", []string{"a torch", "a torch\n• a rope", "a rope"}},
 		{"--flag names the file.\n\n-5 degrees is cold.", []string{"--flag names the file.", "-5 degrees is cold."}},
 		{"The store sells many tools. These include saws and hammers.", []string{"The store sells many tools.", "The store sells many tools. These include saws and hammers."}},
@@ -359,11 +361,16 @@ func TestBlocks_KeepTogetherWhatBelongsTogether(t *testing.T) {
 }
 
 func TestPieces_TakeForAQuestionAllThatAsksItInItsLine(t *testing.T) {
-	p := llm.Passage{Text: "Q: I lost the ticket. What now?\nA: Ask the office for a copy of it."}
-	all := pieces(&p)
-	for i, want := range []kind{question, question, statement} {
-		if all[i].kind != want {
-			t.Errorf("%q is of the kind %d, want %d", p.Text[all[i].Start:all[i].End], all[i].kind, want)
+	for text, kinds := range map[string][]kind{
+		"Q: I lost the ticket. What now?\nA: Ask the office for a copy of it.": {question, question, statement},
+		"Q: I lost the ticket.\nA: Ask the office for a copy of it.":           {question, statement},
+	} {
+		p := llm.Passage{Text: text}
+		all := pieces(&p)
+		for i, want := range kinds {
+			if all[i].kind != want {
+				t.Errorf("%q is of the kind %d, want %d", p.Text[all[i].Start:all[i].End], all[i].kind, want)
+			}
 		}
 	}
 }

@@ -182,6 +182,8 @@ func blocks(p *llm.Passage, all []piece) []block {
 				add(block{first: i, last: listed - 1, lead: i, asked: asked, list: true}, maxList)
 			case i+1 < len(all) && quotable(all[i+1]):
 				add(block{first: i, last: i + 1, lead: i, asked: asked}, maxParagraph)
+			case i+1 < len(all) && !all[i+1].after && isCode(p.Text[all[i+1].Start:all[i+1].End]):
+				add(block{first: i, last: i + 1, lead: i, asked: asked, list: true}, maxParagraph)
 			}
 			continue
 		case !q.item && lead >= 0 && (all[lead].kind == lends || !q.after):
@@ -220,6 +222,13 @@ func blocks(p *llm.Passage, all []piece) []block {
 		}
 	}
 	return out
+}
+
+// isCode reports whether what a sentence leads to is a command or other code: "pip install seaborn".
+func isCode(s string) bool {
+	first, _ := utf8.DecodeRuneInString(s)
+	return first < utf8.RuneSelf && !strings.HasSuffix(s, ".") && !strings.HasSuffix(s, ":") && !strings.HasSuffix(s, "?") &&
+		(strings.ContainsAny(s, "_=(){}[]<>$\\`;@") || !unicode.IsUpper(first) && !unicode.IsDigit(first))
 }
 
 func quotable(q piece) bool { return q.kind == statement }

@@ -115,7 +115,7 @@ func (v *surroundings) features(b block, u *unit) (f features) {
 	v.topical(b, &f)
 	w := &n.wanted
 	switch {
-	case w.quantity != nil && w.quantity.MatchString(s), w.list && b.list, w.time && aTime.MatchString(s), w.person && aPerson.MatchString(s):
+	case w.quantity != nil && w.quantity.MatchString(s), w.list && b.list, w.time && aTime.MatchString(s), w.person && n.namesPerson(s):
 		f[typed] = 1
 	case w.quantity != nil:
 		f[untyped] = 1

@@ -277,7 +277,7 @@ func kindOf(s string, headings []string, small bool) kind {
 	last, _ := utf8.DecodeLastRuneInString(s)
 	lines := 1 + strings.Count(s, "\n")
 	switch {
-	case last == '?' || last == '？' || last == '؟':
+	case last == '?' || last == '？' || last == '؟' || questionLabel.MatchString(s):
 		return question
 	case strings.HasSuffix(strings.TrimRight(s, "\"'”’»)"), "?"):
 		return fragment // what somebody may ask
@@ -334,6 +334,9 @@ var askingHeading = regexp.MustCompile(`(?i)^(?:what|when|where|who|which|why|ho
 
 // answerLabel stands before an answer: "A:", "Answer:".
 var answerLabel = regexp.MustCompile(`^(?i:A|R|Answer|Antwort|Réponse|Respuesta|Risposta|Resposta|答|回答)\s?[:.：]\s+`)
+
+// questionLabel stands before what is asked, which need not be put as a question: "Q: I lost the receipt."
+var questionLabel = regexp.MustCompile(`^(?i:Q|Question|Frage|Pregunta|Pergunta|Domanda|问|質問)\s?[:：]\s*\S`)
 
 // subject is what a sentence says something of.
 var subject = regexp.MustCompile(`^(?:(?:The|An?|D(?:er|ie|as)|Eine?|L[ea]s?|Une?|El|L[oa]s?|Una?|Il|Gli|[OA]s?|Uma?) |L['’])?([^,;:]{1,80}?)` +

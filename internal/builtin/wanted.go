@@ -63,6 +63,9 @@ var measure = regexp.MustCompile(`(?i)(?:[\p{Nd}\p{No}]|(?:^|[^\pL])(?:` + numbe
 	`|(?:[a-zé]+)?met(?:re|er|ro|ri)s?|mètres?|(?:kilo|milli)?gramm?[eoi]?s?|kilos?|tonn?[eas]*|pounds?|pfund|percent|prozent|pour ?cent|per ?cento|por ?ciento|degrees?|grad|degrés?|grad[oi]s?|celsius|fahrenheit|kelvin` +
 	`|euros?|dollars?|stories|storeys|floors|minutes?|minuten|hours?|stunden|days?|tage)(?:[^\pL]|$)|[米公里尺厘度斤克吨层元])`)
 
+// aVersion finds the number of a version.
+var aVersion = regexp.MustCompile(`[\p{Nd}]`)
+
 // quantities are looked at in their order; the first that a question asks for counts. Other questions for a time than
 // those for a date, or for what is past, may be answered by a condition ("when the lamp is green") and are not among them.
 var quantities = []quantity{
@@ -74,6 +77,10 @@ var quantities = []quantity{
 	{
 		regexp.MustCompile(`(?i)\bhow (?:tall|high|deep|wide|thick|far|heavy|hot|cold)\b|\bwie (?:hoch|tief|breit|dick|weit|schwer|heiß|kalt)\b|多[高深宽厚远重]`),
 		measure,
+	},
+	{
+		regexp.MustCompile(`(?i)\b(?:which|what)\b.{0,30}\bversions?\b|\bwelche[rsn]?\b.{0,30}\bversion|\bquelles?\b.{0,30}\bversion|\bqu[eé] versi[oó]n|\bqu[ea]l[ei]? vers[iã]|(?:哪个|什么|几)版本`),
+		aVersion,
 	},
 	{
 		regexp.MustCompile(`(?i)\bhow (?:many|long|old|often|far|tall|big|large|fast|high|deep|heavy|hot|cold|wide|quickly|soon|late|early)\b|\bwhat (?:percentage|year|share|number|age)\b|^\W*(?:within|for|until|by|from|in|since) (?:what|which|how)\b|\b(?:minimum|maximum|most)\b.*\b(?:age|length|number|amount|it can|I can)\b` +
@@ -146,24 +153,14 @@ func lastHeading(headings []string) string {
 	return strings.TrimSpace(bare(headings[len(headings)-1]))
 }
 
-// Questions for a time or a person, and texts that name one. Names are taken for words with a capital that do not
-// begin a sentence.
+// Questions for a time, and texts that name one.
 var (
 	asksTime = regexp.MustCompile(`(?i)\b(?:when|what (?:time|date|day|year)|by when|until when|wann|um wie ?viel uhr|welche[rsnm]? (?:tag|datum|jahr)|quand|à quelle heure|quelle date|cuándo|a qué hora|quando|a che ora|a que horas)\b|什么时候|何时|几点|哪天|いつ|언제`)
 	aTime    = regexp.MustCompile(`(?i)\b(?:january|february|march|april|may|june|july|august|september|october|november|december|monday|tuesday|wednesday|thursday|friday|saturday|sunday|noon|midnight|januar|februar|märz|mai|juni|juli|oktober|dezember|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|uhr|janvier|février|mars|avril|juin|juillet|août|septembre|octobre|novembre|décembre|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre|lunes|martes|miércoles|jueves|viernes|gennaio|febbraio|aprile|maggio|giugno|luglio|settembre|ottobre|dicembre|lunedì|martedì|mercoledì|giovedì|venerdì|janeiro|fevereiro|março|maio|junho|julho|setembro|outubro|novembro|dezembro|segunda|terça|quarta|quinta|sexta)\b|\d{1,2}(?::\d\d|\s?[ap]\.?m\b|\s?(?:st|nd|rd|th)\b|\.\s|\s?h\b)|\b(?:19|20)\d\d\b|[年月日时点]`)
 
 	// aDate finds when something was, which may be said by what was before or after it.
 	aDate = regexp.MustCompile(aTime.String() + `|\b1\d{3}\b|(?i)(?:^|[^\pL])(?:ago|yesterday|today|since|before|after|during|century|vor|nach|seit|während|jahrhundert|avant|après|depuis|pendant|siècle|antes|después|desde|durante|siglo|prima|dopo|secolo|depois|século)(?:[^\pL]|$)|[前后後]`)
-
-	asksPerson = regexp.MustCompile(`(?i)\b(?:who|whom|whose|wer|wen|wem|wessen|qui|quién(?:es)?|chi|quem)\b|谁|哪位|誰|누구`)
-	aPerson    = regexp.MustCompile(`[\pL,:] (?:\p{Lu}\.? ?){0,2}\p{Lu}\p{Ll}+|(?i)\b(?:director|manager|team|officer|department|head|board|committee|chair|staff|employees?|members?|leitung|leiter|abteilung|vorstand|directeur|responsable|service|director|equipo|direttore|responsabile|diretor)\b|部|经理|主任|人员`)
 )
-
-// asksWho finds questions for a name: for whoever did something once. Who may do or get something is said in many words.
-var asksWho = regexp.MustCompile(`(?i)^\W*(?:and )?who (?:\pL{2,}ed|wrote|built|made|drew|won|said|sent|led|gave|sold|bought)\b`)
-
-// initials finds persons who are named by the first letters of their names, as in minutes.
-var initials = regexp.MustCompile(`\b\p{Lu}\. ?\p{Lu}|\b\p{Lu}{2,3}\b`)
 
 // asksContact finds questions for a phone number or an address of e-mail, and asksPhone those for the former.
 var (
@@ -196,7 +193,7 @@ func countedBy(question string) map[string]bool {
 func (n need) lacks(u *unit) bool {
 	w := &n.wanted
 	return u.features[untyped] > 0 || w.contact != nil && !w.contact.MatchString(u.key) ||
-		w.who && !aPerson.MatchString(u.key) && !initials.MatchString(u.key)
+		w.who && !n.namesPerson(u.key) && !initials.MatchString(u.key)
 }
 
 // countsOthers reports whether a block says nothing of the things that the question wants counted.

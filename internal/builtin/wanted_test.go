@@ -10,6 +10,8 @@ import (
 func TestAnswer_RefusesWhatLacksTheKindOfAnswer(t *testing.T) {
 	for _, c := range []struct{ question, text string }{
 		{"Who built the tide mill?", "The tide mill was built of oak and stone, and stands by the harbour."},
+		{"Who repaired the tide mill in Harbour Lane?", "The tide mill in Harbour Lane is being repaired with parts from Italy."},
+		{"Which version of Python does the tide mill need?", "The tide mill is a library for Python."},
 		{"What is the phone number of the Harbour Bakery?", "The Harbour Bakery opens at 7 and closes at 12."},
 		{"What does the harbour tour cost?", "No claim is made that the harbour tour is at its best in winter."},
 	} {
@@ -18,10 +20,12 @@ func TestAnswer_RefusesWhatLacksTheKindOfAnswer(t *testing.T) {
 		}
 	}
 	for question, text := range map[string]string{
-		"Who built the tide mill?":                        "The tide mill was built by Jonas Fell in 1820.",
-		"Who signed the minutes?":                         "The minutes were signed in haste (JF).",
-		"What is the phone number of the Harbour Bakery?": "The Harbour Bakery: call 0431 555 01.",
-		"What does the harbour tour cost?":                "For the harbour tour there is no charge.",
+		"Who built the tide mill?":                         "The tide mill was built by Jonas Fell in 1820.",
+		"Who repaired the tide mill?":                      "Priya repaired the tide mill in May.",
+		"Which version of Python does the tide mill need?": "The tide mill needs Python 3.8 or newer.",
+		"Who signed the minutes?":                          "The minutes were signed in haste (JF).",
+		"What is the phone number of the Harbour Bakery?":  "The Harbour Bakery: call 0431 555 01.",
+		"What does the harbour tour cost?":                 "For the harbour tour there is no charge.",
 	} {
 		if got := quotesOf(t, about(question, passage("a.md", text))); strings.HasPrefix(got, unknown) {
 			t.Errorf("%s: %s", question, got)
