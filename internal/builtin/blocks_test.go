@@ -38,6 +38,30 @@ func TestDefines_InSeveralLanguages(t *testing.T) {
 	}
 }
 
+func TestDefines_NotWhatBeginsWithAnotherThing(t *testing.T) {
+	n := needFor(about("What is preseeding?"))
+	for text, want := range map[string]bool{
+		"Preseeding provides a way to answer questions ahead.":           true,
+		"preseeding - answer questions ahead of time":                    true,
+		"For network preseeding it is only after the network is set up.": false,
+		"This preseeding is called early preseeding.":                    false,
+	} {
+		if got := n.defines(text); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}
+
+func TestLeans_OnWhatItsObjectPointsTo(t *testing.T) {
+	for text, want := range map[string]bool{
+		"You can find them in the same folder.": true, "Store these at room temperature.": true, "You can find the keys in the drawer.": false, "Parcels reach them in May.": false,
+	} {
+		if got := leans(text); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}
+
 func TestCandidates_LinesThatOnlyAddressAnswerNothing(t *testing.T) {
 	mail := passage("offer.eml", "From: \"Ada Fenn\" <ada@fenn.example>\nTo: Ewan Rees <ewan@rees.example>\n\nDear Ewan, each pump costs 212 pounds.\n\nhttp://www.fenn.example/pumps/offer/2026")
 	for question, want := range map[string]int{

@@ -119,6 +119,11 @@ func (a Answerer) chosen(ctx context.Context, ev *llm.Evidence, most limits) []u
 			return begin
 		}
 	}
+	return a.bothSides(ctx, ev, a.best(ctx, ev, most))
+}
+
+// best returns the units that answer the question best, in reading order.
+func (a Answerer) best(ctx context.Context, ev *llm.Evidence, most limits) []unit {
 	n, units := a.units(ctx, ev)
 	if len(units) == 0 {
 		return nil

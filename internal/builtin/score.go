@@ -115,7 +115,7 @@ func (v *surroundings) features(b block, u *unit) (f features) {
 	v.topical(b, &f)
 	w := &n.wanted
 	switch {
-	case w.quantity != nil && w.quantity.MatchString(s), w.list && b.list, w.time && aTime.MatchString(s), w.person && n.namesPerson(s):
+	case w.isGiven(s), w.list && b.list, w.time && aTime.MatchString(s), w.person && n.namesPerson(s):
 		f[typed] = 1
 	case w.quantity != nil:
 		f[untyped] = 1
@@ -124,6 +124,9 @@ func (v *surroundings) features(b block, u *unit) (f features) {
 	}
 	if w.definition && n.defines(s) {
 		f[defining] = 1
+		if entry.MatchString(s) {
+			f[defining] = .5 // a sentence says it better
+		}
 	}
 	if w.negation && !negated.MatchString(s) && !negated.MatchString(lastHeading(v.p.Headings)) {
 		f[opposing] = 1

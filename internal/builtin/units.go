@@ -291,8 +291,8 @@ func kindOf(s string, headings []string, small bool) kind {
 		return fragment
 	case lines >= 3 && len(s) < lines*maxLineMean && !strings.Contains(s, ":\n"):
 		return fragment
-	case hasCells(s) && lines == 1:
-		return statement // a row: "tar | The archiver"
+	case hasCells(s) && lines == 1, lines == 1 && entry.MatchString(s):
+		return statement // a row: "tar | The archiver"; "git-tag - Create, list or delete a tag"
 	case lines == 1 && len(words) <= maxHeading && numbered.MatchString(s) && last != '.' && last != '!':
 		return heading
 	case !small && unicode.IsLower(first) && len(words) > 1 && !strings.ContainsAny(words[0], "_.()=/"):
@@ -306,6 +306,9 @@ func kindOf(s string, headings []string, small bool) kind {
 	}
 	return statement
 }
+
+// entry finds what a name stands for, as in a manual page.
+var entry = regexp.MustCompile(`^[\pL\p{Nd}][\pL\p{Nd}_.+()-]{1,40} [-–—] \pL.{12,}`)
 
 // isWhole reports whether a sentence that begins with a small letter may be one all the same, as one does that begins with
 // the name of a program: it ends as a sentence does.
@@ -340,7 +343,11 @@ var questionLabel = regexp.MustCompile(`^(?i:Q|Question|Frage|Pregunta|Pergunta|
 
 // subject is what a sentence says something of.
 var subject = regexp.MustCompile(`^(?:(?:The|An?|D(?:er|ie|as)|Eine?|L[ea]s?|Une?|El|L[oa]s?|Una?|Il|Gli|[OA]s?|Uma?) |L['’])?([^,;:]{1,80}?)` +
-	`(?: (?:is|are|was|were|means?|refers? to|ist|sind|bedeutet|bezeichnet|est|sont|désigne|consiste|signifie|es|son|significa|è|sono|é|são) |: |是指?|指)`)
+	`(?: (?:is|are|was|were|means?|refers? to|provides?|allows?|lets?|enables?|denotes?|describes?|represents?|stands? for|consists? of|ist|sind|bedeutet|bezeichnet|est|sont|désigne|consiste|signifie|es|son|significa|è|sono|é|são) |: | [-–—] |是指?|指)`)
+
+// placing finds what says something of another thing than its first words name: "For a Mac it is …", "This new plan is …".
+var placing = regexp.MustCompile(`(?i)^(?:for|in|on|at|by|with|without|from|to|of|if|when|while|as|after|before|during|until|using|like|unlike|because|since|this|that|these|those|such|another|other|some|any|each` +
+	`|für|bei|mit|ohne|von|vor|nach|zu|wenn|falls|während|wegen|durch|diese[rsmn]?|pour|dans|avec|sans|chez|si|quand|pendant|cette?|ces|para|con|sin|por|cuando|per|senza|quando|questo|questa|com|sem|este|esta)\s`)
 
 // denies finds what begins by saying what something is not.
 var denies = regexp.MustCompile(`(?i)^(?:not|never|no|nicht|keine?|pas|non)\b`)
@@ -348,7 +355,7 @@ var denies = regexp.MustCompile(`(?i)^(?:not|never|no|nicht|keine?|pas|non)\b`)
 // defines reports whether a sentence says what that is which is asked for: its subject is made of
 // the question's words and hardly any other.
 func (n need) defines(s string) bool {
-	if m := subject.FindStringSubmatchIndex(s); m != nil && n.names(s[m[2]:m[3]]) && !denies.MatchString(s[m[1]:]) {
+	if m := subject.FindStringSubmatchIndex(s); m != nil && n.names(s[m[2]:m[3]]) && !denies.MatchString(s[m[1]:]) && !placing.MatchString(s) {
 		return true
 	}
 	return n.spellsOut(s)
@@ -366,7 +373,7 @@ var yesOrNo = regexp.MustCompile(`(?i)^(?:yes|no|ja|nein|oui|non|sí|sì|sim|nã
 
 // leans reports whether a sentence opens with words that refer to the one before it.
 func leans(s string) bool {
-	if leaning := openings.FindString(s); leaning != "" {
+	if openings.MatchString(s) || pointing.MatchString(s) {
 		return true
 	}
 	first, rest, _ := strings.Cut(s, " ")
@@ -376,6 +383,9 @@ func leans(s string) bool {
 	}
 	return false
 }
+
+// pointing finds sentences whose object is a thing that was named before: "You can find them in the folder."
+var pointing = regexp.MustCompile(`(?i)^(?:(?:you|we|one|users|please|then|to|and)\s)?(?:(?:can|may|must|should|will|could)\s)?(?:(?:also|then|always|never)\s)?\pL{2,}\s(?:them|these|those)\s(?:in|at|on|from|by|to|with|for|as|below|here|there)\b`)
 
 // openings finds them in several languages. "Il", "es" and "sie" are not among them: they begin many sentences that
 // stand alone.

@@ -66,9 +66,21 @@ var measure = regexp.MustCompile(`(?i)(?:[\p{Nd}\p{No}]|(?:^|[^\pL])(?:` + numbe
 // aVersion finds the number of a version.
 var aVersion = regexp.MustCompile(`[\p{Nd}]`)
 
+// size finds an amount of data, and what stands for one.
+var size = regexp.MustCompile(`(?i)\p{Nd} ?(?:[kmgtp]i?b?|bytes?|(?:kilo|mega|giga|tera)(?:byte|bit)s?|octets?|[kmgt]o)(?:[^\pL\p{Nd}]|$)|\b(?:unlimited|no limit|unbegrenzt|illimité|ilimitado|illimitato)|无限`)
+
+// references are numbers that tell places, not quantities, and "one" where it counts nothing.
+var references = regexp.MustCompile(`(?i)\b(?:(?:sub)?sections?|chapters?|appendix|figures?|fig\.|tables?|pages?|steps?|notes?|footnotes?|abschnitte?|kapitel|anhang|abbildung|tabelle|seiten?|schritt|chapitres?|annexe|tableau|secci[oó]n|cap[ií]tulo|tabla|p[aá]gina|sezione|capitolo|tabella|pagina|seção|tabela) \(?[A-Z]?[\d.]*\d\)?` +
+	`|\b(?:one of|no one|any one|every one|each one|this one|that one|one another|at once)\b|\b[a-z_]\w*=\d+`)
+
 // quantities are looked at in their order; the first that a question asks for counts. Other questions for a time than
 // those for a date, or for what is past, may be answered by a condition ("when the lamp is green") and are not among them.
 var quantities = []quantity{
+	{
+		regexp.MustCompile(`(?i)\b(?:how (?:much|many|large|big)|what (?:is|are) the (?:minimum|maximum|least|recommended|required)|minimum|maximum)\b.*\b(?:memory|ram|disk|storage|swap|bandwidth|(?:file|upload|message) size|[kmgt]i?b|(?:mega|giga|kilo|tera)?bytes)\b` +
+			`|wie ?viel\b.*(?:speicher|festplatte|plattenplatz|gigabyte|megabyte)|combien de (?:mémoire|ram|stockage|gigaoctets)|cuánt[oa] (?:memoria|ram|almacenamiento|disco)|quant[oa] (?:memoria|memória|ram|disco|armazenamento)|多[少大](?:的)?(?:内存|磁盘|硬盘|存储|空间)`),
+		size,
+	},
 	{
 		regexp.MustCompile(`(?i)\bhow (?:much|expensive)\b|\b(?:price|cost|fee|charge|salary|rate)\b of|what (?:does|do|did|will|would|is|are) .*\b(?:costs?|price|fees?|rate|charge)\b` +
 			`|was kostet|wie ?teuer|wie ?viel (?:kostet|geld|euro)|\bcombien (?:coûte|cela|ça)|cuánto (?:cuesta|vale|cobra)|quanto (?:costa|custa)|多少钱|いくら|얼마`),
@@ -133,8 +145,20 @@ func wantedBy(question string) wanted {
 			break
 		}
 	}
+	if w.quantity == money {
+		if of := howMuchOf.FindStringSubmatch(question); of != nil && !paid[strings.ToLower(of[1])] {
+			w.quantity = anyNumber // "how much leave"
+		}
+	}
 	return w
 }
+
+// howMuchOf finds the word behind "how much", and paid are those with which that asks for an amount of money.
+var (
+	howMuchOf = regexp.MustCompile(`(?i)\bhow much (\pL+)`)
+	paid      = set(`do does did is are was were will would can could may might must should shall has have had to if when am i it they we you
+		money cash tax rent pay salary interest compensation deposit`)
+)
 
 // asksDefinition finds questions for what something is.
 var asksDefinition = regexp.MustCompile(`(?i)^\W*(?:what|who)(?:'s|’s| is| are| was| were) |^\W*what (?:does|do) .* (?:mean|stand for|do)\W*$|^\W*define ` +
@@ -187,6 +211,11 @@ func countedBy(question string) map[string]bool {
 	terms := termSet(m[1])
 	maps.DeleteFunc(terms, func(t string, _ bool) bool { return general()[t] })
 	return terms
+}
+
+// isGiven reports whether a text has the quantity that is wanted.
+func (w *wanted) isGiven(s string) bool {
+	return w.quantity != nil && w.quantity.MatchString(references.ReplaceAllString(s, " "))
 }
 
 // lacks reports whether a block lacks what the question wants of any answer: an amount, a name, a number to call.

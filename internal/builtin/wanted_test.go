@@ -163,3 +163,27 @@ func TestWanted_ADateForWhatIsPast(t *testing.T) {
 		}
 	}
 }
+
+func TestWanted_AmountsOfDataAndOfOtherThings(t *testing.T) {
+	for _, c := range []struct {
+		question, text string
+		given          bool
+	}{
+		{"How much memory does the server need?", "You must have at least 780MB of memory.", true},
+		{"How much disk space do I need?", "The log takes 2 GiB on disk.", true},
+		{"How much RAM is recommended?", "Set lowmem=1, see Section 6.3.", false},
+		{"How much disk space do I need?", "It is one of three images, see table 4.", false},
+		{"Wie viel Speicher braucht der Server?", "Der Server braucht 4 GB.", true},
+		{"How much annual leave do I get?", "Staff get 25 days a year.", true},
+		{"How much flour goes into the dough?", "Take 500g of flour.", true},
+		{"How much does the licence cost?", "The licence is in chapter 12.", false},
+		{"How many rooms are there?", "There are twelve rooms, see page 3.", true},
+		{"How many rooms are there?", "The rooms are shown on page 3.", false},
+		{"How many rooms are there?", "No one knows the rooms.", false},
+	} {
+		w := wantedBy(c.question)
+		if got := w.isGiven(c.text); got != c.given {
+			t.Errorf("%s %s: %v", c.question, c.text, got)
+		}
+	}
+}

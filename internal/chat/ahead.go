@@ -11,7 +11,7 @@ import (
 // maxAhead is how many passages are retrieved for a model that answers from evidence. The model looks
 // for the best quotation among all of them; those it would quote come first among the passages that the
 // turn uses.
-const maxAhead = 12
+const maxAhead = 16
 
 // ReadFunc returns the passages that a grounded model would quote, best first, as indices into
 // ev.Passages. It returns none when the model would not answer. all reports that the answer needs every

@@ -177,9 +177,12 @@ func (st *state) find(ctx context.Context, q Query, asked question, k int) (res 
 // them.
 const pageFactor = 4
 
-// spread returns the best limit candidates of distinct pages, filled up with further ones of the
-// same pages where there are too few: chunks of one page overlap and resemble one another, and the
-// second says less than the best one of another page. Texts without pages are not affected.
+// distinctPages is how many passages of a search are of distinct pages, if it wants no more than twice as many.
+const distinctPages = 5
+
+// spread returns the best limit candidates: first of distinct pages, since chunks of one page overlap and resemble one another,
+// and the second says less than the best one of another page; then half as many as are wanted of any page, since sections
+// of a page may be unlike. Texts without pages are not affected.
 func spread(all []candidate, limit int) []candidate {
 	if len(all) <= limit {
 		return all
@@ -188,22 +191,24 @@ func spread(all []candidate, limit int) []candidate {
 		revision int64
 		number   int
 	}
+	distinct := max((limit+1)/2, min(limit, distinctPages))
 	seen := make(map[page]bool)
 	var first, rest []candidate
 	for _, h := range all {
 		p := page{h.key.Revision, h.page}
-		if h.page > 0 && seen[p] {
+		if len(first) == distinct || h.page > 0 && seen[p] {
 			rest = append(rest, h)
 			continue
 		}
 		seen[p] = true
 		first = append(first, h)
 	}
-	if len(first) < limit {
-		first = append(first, rest[:min(len(rest), limit-len(first))]...)
-		slices.SortStableFunc(first, func(a, b candidate) int { return cmp.Compare(b.rank, a.rank) })
+	few := len(first) < distinct
+	chosen := append(first, rest[:limit-len(first)]...)
+	if few {
+		slices.SortStableFunc(chosen, func(a, b candidate) int { return cmp.Compare(b.rank, a.rank) })
 	}
-	return first[:limit]
+	return chosen
 }
 
 // Hit is a chunk in a ranking.

@@ -1,0 +1,82 @@
+package builtin
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"parley/internal/llm"
+)
+
+// comparisons find questions for how two things differ, each with the question for what one of them is.
+var comparisons = []struct {
+	asks *regexp.Regexp
+	each string
+}{
+	{regexp.MustCompile(`(?i)\bdifferences? (?:is there )?between (.{1,80}?) and (.{1,80}?)\W*$`), "What is %s?"},
+	{regexp.MustCompile(`(?i)^\W*how (?:do|does|is|are) (.{1,80}?) (?:differ|different) from (.{1,80}?)\W*$`), "What is %s?"},
+	{regexp.MustCompile(`(?i)\bunterschiede? (?:besteht |gibt es )?zwischen (.{1,80}?) und (.{1,80}?)\W*$`), "Was ist %s?"},
+	{regexp.MustCompile(`(?i)\bdifférences? (?:y a-t-il )?entre (.{1,80}?) et (.{1,80}?)\W*$`), "Qu’est-ce que %s ?"},
+	{regexp.MustCompile(`(?i)\bdiferencias? (?:hay )?entre (.{1,80}?) [ye] (.{1,80}?)\W*$`), "¿Qué es %s?"},
+	{regexp.MustCompile(`(?i)\bdifferenz[ae] (?:c['’]è )?(?:tra|fra) (.{1,80}?) ed? (.{1,80}?)\W*$`), "Che cos’è %s?"},
+	{regexp.MustCompile(`(?i)\bdiferenças? (?:há |existe )?entre (.{1,80}?) e (.{1,80}?)\W*$`), "O que é %s?"},
+	{regexp.MustCompile(`^(.{1,40}?)[和与跟](.{1,40}?)(?:之间)?(?:有什么|有何|的)?(?:区别|不同|差别)`), "%s是什么？"},
+}
+
+const (
+	minSide    = 0.6 // share of the name of a compared thing that what is quoted of it must hold
+	minTelling = 0.7 // how well it must say what the thing is, where it is no definition by its form
+)
+
+// bothSides returns the units that were chosen, or where they tell of one only of two things that the question compares,
+// what says best of each what it is.
+func (a Answerer) bothSides(ctx context.Context, ev *llm.Evidence, chosen []unit) []unit {
+	var sides []string
+	var each string
+	for _, c := range comparisons {
+		if m := c.asks.FindStringSubmatch(ev.Query); m != nil {
+			sides, each = m[1:], c.each
+			break
+		}
+	}
+	if sides == nil {
+		return chosen
+	}
+	own := [2]map[string]bool{termSet(sides[0]), termSet(sides[1])}
+	var both []unit
+	told, direct := true, slices.Clone(chosen)
+	for i, side := range sides {
+		of := *ev
+		of.Query, of.Previous = fmt.Sprintf(each, side), nil
+		of.Question = of.Query
+		of.Terms = slices.DeleteFunc(slices.Clone(ev.Terms), func(t llm.Term) bool { return !own[i][t.Text] || own[1-i][t.Text] })
+		n, units := a.units(ctx, &of)
+		unnamed := func(u unit) bool {
+			held, _ := n.held(union(u.terms, u.asked))
+			return held < minSide
+		}
+		direct = slices.DeleteFunc(direct, func(u unit) bool { return unnamed(u) || !differing.MatchString(u.key) })
+		units = slices.DeleteFunc(units, func(u unit) bool {
+			return unnamed(u) || u.features[defining] == 0 && u.features[like] < minTelling
+		})
+		if len(units) == 0 || !n.answered(&of, units, a.Reader) {
+			return chosen
+		}
+		best := slices.MaxFunc(units, func(u, v unit) int { return cmp.Compare(u.score, v.score) })
+		told = told && slices.ContainsFunc(chosen, func(c unit) bool {
+			return slices.ContainsFunc(units, func(u unit) bool { return u.key == c.key })
+		})
+		if len(both) == 0 || best.key != both[0].key {
+			both = append(both, best)
+		}
+	}
+	if told || len(direct) > 0 {
+		return chosen
+	}
+	return both
+}
+
+// differing finds what says itself how things differ.
+var differing = regexp.MustCompile(`(?i)\b(?:differ\pL*|unlike|whereas|while|instead|unterschied\pL*|unterscheide\pL*|während|hingegen|dagegen|contrairement|tandis|alors que|diffère\pL*|mientras|diferencia\pL*|mentre|invece|enquanto|diferença\pL*)\b|不同|区别|差别|而`)
