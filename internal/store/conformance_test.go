@@ -7,6 +7,7 @@ import (
 	"parley/internal/store"
 	"parley/internal/store/storetest"
 	"parley/internal/transcript"
+	"parley/test/needs"
 )
 
 // open opens a new data folder for a test.
@@ -59,6 +60,9 @@ func spare(parent *testing.T) func(t *testing.T) *store.DB {
 
 // A second database is written part by part, so the tests of a part must not call other parts.
 func TestSuites_NeedOnlyThePartsThatTheyName(t *testing.T) {
+	if needs.Race {
+		t.Skip("the whole suites run under the race detector too")
+	}
 	for name, parts := range map[string]func(c storetest.CorpusParts) storetest.CorpusParts{
 		"writing": func(c storetest.CorpusParts) storetest.CorpusParts { return storetest.CorpusParts{Writing: c.Writing} },
 		"searching": func(c storetest.CorpusParts) storetest.CorpusParts {
