@@ -10,7 +10,7 @@ import (
 	"parley/internal/llm"
 )
 
-// comparisons find questions for how two things differ, each with the question for what one of them is.
+// comparisons match questions about how two things differ. each asks what one of them is.
 var comparisons = []struct {
 	asks *regexp.Regexp
 	each string
@@ -26,12 +26,12 @@ var comparisons = []struct {
 }
 
 const (
-	minSide    = 0.6 // share of the name of a compared thing that what is quoted of it must hold
-	minTelling = 0.7 // how well it must say what the thing is, where it is no definition by its form
+	minSide    = 0.6 // share of the name of a thing that its description must hold
+	minTelling = 0.7 // how well a description must answer, if it does not have the form of a definition
 )
 
-// bothSides returns the units that were chosen, or where they tell of one only of two things that the question compares,
-// what says best of each what it is.
+// bothSides returns the chosen units. If the question compares two things and the units describe only one of them, it returns
+// the best description of each instead.
 func (a Answerer) bothSides(ctx context.Context, ev *llm.Evidence, chosen []unit) []unit {
 	var sides []string
 	var each string
@@ -78,5 +78,5 @@ func (a Answerer) bothSides(ctx context.Context, ev *llm.Evidence, chosen []unit
 	return both
 }
 
-// differing finds what says itself how things differ.
+// differing matches sentences that state a difference.
 var differing = regexp.MustCompile(`(?i)\b(?:differ\pL*|unlike|whereas|while|instead|unterschied\pL*|unterscheide\pL*|während|hingegen|dagegen|contrairement|tandis|alors que|diffère\pL*|mientras|diferencia\pL*|mentre|invece|enquanto|diferença\pL*)\b|不同|区别|差别|而`)

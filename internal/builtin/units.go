@@ -307,7 +307,7 @@ func kindOf(s string, headings []string, small bool) kind {
 	return statement
 }
 
-// entry finds what a name stands for, as in a manual page.
+// entry matches a name with its description, as in a manual page.
 var entry = regexp.MustCompile(`^[\pL\p{Nd}][\pL\p{Nd}_.+()-]{1,40} [-–—] \pL.{12,}`)
 
 // isWhole reports whether a sentence that begins with a small letter may be one all the same, as one does that begins with
@@ -345,7 +345,7 @@ var questionLabel = regexp.MustCompile(`^(?i:Q|Question|Frage|Pregunta|Pergunta|
 var subject = regexp.MustCompile(`^(?:(?:The|An?|D(?:er|ie|as)|Eine?|L[ea]s?|Une?|El|L[oa]s?|Una?|Il|Gli|[OA]s?|Uma?) |L['’])?([^,;:]{1,80}?)` +
 	`(?: (?:is|are|was|were|means?|refers? to|provides?|allows?|lets?|enables?|denotes?|describes?|represents?|stands? for|consists? of|ist|sind|bedeutet|bezeichnet|est|sont|désigne|consiste|signifie|es|son|significa|è|sono|é|são) |: | [-–—] |是指?|指)`)
 
-// placing finds what says something of another thing than its first words name: "For a Mac it is …", "This new plan is …".
+// placing matches sentences whose first words are not what they describe: "For a Mac it is …", "This new plan is …".
 var placing = regexp.MustCompile(`(?i)^(?:for|in|on|at|by|with|without|from|to|of|if|when|while|as|after|before|during|until|using|like|unlike|because|since|this|that|these|those|such|another|other|some|any|each` +
 	`|für|bei|mit|ohne|von|vor|nach|zu|wenn|falls|während|wegen|durch|diese[rsmn]?|pour|dans|avec|sans|chez|si|quand|pendant|cette?|ces|para|con|sin|por|cuando|per|senza|quando|questo|questa|com|sem|este|esta)\s`)
 
@@ -384,7 +384,7 @@ func leans(s string) bool {
 	return false
 }
 
-// pointing finds sentences whose object is a thing that was named before: "You can find them in the folder."
+// pointing matches sentences whose object was named before: "You can find them in the folder."
 var pointing = regexp.MustCompile(`(?i)^(?:(?:you|we|one|users|please|then|to|and)\s)?(?:(?:can|may|must|should|will|could)\s)?(?:(?:also|then|always|never)\s)?\pL{2,}\s(?:them|these|those)\s(?:in|at|on|from|by|to|with|for|as|below|here|there)\b`)
 
 // openings finds them in several languages. "Il", "es" and "sie" are not among them: they begin many sentences that

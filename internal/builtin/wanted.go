@@ -66,10 +66,10 @@ var measure = regexp.MustCompile(`(?i)(?:[\p{Nd}\p{No}]|(?:^|[^\pL])(?:` + numbe
 // aVersion finds the number of a version.
 var aVersion = regexp.MustCompile(`[\p{Nd}]`)
 
-// size finds an amount of data, and what stands for one.
+// size matches an amount of data.
 var size = regexp.MustCompile(`(?i)\p{Nd} ?(?:[kmgtp]i?b?|bytes?|(?:kilo|mega|giga|tera)(?:byte|bit)s?|octets?|[kmgt]o)(?:[^\pL\p{Nd}]|$)|\b(?:unlimited|no limit|unbegrenzt|illimité|ilimitado|illimitato)|无限`)
 
-// references are numbers that tell places, not quantities, and "one" where it counts nothing.
+// references match numbers of sections, pages and the like, which are not quantities, and "one" where it does not count.
 var references = regexp.MustCompile(`(?i)\b(?:(?:sub)?sections?|chapters?|appendix|figures?|fig\.|tables?|pages?|steps?|notes?|footnotes?|abschnitte?|kapitel|anhang|abbildung|tabelle|seiten?|schritt|chapitres?|annexe|tableau|secci[oó]n|cap[ií]tulo|tabla|p[aá]gina|sezione|capitolo|tabella|pagina|seção|tabela) \(?[A-Z]?[\d.]*\d\)?` +
 	`|\b(?:one of|no one|any one|every one|each one|this one|that one|one another|at once)\b|\b[a-z_]\w*=\d+`)
 

@@ -177,12 +177,11 @@ func (st *state) find(ctx context.Context, q Query, asked question, k int) (res 
 // them.
 const pageFactor = 4
 
-// distinctPages is how many passages of a search are of distinct pages, if it wants no more than twice as many.
+// distinctPages is the smallest number of passages that spread takes from distinct pages.
 const distinctPages = 5
 
-// spread returns the best limit candidates: first of distinct pages, since chunks of one page overlap and resemble one another,
-// and the second says less than the best one of another page; then half as many as are wanted of any page, since sections
-// of a page may be unlike. Texts without pages are not affected.
+// spread returns the best limit candidates. The first half come from distinct pages, because chunks of one page often resemble
+// one another. The rest come from any page, because a page may hold several sections. Texts without pages are not affected.
 func spread(all []candidate, limit int) []candidate {
 	if len(all) <= limit {
 		return all
