@@ -38,9 +38,10 @@ type gate struct {
 	mu        sync.Mutex
 	conns     map[net.Conn]*place
 	addresses map[string]*address
-	over      list.List // of *place over the limit, oldest first
-	stopping  bool      // hangUp was called
-	hungUp    bool      // no request was running after that; later connections are closed at once
+	over      list.List     // of *place over the limit, oldest first
+	stopping  bool          // hangUp was called
+	hungUp    bool          // no request was running after that; later connections are closed at once
+	emptied   chan struct{} // closed when no connection is left; nil before wait
 	warned    time.Time
 }
 
@@ -75,38 +76,40 @@ func newGate(ln net.Listener, places int, log *slog.Logger) *gate {
 
 // lastCall is the time between the decision to stop and the closing of the listener.
 type lastCall struct {
-	listener interface{ SetDeadline(t time.Time) error }
+	listener interface{ SetDeadline(t time.Time) error } // nil if Accept cannot have a deadline
 	until    time.Time
+	quiet    int           // waits in a row in which no connection came
 	ended    chan struct{} // closed when no more connections are taken
 }
 
-// The listener is closed when no connection has come for quietTime, and after lastCallTime at the latest.
+// The listener is closed when no connection came during quietWaits waits of quietTime, and after lastCallTime at the latest. A
+// single wait proves nothing: on a busy machine its deadline may pass before Accept has looked.
 const (
 	quietTime    = 5 * time.Millisecond
-	lastCallTime = 200 * time.Millisecond
+	quietWaits   = 3
+	lastCallTime = time.Second
 )
 
-// stop makes Accept end, but first has it take the connections that the system has made already. Closing the listener resets those: their
+// stop ends Accept, but lets it take the connections that the system has made already. Closing the listener would reset those: their
 // clients have connected and perhaps sent a request, so a proxy cannot know that it may ask another server.
 func (g *gate) stop() {
-	listener, ok := g.Listener.(interface{ SetDeadline(t time.Time) error })
-	if !ok {
-		return // http.Server closes it
-	}
-	last := &lastCall{listener: listener, until: time.Now().Add(lastCallTime), ended: make(chan struct{})}
+	last := &lastCall{until: time.Now().Add(lastCallTime), ended: make(chan struct{})}
+	last.listener, _ = g.Listener.(interface{ SetDeadline(t time.Time) error })
 	g.closing.Store(last)
-	if listener.SetDeadline(time.Now()) != nil { // which wakes Accept
+	if last.listener == nil || last.listener.SetDeadline(time.Now()) != nil {
+		_ = g.Close() // Accept reports why it fails
 		return
 	}
+	// The deadline wakes Accept.
 	select {
 	case <-last.ended:
-	case <-time.After(2 * lastCallTime): // nobody is in Accept
+	case <-time.After(2 * lastCallTime): // net/http is not in Accept
 	}
 }
 
 // more lets Accept wait once more, and reports whether it should. Only Accept calls it, and not again after it returned false.
 func (l *lastCall) more() bool {
-	if time.Now().Before(l.until) && l.listener.SetDeadline(time.Now().Add(quietTime)) == nil {
+	if l.listener != nil && l.quiet < quietWaits && time.Now().Before(l.until) && l.listener.SetDeadline(time.Now().Add(quietTime)) == nil {
 		return true
 	}
 	close(l.ended)
@@ -123,13 +126,16 @@ func (g *gate) Accept() (net.Conn, error) {
 		}
 		conn, err := g.Listener.Accept()
 		if err == nil {
+			if last != nil {
+				last.quiet = 0
+			}
 			conn = &wholeConn{Conn: conn}
 			g.enter(conn)
 			return conn, nil
 		}
 		if g.closing.Load() != nil {
-			if last != nil { // nothing came for quietTime
-				last.until = time.Time{}
+			if last != nil {
+				last.quiet++
 			}
 			continue
 		}
@@ -210,6 +216,7 @@ func (g *gate) leave(p *place) {
 		return
 	}
 	delete(g.conns, p.conn)
+	g.checkEmptied()
 	switch {
 	case p.extra:
 		g.over.Remove(p.element)
@@ -278,6 +285,29 @@ func (g *gate) hangUpSilent() {
 		if p.silent {
 			g.drop(p)
 		}
+	}
+}
+
+// wait returns when no connection is left, or with the context's error.
+func (g *gate) wait(ctx context.Context) error {
+	g.mu.Lock()
+	emptied := make(chan struct{})
+	g.emptied = emptied
+	g.checkEmptied()
+	g.mu.Unlock()
+	select {
+	case <-emptied:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// checkEmptied wakes wait if no connection is left. The caller must hold g.mu.
+func (g *gate) checkEmptied() {
+	if g.emptied != nil && len(g.conns) == 0 {
+		close(g.emptied)
+		g.emptied = nil
 	}
 }
 

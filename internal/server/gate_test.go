@@ -330,7 +330,7 @@ func TestGate_HangsUpOnThoseWithoutARequestWhenNoneRuns(t *testing.T) {
 	}
 	silent := enter(http.StateNew)
 	asking := enter(http.StateNew, http.StateActive)
-	idle := enter(http.StateNew, http.StateActive, http.StateIdle) // Shutdown closes it
+	idle := enter(http.StateNew, http.StateActive, http.StateIdle) // net/http closes it
 	g.hangUp()
 	if silent.closed {
 		t.Error("a silent connection was closed while a request was running")
@@ -442,5 +442,32 @@ func TestServe_AnswersAtTheStopWhoeverHasConnected(t *testing.T) {
 	if conn, err := net.Dial("tcp", ln.Addr().String()); err == nil {
 		conn.Close()
 		t.Error("a stopped server takes connections")
+	}
+}
+
+// net/http's own Shutdown would close the connection without an answer.
+func TestServe_AnswersARequestWhoseEndArrivesWhileTheServerDrains(t *testing.T) {
+	runner := held()
+	l := start(t, options{runner: runner})
+	stream, _ := openStream(t, l, "/chat/stream")
+	defer stream.Body.Close()
+	conn := dialFrom(t, other, l.addr)
+	if _, err := fmt.Fprint(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	l.stop()
+	refused(t, l.addr)
+	time.Sleep(2 * silentTime)
+	if _, err := fmt.Fprint(conn, "\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	close(runner.resume)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK || !res.Close {
+		t.Errorf("status %d, last response of the connection: %v", res.StatusCode, res.Close)
 	}
 }

@@ -54,11 +54,6 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		ConnContext:       gate.context,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
-	for _, p := range s.protocols {
-		if p.Drain != nil {
-			srv.RegisterOnShutdown(p.Drain)
-		}
-	}
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(gate) }()
 	select {
@@ -77,17 +72,23 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	return nil
 }
 
-// drain ends the server's connections and turns, gently first.
+// drain ends the server's connections and turns, gently first. http.Server.Shutdown would close each connection whose request has not
+// been read yet, although its client has sent it; so it comes when no connection is left.
 func (s *Server) drain(srv *http.Server, gate *gate, cancel context.CancelCauseFunc) {
 	window, end := context.WithTimeout(context.Background(), s.cfg.Drain)
 	defer end()
 	defer s.drainTurns(window)
+	for _, p := range s.protocols {
+		if p.Drain != nil {
+			p.Drain()
+		}
+	}
+	srv.SetKeepAlivesEnabled(false) // each response is the last one of its connection
 	hangUp := time.AfterFunc(silentTime, gate.hangUp)
 	defer hangUp.Stop()
-	if shutdown(srv, s.cfg.Drain) == nil {
-		return
+	if gate.wait(window) != nil {
+		cancel(errStopping)
 	}
-	cancel(errStopping)
 	if shutdown(srv, finalTime) == nil {
 		return
 	}
