@@ -179,9 +179,6 @@ func checkServer(s store.Server) (all []finding) {
 	if s.RoundTrip > slowDatabase {
 		add("run Parley near the database", "a round trip to the PostgreSQL server takes %v, and a turn needs several", s.RoundTrip.Round(time.Millisecond))
 	}
-	if off := s.Clock.Abs(); off > someSkew {
-		add("set the clocks with NTP", "the clock of the PostgreSQL server differs by %v", off.Round(time.Second))
-	}
 	if s.Limits != "" {
 		add("set them to 0 for Parley's user (ALTER ROLE … SET … = 0)", "the PostgreSQL server sets time limits, which cut long reads, and sessions that hold locks: %s", s.Limits)
 	}

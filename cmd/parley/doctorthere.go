@@ -84,24 +84,50 @@ const (
 	muchSkew = 5 * time.Minute
 )
 
-// checkClock compares this machine's clock with those of the servers that it talks to.
-func checkClock(ctx context.Context, p *program) []finding {
-	for _, url := range p.config.otherServers() {
-		there, ok := clockOf(ctx, url)
-		if !ok {
-			continue
-		}
-		url = withoutPassword(url)
-		skew := time.Since(there).Round(time.Second)
-		switch {
-		case skew.Abs() > muchSkew:
-			return found(broken, "let the machine follow a time server (timedatectl set-ntp true)", "it differs from that of %s by %v", url, skew)
-		case skew.Abs() > someSkew:
-			return found(warned, "let the machine follow a time server (timedatectl set-ntp true)", "it differs from that of %s by %v", url, skew)
-		}
-		return found(fine, "", "it agrees with that of %s", url)
+// checkClock compares this machine's clock with those of the database and of another server that it talks to.
+func checkClock(ctx context.Context, p *program) (all []finding) {
+	if p.config.Database != "" {
+		all = checkDatabaseClock(ctx, p)
 	}
-	return found(skipped, "", "there is no other server to compare it with")
+	for _, url := range p.config.otherServers() {
+		if there, ok := clockOf(ctx, url); ok {
+			return append(all, differs(-time.Since(there), withoutPassword(url), "let the machine follow a time server (timedatectl set-ntp true)")...)
+		}
+	}
+	if all == nil {
+		return found(skipped, "", "there is no other server to compare it with")
+	}
+	return all
+}
+
+// checkDatabaseClock compares this machine's clock with that of its PostgreSQL server. It returns nil where that
+// cannot be asked: another check says why.
+func checkDatabaseClock(ctx context.Context, p *program) []finding {
+	db, done, failed := openStored(ctx, p)
+	if failed != nil {
+		return nil
+	}
+	defer done()
+	s, err := db.Server(ctx)
+	if err != nil {
+		return nil
+	}
+	return differs(s.Clock, "the PostgreSQL server", "let both machines follow a time server (timedatectl set-ntp true)")
+}
+
+// differs says how far the clock of a server is ahead of the one here.
+func differs(ahead time.Duration, server, remedy string) []finding {
+	off, way, v := ahead.Round(time.Second).Abs(), "behind", warned
+	if ahead < 0 {
+		way = "ahead of"
+	}
+	switch {
+	case off <= someSkew:
+		return found(fine, "", "it agrees with that of %s", server)
+	case off > muchSkew:
+		v = broken
+	}
+	return found(v, remedy, "it is %v %s that of %s", off, way, server)
 }
 
 // otherServers returns the addresses of the configured models and the public URL.
