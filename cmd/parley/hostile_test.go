@@ -70,9 +70,9 @@ func newWholeServer(t testing.TB, changes ...func(*Config)) *wholeServer {
 		t.Fatal(err)
 	}
 	saved := &savedTurns{}
-	s := &serving{program: p, instance: in, url: "http://127.0.0.1", uploads: true, entry: entry,
+	s := &serving{program: p, instance: in, url: "http://127.0.0.1", uploads: cfg.UploadsEnabled != settingOff, entry: entry,
 		runner: in.newRunner(p.log, turn.Options{Keep: true, MaxTurns: cfg.LimitsMaxConcurrent, Saved: saved.add}), metrics: server.NewMetrics()}
-	in.lacks.progress, in.lacks.uploads = s.reading, true
+	in.lacks.progress, in.lacks.uploads = s.reading, s.uploads
 	srv := s.server()
 	w := &wholeServer{Handler: srv.Handler(), routes: srv.Routes(), serving: s, admin: admin, log: log, saved: saved}
 	reply := httptest.NewRecorder()

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -72,5 +73,43 @@ func TestInstructions_AreWrittenByOwnersAndReadByThoseWhoMayAsk(t *testing.T) {
 	}
 	if log := m.as(m.admin, http.MethodGet, "/api/audit?action=change&limit=10000", "", "").Body.String(); !strings.Contains(log, "instructions removed") || strings.Contains(log, "Name the paragraph") {
 		t.Errorf("the audit log: %s", log)
+	}
+}
+
+// Without sign-in, whoever may change the documents of a namespace writes its instructions, and learns that they may.
+func TestInstructions_AreWrittenByThePersonOfAMachineOfTheirOwn(t *testing.T) {
+	for name, c := range map[string]struct {
+		uploads string
+		member  bool
+		want    int
+	}{
+		"alone on this machine":    {settingAuto, false, http.StatusOK},
+		"where nobody may upload":  {settingOff, false, http.StatusForbidden},
+		"a namespace with members": {settingAuto, true, http.StatusNotFound},
+	} {
+		s := newWholeServer(t, func(cfg *Config) { cfg.UploadsEnabled = c.uploads })
+		if c.member {
+			if err := s.serving.db.Members().Put(t.Context(), access.Member{Namespace: "default", Name: "ann", Role: access.Owner}, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			s.serving.entry.members.Forget()
+		}
+		request := func(method, path, body string) *httptest.ResponseRecorder {
+			r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+			r.Header.Set("Content-Type", "application/json")
+			w := httptest.NewRecorder()
+			s.ServeHTTP(w, r)
+			return w
+		}
+		if w := request(http.MethodPut, "/api/namespaces/default/instructions", `{"text":"Be formal."}`); w.Code != c.want {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+		told := request(http.MethodGet, "/api/namespaces", "").Body.String()
+		if strings.Contains(told, `"instruct":true`) != (c.want == http.StatusOK) {
+			t.Errorf("%s: %s", name, told)
+		}
+		if w := request(http.MethodPut, "/api/namespaces/default/members", `{"user":"ann","role":"owner"}`); w.Code != http.StatusUnauthorized {
+			t.Errorf("%s adds a member: %d", name, w.Code)
+		}
 	}
 }

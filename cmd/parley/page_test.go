@@ -503,6 +503,19 @@ func TestPage_TellsWhatBecameOfAGoodAndABrokenFile(t *testing.T) {
 	}
 }
 
+// What a first load takes: bytes as they are sent, and the time until the largest part is painted.
+func BenchmarkPage_Load(b *testing.B) {
+	requirePage(b)
+	p := serveForBench(b, "http://127.0.0.1:1")
+	for b.Loop() {
+		var got struct{ Bytes, Requests, Painted float64 }
+		onPage(b, "bench", p, map[string]any{"kind": "load"}, &got)
+		b.ReportMetric(got.Bytes/1024, "KB")
+		b.ReportMetric(got.Requests, "requests")
+		b.ReportMetric(got.Painted, "ms-painted")
+	}
+}
+
 // Share of a core that a stream of 100 tokens a second takes in the page's thread.
 func BenchmarkPage_Stream(b *testing.B) {
 	requirePage(b)

@@ -260,7 +260,7 @@ func TestRights_EveryRouteRefusesWhoMayNotCallIt(t *testing.T) {
 		{"a reader", m.reader, access.Reader}, {"an editor", m.other, access.Editor}, {"an administrator", m.admin, access.Administrator},
 	}
 	needs := map[wire.Right]access.Role{wire.Ask: access.Reader, wire.Change: access.Editor, wire.Edit: access.Editor, wire.Manage: access.Administrator,
-		wire.Administer: access.Administrator}
+		wire.Instruct: access.Administrator, wire.Administer: access.Administrator}
 	for _, rt := range m.routes {
 		method, _, _ := strings.Cut(rt.Pattern, " ")
 		target, _ := m.target(rt, true)
@@ -448,6 +448,9 @@ func (m *matrix) member(role access.Role) string {
 	return key
 }
 
+// manages reports whether a route is for those who manage a namespace.
+func manages(rt wire.Route) bool { return rt.Right == wire.Manage || rt.Right == wire.Instruct }
+
 // In a namespace with members, their roles decide over every route, and other roles over none.
 func TestRights_MembersDecideOverEveryRouteOfTheirNamespace(t *testing.T) {
 	m := newMatrix(t)
@@ -492,10 +495,10 @@ func TestRights_MembersDecideOverEveryRouteOfTheirNamespace(t *testing.T) {
 		for _, rt := range m.routes {
 			method, _, _ := strings.Cut(rt.Pattern, " ")
 			target, kind := m.target(rt, false)
-			if v.owns && rt.Right != wire.Manage && kind != "document" || rt.Right == wire.Administer {
+			if v.owns && !manages(rt) && kind != "document" || rt.Right == wire.Administer {
 				continue
 			}
-			if rt.Events || method == http.MethodDelete && rt.Right == wire.Edit && v.edits || v.owns && rt.Right == wire.Manage && method != http.MethodGet {
+			if rt.Events || method == http.MethodDelete && rt.Right == wire.Edit && v.edits || v.owns && manages(rt) && method != http.MethodGet {
 				continue // which would delete what the others ask for
 			}
 			w := m.as(v.key, method, target, m.bodies[rt.Pattern], "application/json")
@@ -509,7 +512,7 @@ func TestRights_MembersDecideOverEveryRouteOfTheirNamespace(t *testing.T) {
 			if rt.Right == wire.Edit && !v.edits && w.Code < 400 {
 				t.Errorf("%s: %s: %d %.200s", v.name, rt.Pattern, w.Code, w.Body)
 			}
-			if rt.Right == wire.Manage && (w.Code < 400) != v.owns && (v.owns || w.Code < 400) {
+			if manages(rt) && (w.Code < 400) != v.owns && (v.owns || w.Code < 400) {
 				t.Errorf("%s: %s: %d %.200s", v.name, rt.Pattern, w.Code, w.Body)
 			}
 		}

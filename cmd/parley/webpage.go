@@ -31,6 +31,7 @@ func (s *serving) webAPI() *webapi.Handler {
 		Settings:   s.webSettings,
 		Usage:      s.db.State().Usage,
 		Delete:     s.documents.DeleteDocument,
+		Changes:    s.uploads,
 		Uploaded:   s.documents.UploadedBy,
 		Reindex:    s.reindex,
 	})

@@ -101,6 +101,12 @@ func (p Principal) MayManage(namespace string) bool {
 	return p.MayUse(namespace) && (role == Owner || p.Role == Administrator)
 }
 
+// MayInstruct reports whether the caller may say what models are told in a namespace. Callers without sign-in may where they may
+// add documents.
+func (p Principal) MayInstruct(namespace string) bool {
+	return p.MayManage(namespace) || p.Subject == "" && p.MayEdit(namespace)
+}
+
 // MayChange reports whether the caller may change a document that an owner has stored in a namespace; "" is the owner of what
 // was stored without signing in, or by the program itself.
 func (p Principal) MayChange(namespace, owner string) bool {

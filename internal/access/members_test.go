@@ -43,6 +43,9 @@ func TestMembers_DecideInClosedNamespacesOnly(t *testing.T) {
 		{access.Principal{Subject: "key:1", Role: access.Administrator, Namespaces: []string{"open"}, Members: members}, "team", may{}},
 		{access.Principal{Subject: "olga", Role: access.Reader, Namespaces: []string{"open"}, Members: members}, "team", may{}},
 	} {
+		if got, want := c.who.MayInstruct(c.namespace), c.want.manage || c.who.Subject == "" && c.want.edit; got != want {
+			t.Errorf("%q in %s may instruct: %v", c.who.Subject, c.namespace, got)
+		}
 		got := may{c.who.MayUse(c.namespace), c.who.MayEdit(c.namespace), c.who.MayManage(c.namespace), c.who.MayChange(c.namespace, c.who.Subject),
 			c.who.MayChange(c.namespace, "somebody else")}
 		if got != c.want {

@@ -192,12 +192,12 @@ func (g *Gate) byToken(ctx context.Context, credential string) (caller, error) {
 // roleFor is the role that signed-in callers need for a right.
 var roleFor = map[wire.Right]access.Role{
 	wire.Ask: access.Reader, wire.Change: access.Editor, wire.Edit: access.Editor, wire.Manage: access.Administrator,
-	wire.Administer: access.Administrator,
+	wire.Instruct: access.Administrator, wire.Administer: access.Administrator,
 }
 
 // byMembership reports whether a member's role gives a caller the right in some namespace. The handler checks in which.
 func byMembership(c caller, right wire.Right) bool {
-	return right == wire.Edit && c.EditsSome() || right == wire.Manage && c.ManagesSome()
+	return right == wire.Edit && c.EditsSome() || (right == wire.Manage || right == wire.Instruct) && c.ManagesSome()
 }
 
 // allow returns why a caller may not do what they ask for, or nil.
@@ -221,7 +221,7 @@ func (g *Gate) allow(r *http.Request, c caller, right wire.Right) error {
 
 // allowAnonymous returns why callers who have not signed in may not do what they ask for, or nil.
 func (g *Gate) allowAnonymous(ctx context.Context, right wire.Right) error {
-	if right == wire.Edit {
+	if right == wire.Edit || right == wire.Instruct {
 		right = wire.Change
 	}
 	switch {

@@ -154,28 +154,28 @@ func TestGate_AnonymousCallersAreAdmittedWhereTheSettingSaysSo(t *testing.T) {
 	book, k := newKeys(t)
 	none := apikey.NewBook(noKeys{}, nil, time.Now)
 	for name, c := range map[string]struct {
-		cfg           auth.Config
-		credential    string
-		ask, change   int
-		administering int
+		cfg                   auth.Config
+		credential            string
+		ask, change, instruct int
+		administering         int
 	}{
-		"nobody signs in":                 {auth.Config{Keys: none, Anonymous: true, Changes: auth.ByAll}, "", 200, 200, 401},
-		"a client insists on a key":       {auth.Config{Keys: none, Anonymous: true, Changes: auth.ByAll}, "sk-dummy", 200, 200, 401},
-		"a key that never was":            {auth.Config{Keys: none, Anonymous: true}, k.reader, 401, 401, 401},
-		"no changes":                      {auth.Config{Keys: none, Anonymous: true}, "", 200, 403, 401},
-		"changes by editors, without any": {auth.Config{Keys: none, Anonymous: true, Changes: auth.ByEditors}, "", 200, 403, 401},
-		"changes by editors":              {auth.Config{Keys: book, Anonymous: true, Changes: auth.ByEditors}, "", 200, 401, 401},
-		"a wrong key beside right ones":   {auth.Config{Keys: book, Anonymous: true, Changes: auth.ByAll}, "sk-dummy", 401, 401, 401},
-		"a right key":                     {auth.Config{Keys: book, Anonymous: true, Changes: auth.ByAll}, k.reader, 200, 403, 403},
-		"no changes, not even by editors": {auth.Config{Keys: book, Changes: auth.ByNobody}, k.editor, 200, 403, 403},
-		"a bad token":                     {auth.Config{Keys: none, Tokens: issuer{}, Anonymous: true, Changes: auth.ByAll}, "bad", 401, 401, 401},
+		"nobody signs in":                 {auth.Config{Keys: none, Anonymous: true, Changes: auth.ByAll}, "", 200, 200, 200, 401},
+		"a client insists on a key":       {auth.Config{Keys: none, Anonymous: true, Changes: auth.ByAll}, "sk-dummy", 200, 200, 200, 401},
+		"a key that never was":            {auth.Config{Keys: none, Anonymous: true}, k.reader, 401, 401, 401, 401},
+		"no changes":                      {auth.Config{Keys: none, Anonymous: true}, "", 200, 403, 403, 401},
+		"changes by editors, without any": {auth.Config{Keys: none, Anonymous: true, Changes: auth.ByEditors}, "", 200, 403, 403, 401},
+		"changes by editors":              {auth.Config{Keys: book, Anonymous: true, Changes: auth.ByEditors}, "", 200, 401, 401, 401},
+		"a wrong key beside right ones":   {auth.Config{Keys: book, Anonymous: true, Changes: auth.ByAll}, "sk-dummy", 401, 401, 401, 401},
+		"a right key":                     {auth.Config{Keys: book, Anonymous: true, Changes: auth.ByAll}, k.reader, 200, 403, 403, 403},
+		"no changes, not even by editors": {auth.Config{Keys: book, Changes: auth.ByNobody}, k.editor, 200, 403, 403, 403},
+		"a bad token":                     {auth.Config{Keys: none, Tokens: issuer{}, Anonymous: true, Changes: auth.ByAll}, "bad", 401, 401, 401, 401},
 	} {
 		g := auth.New(c.cfg)
 		var headers []string
 		if c.credential != "" {
 			headers = []string{"Authorization", "Bearer " + c.credential}
 		}
-		for right, want := range map[wire.Right]int{wire.Ask: c.ask, wire.Change: c.change, wire.Administer: c.administering} {
+		for right, want := range map[wire.Right]int{wire.Ask: c.ask, wire.Change: c.change, wire.Instruct: c.instruct, wire.Manage: c.administering, wire.Administer: c.administering} {
 			if _, got, _ := statusOf(g, right, headers...); got != want {
 				t.Errorf("%s, right %d: %d, want %d", name, right, got, want)
 			}

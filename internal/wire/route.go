@@ -88,6 +88,7 @@ const (
 	Change                      // add documents and delete them
 	Edit                        // the same in a namespace, which the handler checks with Principal.MayEdit or MayChange
 	Manage                      // manage the members of a namespace, which the handler checks with Principal.MayManage
+	Instruct                    // say what models are told in a namespace, which the handler checks with Principal.MayInstruct
 	Administer                  // manage keys
 )
 

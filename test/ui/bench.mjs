@@ -1,9 +1,11 @@
-// What a stream and a long conversation take in the browser.
+// What the first load, a stream and a long conversation take in the browser.
 
 export default async function ({ base, open, question, kind, messages }) {
   switch (kind) {
     case "stream":
       return stream(open, question);
+    case "load":
+      return load(base, open);
     case "ask":
       return asking(base, open, question, messages);
     default:
@@ -14,6 +16,24 @@ export default async function ({ base, open, question, kind, messages }) {
 async function metrics(client) {
   const { metrics } = await client.send("Performance.getMetrics");
   return Object.fromEntries(metrics.map((m) => [m.name, m.value]));
+}
+
+/** The bytes of a first load as they are sent, and the milliseconds until the largest part is painted. */
+async function load(base, open) {
+  const { page } = await open({ path: "/openapi.json" }); // the browser is warm, and has nothing of the page
+  const client = await page.context().newCDPSession(page);
+  await client.send("Network.enable");
+  let bytes = 0;
+  let requests = 0;
+  client.on("Network.loadingFinished", (e) => {
+    bytes += e.encodedDataLength;
+    requests++;
+  });
+  await page.goto(base, { waitUntil: "networkidle" });
+  const painted = await page.evaluate(() => new Promise((resolve) => {
+    new PerformanceObserver((list) => resolve(list.getEntries().at(-1).startTime)).observe({ type: "largest-contentful-paint", buffered: true });
+  }));
+  return { bytes, requests, painted };
 }
 
 /** The time that the page's thread works while an answer comes, in seconds for each second. */

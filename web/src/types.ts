@@ -204,6 +204,7 @@ export interface NamespaceRecord {
   chunks: number;
   default: boolean;
   manage?: boolean; // the caller may change members and rights
+  instruct?: boolean; // and the instructions
 }
 
 export interface Problem {

@@ -41,9 +41,12 @@ func (h *Handler) readInstructions(w http.ResponseWriter, r *wire.Request) error
 
 // putInstructions handles PUT.
 func (h *Handler) putInstructions(w http.ResponseWriter, r *wire.Request) error {
-	name, err := namespace(r)
-	if err != nil {
-		return err
+	name := r.PathValue("name")
+	if err := CheckNamespace(name); err != nil || !r.Who.MayUse(name) {
+		return errNoNamespace
+	}
+	if !r.Who.MayInstruct(name) {
+		return &chat.Error{Kind: chat.Forbidden, Msg: "Only an owner of the namespace or an administrator may change its instructions."}
 	}
 	object, err := r.Object()
 	if err != nil {

@@ -60,8 +60,9 @@ func New(store Store, book *roster.Book, rights Rights, corpus Corpus, instructi
 // Protocol returns the routes.
 func (h *Handler) Protocol() wire.Protocol {
 	rt := wire.Route{Right: wire.Manage, Fail: wire.PlainError}
-	put, ask := rt, rt
+	put, ask, instruct := rt, rt, rt
 	put.Body, ask.Right = wire.JSON, wire.Ask
+	instruct.Body, instruct.Right = wire.JSON, wire.Instruct
 	const path, access, instructions = " /api/namespaces/{name}/members", " /api/namespaces/{name}/access", " /api/namespaces/{name}/instructions"
 	return wire.Protocol{OpenAPI: openAPI, Types: types, Routes: []wire.Route{
 		rt.At("GET"+path, h.list),
@@ -71,7 +72,7 @@ func (h *Handler) Protocol() wire.Protocol {
 		put.At("PUT"+access, h.putAccess),
 		rt.At("DELETE"+access, h.dropAccess),
 		ask.At("GET"+instructions, h.readInstructions),
-		put.At("PUT"+instructions, h.putInstructions),
+		instruct.At("PUT"+instructions, h.putInstructions),
 	}}
 }
 
@@ -97,7 +98,7 @@ func namespace(r *wire.Request) (string, error) {
 		return "", errNoNamespace
 	}
 	if !r.Who.MayManage(name) {
-		return "", &chat.Error{Kind: chat.Forbidden, Msg: "Only an owner of the namespace or an administrator may see and change its members and rights, and change its instructions."}
+		return "", &chat.Error{Kind: chat.Forbidden, Msg: "Only an owner of the namespace or an administrator may see and change its members and rights."}
 	}
 	return name, nil
 }

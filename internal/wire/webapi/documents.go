@@ -292,7 +292,8 @@ type namespaceShown struct {
 	Documents int    `json:"documents"`
 	Chunks    int    `json:"chunks"`
 	Default   bool   `json:"default"`
-	Manage    bool   `json:"manage"` // the caller may change its members, and the rights of its documents
+	Manage    bool   `json:"manage"`   // the caller may change its members, and the rights of its documents
+	Instruct  bool   `json:"instruct"` // the caller may say what models are told
 }
 
 // namespaces handles GET /api/namespaces: the server's own first, followed by others that the caller may
@@ -310,7 +311,8 @@ func (h *Handler) namespaces(w http.ResponseWriter, r *wire.Request) error {
 		if err != nil {
 			return err
 		}
-		out = append(out, namespaceShown{Name: name, Documents: documents, Chunks: chunks, Default: name == h.cfg.Namespace, Manage: who.MayManage(name)})
+		out = append(out, namespaceShown{Name: name, Documents: documents, Chunks: chunks, Default: name == h.cfg.Namespace, Manage: who.MayManage(name),
+			Instruct: who.MayInstruct(name) && (who.Subject != "" || h.cfg.Changes)})
 	}
 	return sendTagged(w, r, out)
 }

@@ -211,7 +211,7 @@ const longestInstructions = 8192; // bytes, at the server
 /** What models are told with questions to a collection. Whoever may ask it reads that; its owners change it. */
 function Instructions({ namespace }: { namespace: string }) {
   const { value, saving, change } = useResource<{ text: string }>(pathOf(namespace, "instructions"));
-  const may = useCell(app.namespaces).some((n) => n.name === namespace && n.manage);
+  const may = useCell(app.namespaces).some((n) => n.name === namespace && n.instruct);
   const [text, setText] = useState<string | null>(null);
   if (!value) return saving.wrong ? <Wrong text={saving.wrong} /> : <Spinner label={strings.working} />;
   const save = async (event: Event) => {
