@@ -1,11 +1,11 @@
 // What the first load, a stream and a long conversation take in the browser.
 
-export default async function ({ base, open, question, kind, messages }) {
+export default async function ({ browser, base, open, question, kind, messages }) {
   switch (kind) {
     case "stream":
       return stream(open, question);
     case "load":
-      return load(base, open);
+      return load(base, browser);
     case "ask":
       return asking(base, open, question, messages);
     default:
@@ -19,8 +19,9 @@ async function metrics(client) {
 }
 
 /** The bytes of a first load as they are sent, and the milliseconds until the largest part is painted. */
-async function load(base, open) {
-  const { page } = await open({ path: "/openapi.json" }); // the browser is warm, and has nothing of the page
+async function load(base, browser) {
+  const page = await (await browser.newContext({ viewport: { width: 1440, height: 900 } })).newPage();
+  await page.goto(`${base}/openapi.json`); // the browser is warm, and has nothing of the page
   const client = await page.context().newCDPSession(page);
   await client.send("Network.enable");
   let bytes = 0;
