@@ -64,6 +64,7 @@ func (Embedder) Embed(ctx context.Context, req llm.EmbedRequest) (llm.Embeddings
 			if all.Vectors[i], err = m.Embed(ctx, text, kind); err != nil {
 				return
 			}
+			all.Usage.Input += len(m.Tokens(text, kind))
 		}
 	}
 	if kind == encoder.Question {

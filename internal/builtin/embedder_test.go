@@ -22,6 +22,19 @@ func TestEmbedder_MakesVectorsOfQuestionsAndDocuments(t *testing.T) {
 	}
 }
 
+func TestEmbedder_CountsTheTokensOfEachText(t *testing.T) {
+	used := func(texts ...string) int {
+		out, err := Embedder{}.Embed(t.Context(), llm.EmbedRequest{Model: "multilingual-e5-small", Texts: texts})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return llm.EmbedUsage(llm.EmbedRequest{Texts: texts}, out.Usage).Input
+	}
+	if one, three, long := used("a"), used("a", "b", "c"), used("a cat"); one == 0 || three != 3*one || long != one+1 {
+		t.Errorf("%d, %d and %d tokens", one, three, long)
+	}
+}
+
 func TestEmbedder_RefusesWhatItHasNot(t *testing.T) {
 	for _, req := range []llm.EmbedRequest{
 		{Model: "bge-large", Texts: []string{"a"}},
