@@ -31,8 +31,12 @@ func (t *turn) findModels() error {
 	if t.model, err = t.resolve(StageGenerate, cmp.Or(asked.Inference, usual.Inference)); err != nil {
 		return err
 	}
-	if t.model.grounded && t.req.Options.Schema != nil {
+	switch o := t.req.Options; {
+	case !t.model.grounded:
+	case o.Schema != nil:
 		return invalid("The model %q answers in text only, not in JSON.", llm.CleanName(t.model.key))
+	case o.ToolChoice != "" && o.ToolChoice != llm.ToolsNone:
+		return invalid("The model %q answers in text only: it cannot be required to call a tool.", llm.CleanName(t.model.key))
 	}
 	if t.rewriter, err = t.helper(StageRewrite, cmp.Or(asked.Rewrite, usual.Rewrite)); err != nil {
 		return err

@@ -285,11 +285,19 @@ func TestRun_RefusesToolsThatCannotWork(t *testing.T) {
 	}
 }
 
-func TestRun_RefusesJSONOfAModelThatHasNone(t *testing.T) {
+func TestRun_RefusesJSONAndCallsOfAModelThatHasOnlyText(t *testing.T) {
 	e := newEngine(llmtest.Says("x"), passages(), func(c *chat.Config) { c.Grounded = func(string) bool { return true } })
-	req := ask(e, "q", withTools(weather))
-	req.Options.ToolChoice = llm.ToolsRequired // which the engine ignores
-	collect(t, e, req)
+	for choice, says := range map[string]string{"": "", llm.ToolsNone: "", llm.ToolsRequired: "required to call a tool", weather.Name: "required to call a tool"} {
+		req := ask(e, "q", withTools(weather))
+		if req.Options.ToolChoice = choice; says == "" {
+			collect(t, e, req)
+			continue
+		}
+		if _, err := chat.Collect(e.Run(t.Context(), &req)); chat.KindOf(err) != chat.Invalid || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: error %v", choice, err)
+		}
+	}
+	req := ask(e, "q")
 	req.Options.Schema = json.RawMessage(`{}`)
 	if _, err := chat.Collect(e.Run(t.Context(), &req)); chat.KindOf(err) != chat.Invalid || !strings.Contains(err.Error(), "not in JSON") {
 		t.Errorf("error %v", err)

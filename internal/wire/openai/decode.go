@@ -86,6 +86,7 @@ func (x *exchange) readMembers(object wire.Object, table memberTable) error {
 			}
 		}
 	}
+	x.offerAllowed()
 	if x.model == "" {
 		return refusef("model", missing, `"model" must name a model; GET /v1/models lists them.`)
 	}

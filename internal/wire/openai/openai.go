@@ -76,8 +76,9 @@ type exchange struct {
 	created  int64  // Unix seconds
 	req      chat.Request
 	runner   chat.Runner
-	links    bool // citations are links in the text
-	prompted bool // it came to POST /v1/completions
+	links    bool     // citations are links in the text
+	prompted bool     // it came to POST /v1/completions
+	allowed  []string // names of the tools that may be called; nil means all
 
 	id    string // of the reply: its first turn
 	index int    // of the choice that it answers

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"slices"
 	"strconv"
 
 	"parley/internal/llm"
@@ -69,32 +70,90 @@ func toolOf(v wire.Value, at element) (llm.Tool, error) {
 	return tool, nil
 }
 
-// readToolChoice reads a word, or an object that names a function.
+const (
+	choiceParam = "tool_choice"
+	choiceForms = `"tool_choice" must be "none", "auto", "required", {"type":"function"} with the name of one, or {"type":"allowed_tools"}.`
+)
+
+// readToolChoice reads a word, or an object that names a function or the allowed tools.
 func (x *exchange) readToolChoice(v wire.Value) error {
-	const param = "tool_choice"
 	if word, ok := v.Text(); ok {
-		switch word {
-		case "auto":
-			word = ""
-		case llm.ToolsNone, llm.ToolsRequired:
-		default:
-			return refusef(param, invalid, `"tool_choice" must be "none", "auto", "required" or an object.`)
-		}
-		x.req.Options.ToolChoice = word
-		return nil
+		return x.readToolWord(word, `"tool_choice" must be "none", "auto", "required" or an object.`)
 	}
-	choice, ok := v.Object()
+	choice, _ := v.Object()
 	kind, _ := choice.Get("type")
-	if name, _ := kind.Text(); !ok || name != "function" {
-		return refusef(param, unsupportedValue, `"tool_choice" must be "none", "auto", "required" or {"type":"function"} with the name of one.`)
+	switch word, _ := kind.Text(); word {
+	case "function":
+		name, err := functionName(choice, choiceParam)
+		x.req.Options.ToolChoice = name
+		return err
+	case "allowed_tools":
+		value, _ := choice.Get(word)
+		allowed, _ := value.Object()
+		return x.readAllowedTools(allowed)
 	}
-	value, _ := choice.Get("function")
-	function, _ := value.Object()
-	value, _ = function.Get("name")
-	if x.req.Options.ToolChoice, ok = value.Text(); !ok || x.req.Options.ToolChoice == "" {
-		return refusef(param+".function.name", missing, `"tool_choice.function.name" must name a function.`)
+	return refusef(choiceParam, unsupportedValue, choiceForms)
+}
+
+func (x *exchange) readToolWord(word, message string) error {
+	switch word {
+	case "auto":
+		word = ""
+	case llm.ToolsNone, llm.ToolsRequired:
+	default:
+		return refusef(choiceParam, invalid, "%s", message)
+	}
+	x.req.Options.ToolChoice = word
+	return nil
+}
+
+// readAllowedTools reads which of the tools the model may call; offerAllowed leaves out the others.
+func (x *exchange) readAllowedTools(allowed wire.Object) error {
+	const param = choiceParam + ".allowed_tools"
+	mode, _ := allowed.Get("mode")
+	word, _ := mode.Text()
+	if err := x.readToolWord(word, `"tool_choice.allowed_tools.mode" must be "auto" or "required".`); err != nil {
+		return err
+	}
+	list, _ := allowed.Get("tools")
+	elements, ok := list.Elements()
+	if !ok {
+		return refusef(param+".tools", missing, `"tool_choice.allowed_tools.tools" must be a list of tools.`)
+	}
+	x.allowed = []string{}
+	for v := range elements {
+		at := element{param + ".tools", len(x.allowed)}
+		tool, _ := v.Object()
+		name, err := functionName(tool, at.String())
+		if err != nil {
+			return err
+		}
+		if at.i == maxTools {
+			return refusef(param+".tools", invalid, `"tool_choice.allowed_tools.tools" may hold %d tools at most.`, maxTools)
+		}
+		x.allowed = append(x.allowed, name)
 	}
 	return nil
+}
+
+// functionName returns the name in {"function":{"name":…}}; param is the name of the object in errors.
+func functionName(object wire.Object, param string) (string, error) {
+	value, _ := object.Get("function")
+	function, _ := value.Object()
+	value, _ = function.Get("name")
+	name, ok := value.Text()
+	if !ok || name == "" {
+		return "", refusef(param+".function.name", missing, `"%s.function.name" must name a function.`, param)
+	}
+	return name, nil
+}
+
+// offerAllowed leaves out the tools that "tool_choice" does not allow, if it says which it allows.
+func (x *exchange) offerAllowed() {
+	if x.allowed != nil {
+		o := &x.req.Options
+		o.Tools = slices.DeleteFunc(o.Tools, func(t llm.Tool) bool { return !slices.Contains(x.allowed, t.Name) })
+	}
 }
 
 func (x *exchange) readParallel(v wire.Value) error {
