@@ -9,13 +9,14 @@ export interface Suggestion {
 }
 
 const most = 4;
+const looked = 5; // passages of each document, whose headings are topics
 
 /** Questions to the newest documents of a namespace, one for each. */
 export async function suggestionsFor(namespace: string): Promise<Suggestion[]> {
   const { documents } = await api.documents(namespace, "");
   const newest = documents.filter((d) => d.chunks > 0).sort((a, b) => b.indexed_at.localeCompare(a.indexed_at)).slice(0, most);
   return Promise.all(newest.map(async (d) => {
-    const { chunks } = await api.chunks(namespace, d.id);
+    const { chunks } = await api.chunks(namespace, d.id, undefined, looked);
     return { question: questionTo(d, chunks), document: d.name };
   }));
 }

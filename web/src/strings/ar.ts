@@ -545,7 +545,7 @@ const arabic = (tools: Tools): Strings => {
       back: "الافتراضي",
       undo: (title) => `إعادة «${title}» إلى الافتراضي`,
       standard: (name) => `الافتراضي: ${name}`,
-      follows: "مثل الإجابة، أو لا شيء",
+      follows: "مثل الإجابة",
       about: (version) => `Parley ${version}`,
       page: "هذه الصفحة",
       language: "اللغة",

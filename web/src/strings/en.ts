@@ -333,7 +333,7 @@ export const english = (tools: Tools, { plural, count } = tools) => ({
     folders: "Folder access",
     members: "Members",
     instructions: "Instructions",
-    instructionsTitle: (name: string) => `Instructions of ${name}`,
+    instructionsTitle: (name: string) => `Instructions for ${name}`,
     instructionsText: "Language models get this text with every question to this collection, after the usual instructions. It doesn't change which documents are found, and answers without a language model don't use it. Everyone who may ask this collection can read it.",
     instructionsField: "What should models keep in mind?",
     noInstructions: "There are none.",
@@ -369,7 +369,7 @@ export const english = (tools: Tools, { plural, count } = tools) => ({
 
   evaluation: {
     title: "Evaluation",
-    text: "Ask a set of questions with two settings and compare what comes of them. The questions and the last run are kept in this browser; nothing is shared.",
+    text: "Ask a set of questions with two settings and compare the results. The questions and the last run are kept in this browser; nothing is shared.",
     collect: "Add questions",
     questions: "Questions",
     question: "Question",
@@ -539,7 +539,7 @@ export const english = (tools: Tools, { plural, count } = tools) => ({
     back: "Default",
     undo: (title: string) => `Reset “${title}” to its default`,
     standard: (name: string) => `Default: ${name}`,
-    follows: "same as the answer, or none",
+    follows: "as for answers",
     about: (version: string) => `Parley ${version}`,
     page: "This page",
     language: "Language",

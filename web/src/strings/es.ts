@@ -540,7 +540,7 @@ const spanish = (tools: Tools, { plural, count } = tools): Strings => ({
     back: "Predeterminado",
     undo: (title) => `Restablecer «${title}» a su valor predeterminado`,
     standard: (name) => `Predeterminado: ${name}`,
-    follows: "igual que la respuesta, o ninguno",
+    follows: "como la respuesta",
     about: (version) => `Parley ${version}`,
     page: "Esta página",
     language: "Idioma",

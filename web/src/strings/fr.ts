@@ -540,7 +540,7 @@ const french = (tools: Tools, { plural, count } = tools): Strings => ({
     back: "Par défaut",
     undo: (title) => `Rétablir la valeur par défaut de « ${title} »`,
     standard: (name) => `Par défaut : ${name}`,
-    follows: "comme la réponse, ou aucun",
+    follows: "comme pour la réponse",
     about: (version) => `Parley ${version}`,
     page: "Cette page",
     language: "Langue",

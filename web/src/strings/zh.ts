@@ -540,7 +540,7 @@ const chinese = (tools: Tools, { count } = tools): Strings => ({
     back: "默认",
     undo: (title) => `将“${title}”恢复为默认值`,
     standard: (name) => `默认：${name}`,
-    follows: "与回答相同，或不使用",
+    follows: "与回答相同",
     about: (version) => `Parley ${version}`,
     page: "本页",
     language: "语言",

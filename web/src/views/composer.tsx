@@ -14,7 +14,7 @@ import { ModelButton } from "./modelpicker.tsx";
 import { ScopeButton, ScopeChips, nameIn, useDocuments, withoutName } from "./scope.tsx";
 
 const s = strings.chat;
-const maxHeight = 220; // px
+const maxHeight = 220; // px, as in the style sheet
 const mostNamed = 6; // documents that are offered behind a #
 
 export function Composer({ path }: { path: Shown[] }) {
@@ -159,9 +159,11 @@ function useNames(draft: string) {
   return { list, keys, attributes };
 }
 
-/** Makes the field as high as its text. */
+const fitsItself = CSS.supports("field-sizing", "content");
+
+/** Makes the field as high as its text, in browsers whose style sheets cannot. */
 function fit(field: HTMLTextAreaElement | null): void {
-  if (!field) return;
+  if (!field || fitsItself) return;
   field.style.height = "auto";
   field.style.height = `${Math.min(field.scrollHeight, maxHeight)}px`;
 }

@@ -260,7 +260,7 @@ function AddDocuments({ namespace }: { namespace: string }) {
       <form class="add-url" onSubmit={(e) => { e.preventDefault(); void add(); }}>
         <label>
           <span>{s.url}</span>
-          <input type="url" value={url} placeholder="https://" autocomplete="off" aria-invalid={wrong !== ""} aria-describedby="url-wrong" onInput={(e) => setURL(e.currentTarget.value)} />
+          <input type="url" dir="ltr" value={url} placeholder="https://" autocomplete="off" aria-invalid={wrong !== ""} aria-describedby="url-wrong" onInput={(e) => setURL(e.currentTarget.value)} />
         </label>
         <button type="submit" disabled={busy || !url.trim()}>{busy ? <Spinner label={strings.working} /> : s.addURL}</button>
         <p id="url-wrong" class="bad" role="alert">{wrong}</p>

@@ -118,7 +118,7 @@ function Query({ thoughts }: { thoughts: Thoughts }) {
         <dt>{s.asked}</dt><dd dir="auto">{query.original}</dd>
         <dt>{s.searched}</dt><dd dir="auto">{query.query}{query.rewritten && <small> {s.rewritten(Math.round(query.confidence * 100))}</small>}</dd>
         {query.candidate && <><dt>{s.candidate}</dt><dd dir="auto">{query.candidate}</dd></>}
-        {query.reason && <><dt>{s.reason}</dt><dd dir="auto">{query.reason}</dd></>}
+        {query.reason && (query.rewritten || query.candidate) && <><dt>{s.reason}</dt><dd dir="auto">{query.reason}</dd></>}
         {query.context.length > 0 && <><dt>{s.context}</dt><dd>{query.context.map((c) => `${c.word} ×${digits(c.weight, 2)}`).join(", ")}</dd></>}
         {retrieval && <><dt>{s.mode}</dt><dd>{s.modes(retrieval.mode)}, {s.matched(retrieval.matched)}</dd></>}
       </dl>
