@@ -237,7 +237,6 @@ func (r *pdfReader) space(index int) {
 	r.spaced = true
 	r.firstDone = true
 	r.made = r.doc.call("FPDFText_IsGenerated", r.text, uint64(index)) == 1
-	r.line.space = !r.made
 }
 
 // startWord takes the style of a word from its first character, ends the line where another
@@ -339,6 +338,7 @@ func (r *pdfReader) endLine() {
 	line := r.line
 	line.Mapped = inNFC(withoutLeaders(line.Mapped)).Trim()
 	line.bold = r.words > 0 && r.boldWords == r.words
+	line.space = r.spaced && !r.made
 	best := 0
 	for size, n := range r.sizes {
 		if n > best || n == best && size > line.size {

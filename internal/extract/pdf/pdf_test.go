@@ -81,6 +81,33 @@ func TestPDF_JoinsDividedWordsAndKeepsHyphens(t *testing.T) {
 	}
 }
 
+func TestPDF_JoinsWhatIsBrokenAtASlash(t *testing.T) {
+	read := func(lines ...string) string {
+		return strings.ReplaceAll(extracttest.Outline(extracttest.Read(t, "a.pdf", extracttest.MakePDF(extracttest.SetLines(72, 700, lines...)))), "⏎", " ")
+	}
+	got := read("The server writes what it does there to the file that is named /var/",
+		"log/messages. What happens elsewhere in the house stands at https://",
+		"example.com/logs/ where all of it can be read by everybody, now and/",
+		"or later, and what is left of it will stay in the folder /srv/www/",
+		"until somebody removes it. Nothing else is kept by such a server of /",
+		"or about the people who use it.")
+	for _, want := range []string{"named /var/log/messages. What", "at https://example.com/logs/ where", "now and/or later", "/srv/www/ until", "of / or about"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in %q", want, got)
+		}
+	}
+	got = read("Most of the programs that people write with put a space at the end ",
+		"of each of the lines, so that one can tell whether one ends in /var/",
+		"log of something or behind the whole of its path, like in /srv/www/ ",
+		"and all of the other lines that this text has up to its very end, ",
+		"which comes with this line. ")
+	for _, want := range []string{"in /var/log of", "in /srv/www/ and"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in %q", want, got)
+		}
+	}
+}
+
 func TestPDF_ReadsATableByColumns(t *testing.T) {
 	row := func(face string, y float64, cells ...string) string {
 		var b strings.Builder

@@ -17,6 +17,8 @@ type pdfWords struct {
 	// Korean is divided between words in some documents and anywhere in others. In the second
 	// kind, a line that ends inside a word has no space at its end.
 	anywhere bool
+	// Lines of the document end in spaces of the original, so that one without ends inside a word.
+	trailing bool
 }
 
 // maxWords bounds the vocabulary.
@@ -25,10 +27,15 @@ const maxWords = 300_000
 func newPDFWords(pages []*pdfPage) *pdfWords {
 	w := &pdfWords{counts: map[string]int{}}
 	ends, spaces, roomy := 0, 0, 0
+	lines, trailing := 0, 0
 	for _, p := range pages {
 		for i := range p.lines {
 			line := &p.lines[i]
 			w.count(string(line.Text))
+			lines++
+			if line.space {
+				trailing++
+			}
 			if last, _ := utf8.DecodeLastRune(line.Text); !unicode.Is(unicode.Hangul, last) {
 				continue
 			}
@@ -41,6 +48,7 @@ func newPDFWords(pages []*pdfPage) *pdfWords {
 			}
 		}
 	}
+	w.trailing = trailing*2 > lines
 	w.anywhere = spaces*5 > ends && roomy*5 < ends
 	for _, p := range pages {
 		for i := range len(p.lines) - 1 {
@@ -106,12 +114,34 @@ func (w *pdfWords) join(to *compose.Mapped, line, next *pdfLine) {
 	}
 	last, _ := utf8.DecodeLastRune(line.Text)
 	first, _ := utf8.DecodeRune(next.Text)
-	within := w.anywhere && !line.space && unicode.Is(unicode.Hangul, last) && unicode.Is(unicode.Hangul, first)
+	within := w.anywhere && !line.space && unicode.Is(unicode.Hangul, last) && unicode.Is(unicode.Hangul, first) || last == '/' && w.brokenAtSlash(line, next)
 	if !within {
 		to.Put(compose.Glue(last, first))
 	}
 	to.Append(next.Mapped)
 }
+
+// brokenAtSlash reports whether a line that ends in a slash was broken inside a path, an address or words like "and/or". Where
+// spaces at the ends of lines do not tell, only the end of a path can be the end of a word: then the next line has to look like
+// more of it.
+func (w *pdfWords) brokenAtSlash(line, next *pdfLine) bool {
+	before := lastField(string(line.Text))
+	name := strings.TrimSuffix(before, "/")
+	last, _ := utf8.DecodeLastRuneInString(name)
+	first, _ := utf8.DecodeRune(next.Text)
+	switch {
+	case !isWordRune(last) && last != ':' && last != '/' || !isWordRune(first) && first != '.' && first != '_' && first != '~':
+		return false
+	case line.space:
+		return false
+	case w.trailing || !strings.ContainsAny(name, `/~.`):
+		return true
+	}
+	after, _, _ := strings.Cut(string(next.Text), " ")
+	return strings.ContainsAny(strings.TrimRight(after, ".,;:!?)"), "/._-=?&%0123456789")
+}
+
+func lastField(s string) string { return s[strings.LastIndexFunc(s, unicode.IsSpace)+1:] }
 
 // divides reports whether the hyphen at the end of a line only divides a word: as the document
 // writes the word elsewhere, else as it treats the other line ends, else unless both parts are
