@@ -1,6 +1,8 @@
 package builtin
 
 import (
+	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -56,6 +58,7 @@ func pieces(p *llm.Passage) []piece {
 	}
 	markQuestions(s, out)
 	markContents(out)
+	markEntries(s, out)
 	markHeadings(s, out)
 	return out
 }
@@ -105,6 +108,34 @@ func markContents(all []piece) {
 			end++
 		}
 		if end-i >= minContents && 2*asking >= end-i {
+			for j := i; j < end; j++ {
+				all[j].kind = fragment
+			}
+		}
+		i = max(i, end-1)
+	}
+}
+
+// contentsEntry finds an entry of a table of contents: the number of a section, its heading and a page.
+var contentsEntry = regexp.MustCompile(`^(?:\d+|[A-Z])((?:\.\d+)*)\.?\s[^\n]*\pL[^\n]*\s(\d{1,4})$`)
+
+// markEntries marks entries of a table of contents: at least two in a row with pages in their order, one of them of a
+// part of a chapter.
+func markEntries(s string, all []piece) {
+	for i := 0; i < len(all); i++ {
+		end, page, part := i, 0, false
+		for ; end < len(all); end++ {
+			m := contentsEntry.FindStringSubmatch(s[all[end].Start:all[end].End])
+			if m == nil {
+				break
+			}
+			on, _ := strconv.Atoi(m[2])
+			if on < page {
+				break
+			}
+			page, part = on, part || m[1] != ""
+		}
+		if part && end-i >= 2 {
 			for j := i; j < end; j++ {
 				all[j].kind = fragment
 			}

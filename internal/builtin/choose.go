@@ -288,7 +288,7 @@ func (n need) answered(ev *llm.Evidence, units []unit, r *Reader) bool {
 	}
 	if sure, ok := r.sureness(ev); ok {
 		chance := sure.chance(units, best)
-		if chance < minChanceOther && n.countsOthers(&units[best]) {
+		if chance < minChanceOther && (units[best].anyOne || n.countsOthers(&units[best])) {
 			return false
 		}
 		if worded {
@@ -299,6 +299,9 @@ func (n need) answered(ev *llm.Evidence, units []unit, r *Reader) bool {
 		}
 		// What was talked of is near, too, to a question that goes on to something else.
 		return chance >= minChanceWhenRead && units[best].features[like] >= sure.alone && (near || !n.goesOn)
+	}
+	if units[best].anyOne && g.chance() < minChanceOther {
+		return false
 	}
 	return worded || near && g.chance() >= minChance
 }

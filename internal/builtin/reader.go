@@ -296,7 +296,7 @@ const (
 	minWordedWhenRead  = 0.25 // where the words of the question are there
 	minChanceWhenRead  = 0.35 // where they are not
 	minChanceFar       = 0.55 // where they are not, and the block leads over many others
-	minChanceOther     = 0.75 // where it says nothing of the things that are to be counted: there may be another word for them
+	minChanceOther     = 0.75 // where it does not count, or name, what the question asks for: it may do so in other words
 	minChanceOfForeign = 0.7  // in another language: at .5 four more are right in test/answers/across, and two of 22 elsewhere invented
 	maxLead            = 1.5
 )

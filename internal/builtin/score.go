@@ -25,7 +25,7 @@ const (
 	answering          // the block begins below a question that asks the same: the share of that question
 	defining           // it says what that is which is asked for
 	typed              // it has what the question wants: a quantity, a list
-	untyped            // the question wants a quantity, and it has none
+	untyped            // the question wants a quantity or one of several things, and it has none
 	opposing           // the question wants what is not so, and it does not say that, or says it alone
 	deciding           // the question is for yes or no, and it says one
 	leaning            // it leans on what is not part of it
@@ -117,7 +117,7 @@ func (v *surroundings) features(b block, u *unit) (f features) {
 	switch {
 	case w.isGiven(s), w.list && b.list, w.time && aTime.MatchString(s), w.person && n.namesPerson(s):
 		f[typed] = 1
-	case w.quantity != nil:
+	case w.quantity != nil || u.anyOne:
 		f[untyped] = 1
 	case b.list:
 		f[listing] = 1

@@ -23,6 +23,7 @@ type unit struct {
 	text       string          // the same below what it stands under, as a reader sees it
 	list       bool            // it is a whole list
 	answers    bool            // it stands below a question
+	anyOne     bool            // it does not say which of the things that are asked for
 	terms      map[string]bool // of its own words
 	asked      map[string]bool // of what asks for it or leads to it; nil for none
 	features   features
@@ -65,6 +66,7 @@ func candidates(ev *llm.Evidence, n need) []unit {
 			}
 			u.pieces[0].Start = start
 			u.text = view.read(b, key)
+			u.anyOne = !isRow(key) && !hasCells(key) && !n.identifies(&u, n.wanted.which)
 			u.features = view.features(b, &u)
 			units = append(units, u)
 		}
@@ -333,7 +335,7 @@ func asks(k kind, s string) bool {
 	return k == question || k == heading && askingHeading.MatchString(bare(s))
 }
 
-var askingHeading = regexp.MustCompile(`(?i)^(?:what|when|where|who|which|why|how|can|may|do|does|is|are|should|must|was|wer|wann|wo|wie|warum|welche|comment|quand|qui|que|quel\pL*|où|pourquoi|cómo|cuándo|quién|qué|cuál\pL*|come|quando|chi|che|quale|quali|como|quem|qual|quais)\b`)
+var askingHeading = regexp.MustCompile(`(?i)^(?:what|when|where|who|which|why|how|can|may|do|does|is|are|should|must|was|wer|wann|wo|wie|warum|welche|comment|quand|qui|que|quel\pL*|pourquoi|cómo|cuándo|quién|cuál\pL*|come|quando|chi|che|quale|quali|como|quem|qual|quais)\b|^(?i:où|qué)(?:[^\pL]|$)`)
 
 // answerLabel stands before an answer: "A:", "Answer:".
 var answerLabel = regexp.MustCompile(`^(?i:A|R|Answer|Antwort|Réponse|Respuesta|Risposta|Resposta|答|回答)\s?[:.：]\s+`)

@@ -19,6 +19,7 @@ type wanted struct {
 	who        bool            // nothing else than who somebody is
 	contact    *regexp.Regexp  // nil for none: how to reach somebody, which the text of an answer must match
 	counted    map[string]bool // terms of the things that a question counts ("how many doors"); nil if it counts nothing
+	which      map[string]bool // terms of the things of which it wants one ("which database"); nil for none
 }
 
 // A kind of quantity, with how questions ask for it and how answers look, in several languages.
@@ -51,6 +52,16 @@ var anyNumber = regexp.MustCompile(`(?i)[每]|(?:^|[^\pL])(?:` + timeWords + `)(
 	`|(?:^|[^\pL])(?:\pL*(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)-\pL+|` + withoutArticles(numberWords) + `)(?:[^\pL]|$)` +
 	`|(?:^|[^\pL])(?:an?|no|eine?[nrm]?|une?|una?|uma?) (?:\pL+ )?(?:second|minute|hour|day|night|week|month|quarter|year|half|limit|sekunde|stunde|tag|nacht|woche|monat|quartal|jahr|drittel|zwölftel` +
 	`|seconde|heure|jour|nuit|semaine|mois|trimestre|an|année|tiers|segundo|minuto|hora|día|noche|semana|mes|año|tercio|secondo|ora|giorno|notte|settimana|mese|anno|terzo|dia|noite|mês|ano|terço)`)
+
+// duration finds how long something is: a number with a unit of time or of length, or what says it without one. "Twice a day"
+// and "in version 2" do not say it.
+var duration = regexp.MustCompile(`(?i)(?:[\p{Nd}\p{No}]|(?:^|[^\pL])(?:` + numberWords + `|an?|few|several|mehrere\pL*|einige\pL*|quelques|plusieurs|varios|alcun[ie]|algun[sa]s?))[^\n;:]{0,24}?` +
+	`(?:second|minut|hour|day|night|week|month|quarter|year|decade|centur|sekunde|stunde|tag|tägig|nacht|nächte|woche|wöchig|monat|quartal|jahr|jährig` +
+	`|heure|jour|nuit|semaine|mois|trimestre|\ban|année|siècle|segundo|hora|día|noche|semana|mes|año|secondo|\bor[ae]|giorn|notte|settiman|anno|anni|\bdias?|noite|mês|\bano` +
+	`|char|zeichen|caract|caratter|byte|page|seite|página|pagin|words?|wörter|\bmots|\d ?[smhdwy]\b|\d ?[mck]?m\b|met(?:re|er|ro)|mètre|feet|foot|inch|miles?|meile)` +
+	`|(?:^|[^\pL])(?:always|immediately|at once|until|till|indefinitely|permanently|overnight|forever|unlimited|as long as|no limit|immer|sofort|unverzüglich\pL*|bis|solange|unbefristet\pL*|dauerhaft\pL*|unbegrenzt\pL*` +
+	`|toujours|immédiatement|jusqu\pL*|indéfiniment|siempre|hasta|inmediatamente|indefinidamente|sempre|fino|subito|até|ilimitad[oa]|imediatamente)(?:[^\pL]|$)` +
+	`|[\p{Nd}一二三四五六七八九十百千两半数几][^\n。；]{0,6}?[秒分时天日周週月年]|永久|立即|随时|长期`)
 
 // withoutArticles returns an alternation of words without those that stand before any noun.
 func withoutArticles(words string) string {
@@ -87,7 +98,7 @@ var quantities = []quantity{
 		money,
 	},
 	{
-		regexp.MustCompile(`(?i)\bhow (?:tall|high|deep|wide|thick|far|heavy|hot|cold)\b|\bwie (?:hoch|tief|breit|dick|weit|schwer|heiß|kalt)\b|多[高深宽厚远重]`),
+		regexp.MustCompile(`(?i)\bhow (?:tall|high|deep|wide|thick|far|heavy|hot|cold)\b|\bwie heiß(?:[^\pL]|$)|\bwie (?:hoch|tief|breit|dick|weit|schwer|kalt)\b|多[高深宽厚远重]`),
 		measure,
 	},
 	{
@@ -95,8 +106,12 @@ var quantities = []quantity{
 		aVersion,
 	},
 	{
+		regexp.MustCompile(`(?i)\bhow long\b|\bwie ?lange\b|combien de temps|cuánto tiempo|quanto tempo|多长时间|多久[^一]*$`),
+		duration,
+	},
+	{
 		regexp.MustCompile(`(?i)\bhow (?:many|long|old|often|far|tall|big|large|fast|high|deep|heavy|hot|cold|wide|quickly|soon|late|early)\b|\bwhat (?:percentage|year|share|number|age)\b|^\W*(?:within|for|until|by|from|in|since) (?:what|which|how)\b|\b(?:minimum|maximum|most)\b.*\b(?:age|length|number|amount|it can|I can)\b` +
-			`|wie ?(?:viele?|hoch|lange?|oft|weit|alt|groß|schwer|schnell|breit|tief)\b|\bcombien\b|cuánt[oa]s?\b|quant[oiae]s?\b|hoeveel|hoe (?:lang|hoog|vaak)\b` +
+			`|wie ?groß(?:[^\pL]|$)|wie ?(?:viele?|hoch|lange?|oft|weit|alt|schwer|schnell|breit|tief)\b|\bcombien\b|cuánt[oa]s?\b|quant[oiae]s?\b|hoeveel|hoe (?:lang|hoog|vaak)\b` +
 			`|сколько|多少|多久|多长|多大|几[个天年月日次小]|いくつ|何[時日人年月回]|몇`),
 		anyNumber,
 	},
@@ -133,7 +148,7 @@ func wantedBy(question string) wanted {
 		decision:   decides.MatchString(question),
 	}
 	w.time, w.person = asksTime.MatchString(question), asksPerson.MatchString(question)
-	w.who, w.counted = asksWho.MatchString(question), countedBy(question)
+	w.who, w.counted, w.which = asksWho.MatchString(question), countedBy(question), whichOf(question)
 	if asksContact.MatchString(question) {
 		if w.contact = anAddress; asksPhone.MatchString(question) {
 			w.contact = aPhone
@@ -167,7 +182,7 @@ var asksDefinition = regexp.MustCompile(`(?i)^\W*(?:what|who)(?:'s|’s| is| are
 // certain reports whether a text says yes or no to something.
 func certain(s string) bool { return permits.MatchString(s) || negated.MatchString(s) }
 
-var permits = regexp.MustCompile(`(?i)\b(?:yes|may|can|must|only|always|allowed|permitted|possible|required|free|ja|darf|dürfen|kann|können|muss|müssen|nur|erlaubt|möglich|oui|peut|peuvent|doit|doivent|seulement|permis|autorisé|puede|pueden|debe|deben|solo|permitid[oa]|possono|deve|devono|solo|consentit[oa]|sim|pode|podem|devem|apenas|permitid[oa])\b|(?:^|[^\pL])(?:sí|sì|può)(?:[^\pL]|$)|可以|必须|应当|允许`)
+var permits = regexp.MustCompile(`(?i)\b(?:yes|may|can|must|only|always|allowed|permitted|possible|required|free|ja|darf|dürfen|kann|können|muss|müssen|nur|erlaubt|möglich|oui|peut|peuvent|doit|doivent|seulement|permis|puede|pueden|debe|deben|solo|permitid[oa]|possono|deve|devono|solo|consentit[oa]|sim|pode|podem|devem|apenas|permitid[oa])\b|(?:^|[^\pL])(?:sí|sì|può|autorisé)(?:[^\pL]|$)|可以|必须|应当|允许`)
 
 // lastHeading returns the heading right above a passage without its number, "" for none.
 func lastHeading(headings []string) string {
@@ -179,8 +194,8 @@ func lastHeading(headings []string) string {
 
 // Questions for a time, and texts that name one.
 var (
-	asksTime = regexp.MustCompile(`(?i)\b(?:when|what (?:time|date|day|year)|by when|until when|wann|um wie ?viel uhr|welche[rsnm]? (?:tag|datum|jahr)|quand|à quelle heure|quelle date|cuándo|a qué hora|quando|a che ora|a que horas)\b|什么时候|何时|几点|哪天|いつ|언제`)
-	aTime    = regexp.MustCompile(`(?i)\b(?:january|february|march|april|may|june|july|august|september|october|november|december|monday|tuesday|wednesday|thursday|friday|saturday|sunday|noon|midnight|januar|februar|märz|mai|juni|juli|oktober|dezember|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|uhr|janvier|février|mars|avril|juin|juillet|août|septembre|octobre|novembre|décembre|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre|lunes|martes|miércoles|jueves|viernes|gennaio|febbraio|aprile|maggio|giugno|luglio|settembre|ottobre|dicembre|lunedì|martedì|mercoledì|giovedì|venerdì|janeiro|fevereiro|março|maio|junho|julho|setembro|outubro|novembro|dezembro|segunda|terça|quarta|quinta|sexta)\b|\d{1,2}(?::\d\d|\s?[ap]\.?m\b|\s?(?:st|nd|rd|th)\b|\.\s|\s?h\b)|\b(?:19|20)\d\d\b|[年月日时点]`)
+	asksTime = regexp.MustCompile(`(?i)\b(?:when|what (?:time|date|day|year)|by when|until when|wann|um wie ?viel uhr|welche[rsnm]? (?:tag|datum|jahr)|quand|quelle date|cuándo|a qué hora|quando|a che ora|a que horas)\b|^\W*à quelle heure|什么时候|何时|几点|哪天|いつ|언제`)
+	aTime    = regexp.MustCompile(`(?i)\b(?:january|february|march|april|may|june|july|august|september|october|november|december|monday|tuesday|wednesday|thursday|friday|saturday|sunday|noon|midnight|januar|februar|märz|mai|juni|juli|oktober|dezember|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|uhr|janvier|février|mars|avril|juin|juillet|août|septembre|octobre|novembre|décembre|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre|lunes|martes|miércoles|jueves|viernes|gennaio|febbraio|aprile|maggio|giugno|luglio|settembre|ottobre|dicembre|janeiro|fevereiro|março|maio|junho|julho|setembro|outubro|novembro|dezembro|segunda|terça|quarta|quinta|sexta)\b|(?:^|[^\pL])(?:luned|marted|mercoled|gioved|venerd)ì(?:[^\pL]|$)|\d{1,2}(?::\d\d|\s?[ap]\.?m\b|\s?(?:st|nd|rd|th)\b|\.\s|\s?h\b)|\b(?:19|20)\d\d\b|[年月日时点]`)
 
 	// aDate finds when something was, which may be said by what was before or after it.
 	aDate = regexp.MustCompile(aTime.String() + `|\b1\d{3}\b|(?i)(?:^|[^\pL])(?:ago|yesterday|today|since|before|after|during|century|vor|nach|seit|während|jahrhundert|avant|après|depuis|pendant|siècle|antes|después|desde|durante|siglo|prima|dopo|secolo|depois|século)(?:[^\pL]|$)|[前后後]`)
@@ -221,7 +236,7 @@ func (w *wanted) isGiven(s string) bool {
 // lacks reports whether a block lacks what the question wants of any answer: an amount, a name, a number to call.
 func (n need) lacks(u *unit) bool {
 	w := &n.wanted
-	return u.features[untyped] > 0 || w.contact != nil && !w.contact.MatchString(u.key) ||
+	return w.quantity != nil && u.features[untyped] > 0 || w.contact != nil && !w.contact.MatchString(u.key) ||
 		w.who && !n.namesPerson(u.key) && !initials.MatchString(u.key)
 }
 

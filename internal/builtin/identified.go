@@ -1,0 +1,136 @@
+package builtin
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// asksWhich finds the things of which a question wants to know which one it is: "which database", "quelle base".
+var asksWhich = regexp.MustCompile(`(?i)^\W*(?:(?:and|but|so|in|on|at|from|by|with|und|mit|in|auf|et|avec|dans|y|con|en|e|com|em) )?` +
+	`(?:which|what|welche[nrsm]?|quel(?:le)?s?|qu[eé]|cuál(?:es)?|qual[ei]?|quais|che)\s(?:(?:kind|type|sort) of )?(\pL[\pL-]*(?: \pL[\pL-]*)?)`)
+
+// verbs end the name of the things that a question asks for.
+var verbs = set(`is are was were do does did can could may must should will would has have had needs uses gets runs for of to in on at
+	ist sind war waren hat haben kann können muss müssen soll darf wird werden braucht nutzt gilt gibt
+	est sont était a ont peut doit faut utilise es son era tiene puede debe usa hay è sono ha può deve são tem pode`)
+
+// whichOf returns the terms of the things that a question wants one of, nil for none.
+func whichOf(question string) map[string]bool {
+	m := asksWhich.FindStringSubmatch(question)
+	if m == nil {
+		return nil
+	}
+	first, second, _ := strings.Cut(strings.ToLower(m[1]), " ")
+	if verbs[first] {
+		return nil // "what is …"
+	}
+	things := first
+	if second != "" && !verbs[second] && strings.HasPrefix(strings.ToLower(strings.TrimLeft(question, " ")), "w") {
+		things = second // "which Python version": in English and German the last word says what it is
+	}
+	terms := termSet(things)
+	for t := range terms {
+		if general()[t] {
+			return nil
+		}
+	}
+	return terms
+}
+
+// nearby is how many words may stand between a thing and its name: "PostgreSQL as its database".
+const nearby = 3
+
+// identifies reports whether a block says which of the things it means, by a name or a number beside them or by saying what
+// they are, stands below words for them, or names something without them. "The backup holds each database" does not say which one.
+func (n need) identifies(u *unit, things map[string]bool) bool {
+	if len(things) == 0 {
+		return true
+	}
+	words := strings.Fields(u.key)
+	speaks := false
+	for i, w := range words {
+		if !n.isOneOf(w, things) {
+			continue
+		}
+		speaks = true
+		if strings.ContainsAny(strings.Trim(w, `-"“”»«`), "-:=") || i+1 < len(words) && (predicates[strings.ToLower(words[i+1])] || strings.HasPrefix(words[i+1], "(")) {
+			return true
+		}
+		if n.isPredicate(words[:i]) {
+			return true
+		}
+		for j := max(0, i-nearby); j < min(len(words), i+nearby+1); j++ {
+			if j != i && n.isName(words[j], j == 0 || endsSentence(words[j-1])) {
+				return true
+			}
+		}
+	}
+	above, _ := strings.CutSuffix(u.text, u.key)
+	if speaks || slices.ContainsFunc(strings.Fields(above), func(w string) bool { return n.isOneOf(w, things) }) {
+		return !speaks
+	}
+	for i, w := range words {
+		if !strings.Contains(w, "/") && n.isName(w, i == 0 || endsSentence(words[i-1])) { // a command has paths
+			return true
+		}
+	}
+	return false
+}
+
+var predicates = set("is are was were = : ist sind war heißt lautet est sont es son è sono é são")
+
+// asWhat stand before what something serves as.
+var asWhat = set("as als comme como come")
+
+// isPredicate reports whether the words before a thing make it what is said of something else: "SQLite is the default".
+func (n need) isPredicate(before []string) bool {
+	for i := len(before) - 1; i > 0 && i >= len(before)-nearby; i-- {
+		w := strings.ToLower(before[i])
+		if predicates[w] || asWhat[w] {
+			return true
+		}
+		if prepositions[w] || !general()[w] && len(termSet(w)) > 0 && !n.isOneOf(w, n.wanted.which) && !n.asks(w) {
+			return false
+		}
+	}
+	return false
+}
+
+// asks reports whether a word is one of the question's.
+func (n need) asks(w string) bool {
+	own := n.termSet(w)
+	return slices.ContainsFunc(n.terms, func(t weighted) bool { return own[t.text] || own[likeMark+t.text] })
+}
+
+// isOneOf reports whether a word is one of those for things. A path or an address that holds one is none.
+func (n need) isOneOf(w string, things map[string]bool) bool {
+	if strings.ContainsAny(strings.Trim(w, ".,;:()"), "./_@") {
+		return false
+	}
+	own := n.termSet(w)
+	for t := range things {
+		if own[t] || own[likeMark+t] {
+			return true
+		}
+	}
+	return false
+}
+
+// isName reports whether a word is a name, a number or code, and no word of the question.
+func (n need) isName(w string, begins bool) bool {
+	bare := strings.TrimFunc(w, unicode.IsPunct)
+	if bare == "" || n.asks(bare) {
+		return false
+	}
+	_, size := utf8.DecodeRuneInString(bare)
+	return strings.ContainsFunc(bare, unicode.IsDigit) || strings.ContainsFunc(bare[size:], unicode.IsUpper) ||
+		strings.ContainsAny(bare, "._/=@") || strings.HasPrefix(w, "--") || strings.ContainsAny(w, "`\"“”«»„'‘") || !begins && startsUpper(bare)
+}
+
+// endsSentence reports whether a sentence, or an item of a list, may begin behind a word.
+func endsSentence(w string) bool {
+	return strings.Trim(w, bullets) == "" || strings.HasSuffix(w, ".") || strings.HasSuffix(w, ":") || strings.HasSuffix(w, "!") || strings.HasSuffix(w, "?")
+}
