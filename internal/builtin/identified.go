@@ -10,12 +10,15 @@ import (
 
 // asksWhich finds the things of which a question wants to know which one it is: "which database", "quelle base".
 var asksWhich = regexp.MustCompile(`(?i)^\W*(?:(?:and|but|so|in|on|at|from|by|with|und|mit|in|auf|et|avec|dans|y|con|en|e|com|em) )?` +
-	`(?:which|what|welche[nrsm]?|quel(?:le)?s?|qu[eé]|cuál(?:es)?|qual[ei]?|quais|che)\s(?:(?:kind|type|sort) of )?(\pL[\pL-]*(?: \pL[\pL-]*)?)`)
+	`(?:which|what|welche[nrsm]?|quel(?:le)?|qu[eé]|cuál|quale?|che)\s(?:(?:kind|type|sort) of )?(\pL[\pL-]*(?: \pL[\pL-]*)?)`)
 
 // verbs end the name of the things that a question asks for.
 var verbs = set(`is are was were do does did can could may must should will would has have had needs uses gets runs for of to in on at
 	ist sind war waren hat haben kann können muss müssen soll darf wird werden braucht nutzt gilt gibt
 	est sont était a ont peut doit faut utilise es son era tiene puede debe usa hay è sono ha può deve são tem pode`)
+
+// several finds words for several things: what they are may be said in many words.
+var several = regexp.MustCompile(`[^s]s$|(?:tt|ng|ft|kt|el)e$|en$`)
 
 // whichOf returns the terms of the things that a question wants one of, nil for none.
 func whichOf(question string) map[string]bool {
@@ -30,6 +33,9 @@ func whichOf(question string) map[string]bool {
 	things := first
 	if second != "" && !verbs[second] && strings.HasPrefix(strings.ToLower(strings.TrimLeft(question, " ")), "w") {
 		things = second // "which Python version": in English and German the last word says what it is
+	}
+	if several.MatchString(things) {
+		return nil
 	}
 	terms := termSet(things)
 	for t := range terms {

@@ -2,7 +2,6 @@ package builtin
 
 import (
 	"context"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -120,12 +119,17 @@ func sameTopic(a, b []string) bool {
 	return len(a) > 0
 }
 
-// questionsFrom returns candidates: first from headings, innermost first, then from definitions.
+// questionsFrom returns candidates: those that headings answer, innermost first, then definitions, and at last those for
+// what is said about a heading.
 func questionsFrom(passages []retrieval.Passage) []string {
-	names := namesIn(passages)
-	var questions []string
-	add := func(q string) {
-		if q != "" && !slices.Contains(questions, q) {
+	names, languages := namesIn(passages), languagesOf(passages)
+	var questions, plainly []string
+	add := func(q string, plain bool) {
+		switch {
+		case q == "" || slices.Contains(questions, q) || slices.Contains(plainly, q):
+		case plain:
+			plainly = append(plainly, q)
+		default:
 			questions = append(questions, q)
 		}
 	}
@@ -134,34 +138,36 @@ func questionsFrom(passages []retrieval.Passage) []string {
 			if strings.EqualFold(h, p.Document.Title) {
 				continue
 			}
-			if say, ok := aboutHeading[text.LanguageOf(p.Chunk.Text)]; ok {
-				add(inLanguage(h, say))
+			if t, ok := tongues[languages[p.Document.Name]]; ok {
+				add(t.fromHeading(h, p.Document.Title))
 				continue
 			}
 			above := p.Document.Title
-			if i > 0 && !vague[strings.ToLower(bare(p.Chunk.Headings[i-1]))] {
+			if i > 0 && !isVague(bare(p.Chunk.Headings[i-1])) {
 				above = p.Chunk.Headings[i-1]
 			}
 			add(fromHeading(h, above, names))
 		}
 	}
 	for _, p := range passages {
+		t, ok := tongues[languages[p.Document.Name]]
 		for _, sp := range text.Sentences(p.Chunk.Text) {
-			add(fromDefinition(p.Chunk.Text[sp.Start:sp.End], names))
+			if s := p.Chunk.Text[sp.Start:sp.End]; ok {
+				add(t.fromDefinition(s), false)
+			} else {
+				add(fromDefinition(s, names), false)
+			}
 		}
 	}
-	return questions
+	return append(questions, plainly...)
 }
 
-var leadingNumber = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}:?\s+|^[0-9]+([.)][0-9]*)*[.)]?\s+|^[•▪‣-]\s+`)
+var leadingNumber = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}:?\s+|^(?:[0-9]+|[A-Z][.][0-9]+)([.)][0-9]*)*[.)]?\s+|^[•▪‣-]\s+`)
 
 // bare returns a heading without its number and its last colon or full stop.
 func bare(h string) string {
 	return strings.TrimRight(strings.TrimSpace(leadingNumber.ReplaceAllString(strings.TrimSpace(h), "")), ":.")
 }
-
-// vague are headings that say nothing of what stands below them.
-var vague = set("introduction overview general preamble summary contents background conclusion miscellaneous notes other")
 
 // dangling finds headings that say of whom they speak elsewhere.
 var dangling = regexp.MustCompile(`\b(?:it|its|they|them|their|he|she|him|his|her)\b`)
@@ -169,69 +175,68 @@ var dangling = regexp.MustCompile(`\b(?:it|its|they|them|their|he|she|him|his|he
 // maxTitle is how many words a heading may have that ends with a full stop; with more it is a sentence.
 const maxTitle = 4
 
-// fromHeading returns the question that a heading answers, "" when it makes none. A heading of one
-// word, such as "Exceptions", says too little without the one above it.
-func fromHeading(h, above string, names map[string]bool) string {
+// fromHeading returns the question that a heading answers, "" when it makes none, and whether it only asks what is said
+// about the heading.
+func fromHeading(h, above string, names map[string]bool) (question string, plain bool) {
 	sentence := strings.HasSuffix(h, ".")
 	h, above = bare(h), bare(above)
 	words := strings.Fields(h)
 	switch {
-	case vague[strings.ToLower(h)] || sentence && len(words) > maxTitle:
-		return ""
+	case isVague(h) || sentence && len(words) > maxTitle:
+		return "", false
 	case len(words) == 0 || len(words) > 9 || utf8.RuneCountInString(h) < 4 || len(text.Terms(h)) == 0:
-		return ""
+		return "", false
 	case strings.HasSuffix(h, "?"):
-		return h
+		return h, false
 	case !isMostlyLetters(h) || dangling.MatchString(h):
-		return ""
+		return "", false
 	}
 	if rest, ok := strings.CutPrefix(strings.ToLower(h), "how to "); ok {
-		return "How do I " + keepNames(rest, h, names) + "?"
+		return "How do I " + keepNames(rest, h, names) + "?", false
 	}
 	first := strings.ToLower(words[0])
 	switch {
 	case asking[first]:
 		h = first + h[len(words[0]):]
 	case len(words) > 1 && (imperative[first] || imperativeOrNoun[first] && leadsOn[strings.ToLower(words[1])]):
-		return "How do I " + inSentence(h, names) + "?"
+		return "How do I " + inSentence(h, names) + "?", false
 	default:
 		h = inSentence(h, names)
 	}
 	rest, all := strings.CutPrefix(h, "all ")
 	switch {
 	case all && isPlural(rest):
-		return "What are all the " + rest + "?"
-	case len(text.Terms(h)) == 1 && len(text.Terms(above)) > 0 && !vague[strings.ToLower(above)]:
-		return "What does " + strings.TrimRight(above, "?") + " say about " + h + "?"
-	case asking[first]:
-		return "Can you explain " + h + "?"
+		return "What are all the " + rest + "?", false
+	case asking[first] && len(text.Terms(h)) > 1:
+		return "Can you explain " + h + "?", false
+	case !asking[first] && isProcess(h):
+		return "How does " + h + " work?", false
+	case len(text.Terms(h)) > 1 && isPlural(h):
+		return "What are the " + strings.TrimPrefix(strings.TrimPrefix(h, "the "), "The ") + "?", false
+	case !asking[first] && isValue(h):
+		return "What is the " + strings.TrimPrefix(h, "the ") + "?", false
+	case isTitle(above) && !strings.EqualFold(above, h):
+		return "What does " + strings.TrimRight(above, "?") + " say about " + h + "?", true
 	}
-	if isPlural(h) {
-		return "What are the " + strings.TrimPrefix(strings.TrimPrefix(h, "the "), "The ") + "?"
-	}
-	return "What should I know about " + h + "?"
+	return "What do the documents say about " + h + "?", true
 }
 
-// aboutHeading asks for what stands below a heading, in languages of which the grammar of headings is not known here.
-var aboutHeading = map[string]string{
-	"de": "Was gilt für „%s“?",
-	"fr": "Que faut-il savoir sur « %s » ?",
-	"es": "¿Qué hay que saber sobre «%s»?",
-	"it": "Che cosa bisogna sapere su «%s»?",
-	"pt": "O que é preciso saber sobre «%s»?",
-	"zh": "关于“%s”有什么规定？",
+// isProcess reports whether a heading in small letters names something that is done: "renewing a card", "authentication".
+func isProcess(h string) bool {
+	words := strings.Fields(h)
+	gerund := strings.HasSuffix(words[0], "ing") && len(words[0]) > 5 && !adjectives[words[0]] && !strings.HasPrefix(words[0], "work")
+	done := len(words) <= 2 && (strings.HasSuffix(h, "ation") || strings.HasSuffix(h, "ption"))
+	return (gerund || done) && !slices.Contains(words, "and") && !strings.HasPrefix(h, "the ") && !slices.ContainsFunc(words, startsUpper)
 }
 
-// inLanguage returns the question that a heading answers, as its language puts it; "" when it makes none.
-func inLanguage(h, say string) string {
-	h = bare(h)
-	switch {
-	case strings.HasSuffix(h, "?") || strings.HasSuffix(h, "？"):
-		return h
-	case len(strings.Fields(h)) > 9 || utf8.RuneCountInString(h) > 80 || len(text.Terms(h)) == 0 || !isMostlyLetters(h):
-		return ""
-	}
-	return fmt.Sprintf(say, h)
+// values are what there is one of, and what a question for it asks: "notice period".
+var values = set(`period price limit size date deadline address number amount fee cost rate age time name default password version
+	capacity duration frequency threshold address port licence license budget salary allowance minimum maximum`)
+
+// isValue reports whether a heading of several words in small letters names a value.
+func isValue(h string) bool {
+	words := strings.Fields(h)
+	return len(words) > 1 && values[words[len(words)-1]] && !slices.Contains(words, "and") && !slices.ContainsFunc(words, startsUpper)
 }
 
 // prepositions end what a heading is about: "exit codes for scripts".
