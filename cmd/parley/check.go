@@ -15,7 +15,7 @@ import (
 // checkCmd checks which rules of the chat protocols a server keeps.
 type checkCmd struct {
 	URL       string   `arg:"" name:"url" help:"Address of the server, such as http://127.0.0.1:8000, without the paths of the protocols."`
-	Protocol  []string `placeholder:"NAME" help:"Check this protocol even if the server seems not to speak it, and no other; may be repeated. Names: azure-0529, azure-0128, microsoft-sdk, ragchat, chatui, openai, responses, files, mcp, mcp-2026-07, ai-sdk, ag-ui, azure-2026-04, on-your-data, dify."`
+	Protocol  []string `placeholder:"NAME" help:"Check this protocol even if the server seems not to speak it, and no other; may be repeated. Names: azure-0529, azure-0128, microsoft-sdk, ragchat, chatui, openai, responses, files, mcp, mcp-2026-07, ai-sdk, ag-ui, azure-2026-04, on-your-data, dify, embeddings, completions, librechat, open-webui."`
 	Header    []string `short:"H" sep:"none" placeholder:"NAME: VALUE" help:"Header to send with each request, such as \"Authorization: Bearer KEY\"; may be repeated. Values are never printed."`
 	ReadOnly  bool     `help:"Leave out all requests that store something on the server."`
 	Question  string   `placeholder:"TEXT" help:"Question to ask in every protocol."`

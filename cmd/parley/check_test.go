@@ -238,6 +238,45 @@ var faults = []fault{
 	{"a condition that is ignored", "dify", "POST /retrieval", put(`"records":\[\]`, `"records":[{"content":"x","score":1,"title":"x"}]`), "condition/none"},
 	{"an error with another code", "dify", "POST /retrieval", put(`"error_code":2001`, `"error_code":404`), "unknown knowledge/code"},
 	{"an unknown knowledge base without an error", "dify", "POST /retrieval", func(r *spoilt) { r.status = 200 }, "unknown knowledge/status"},
+	{"one vector for two texts", "embeddings", "POST /v1/embeddings", put(`\},\{"object":"embedding","index":1.*?\]\}`, "}"), "texts/list"},
+	{"vectors without their places", "embeddings", "POST /v1/embeddings", put(`"index":1`, `"index":0`), "texts/vectors"},
+	{"vectors of different lengths", "embeddings", "POST /v1/embeddings", putFirst(`"embedding":[`, `"embedding":[0.5,`), "texts/dimensions"},
+	{"fewer tokens than texts", "embeddings", "POST /v1/embeddings", put(`"prompt_tokens":\d+`, `"prompt_tokens":1`), "texts/usage"},
+	{"an encoding that is ignored", "embeddings", "POST /v1/embeddings", put(`"embedding":"[^"]*"`, `"embedding":[0.5]`), "base64/base64"},
+	{"floats that are cut", "embeddings", "POST /v1/embeddings", put(`"embedding":"[^"]*"`, `"embedding":"AAAAPwA="`), "base64/base64"},
+	{"an error that is a text", "embeddings", "POST /v1/embeddings", func(r *spoilt) {
+		if r.status >= 400 {
+			r.body = `{"error":"no"}`
+		}
+	}, "no texts/error"},
+	{"the object of another API", "completions", "POST /v1/completions", put(`text_completion`, `chat.completion`), "completion/members"},
+	{"a message in place of a text", "completions", "POST /v1/completions", put(`"text":("[^"]*")`, `"message":{"content":$1}`), "completion/choice"},
+	{"a reason of its own", "completions", "POST /v1/completions", put(`"finish_reason":"stop"`, `"finish_reason":"done"`), "completion/reason"},
+	{"all prompts at one place", "completions", "POST /v1/completions", put(`"index":1`, `"index":0`), "prompts/each"},
+	{"no [DONE]", "completions", "POST /v1/completions", put(`data: \[DONE\]\n\n`, ``), "stream/done"},
+	{"an id for each chunk", "completions", "POST /v1/completions", putFirst(`"id":"`, `"id":"x`), "stream/members"},
+	{"no usage", "completions", "POST /v1/completions", put(`"usage":\{`, `"used":{`), "stream/usage"},
+	{"ids that are objects", "librechat", "GET /p/librechat/ids", func(r *spoilt) { r.body = `[{"id":"a"}]` }, "ids/ids"},
+	{"a status that is ok", "librechat", "GET /p/librechat/health", put("UP", "ok"), "health/up"},
+	{"a file that is not known", "librechat", "POST /p/librechat/embed", put(`"known_type":true`, `"known_type":false`), "embed/done"},
+	{"passages without distance", "librechat", "POST /p/librechat/query", put(`,[0-9.]+\]\]`, `]]`), "query/pairs"},
+	{"passages without source", "librechat", "POST /p/librechat/query", put(`"source":`, `"name":`), "query/source"},
+	{"nothing with status 200", "librechat", "POST /p/librechat/query_multiple", func(r *spoilt) {
+		if r.status == 404 {
+			r.status, r.body = 200, "[]"
+		}
+	}, "nothing found/status"},
+	{"the text in an object", "librechat", "GET /p/librechat/documents/", func(r *spoilt) { r.body = `{"text":` + r.body + `}` }, "whole file/text"},
+	{"errors without detail", "librechat", "POST /p/librechat/", put(`"detail":`, `"error":`), "no JSON/error"},
+	{"a file that outlives its deletion", "librechat", "DELETE /p/librechat/documents", status(200), "delete again/status"},
+	{"added files without path", "open-webui", "POST /api/v1/knowledge/", put(`,"path":"docs"`, ``), "first diff/added"},
+	{"no map of directories", "open-webui", "POST /api/v1/knowledge/", put(`"directory_map":\{[^}]*\}`, `"directory_map":null`), "first diff/directories"},
+	{"a directory without id", "open-webui", "POST /api/v1/knowledge/", put(`"id":"dir-[^"]*"`, `"id":""`), "directory/id"},
+	{"files without number", "open-webui", "GET /api/v1/knowledge/", put(`,"total":\d+`, ``), "files/status"},
+	{"every file is new", "open-webui", "POST /api/v1/knowledge/", put(`"unmodified_count":1`, `"unmodified_count":0`), "diff without a change/unchanged"},
+	{"a stale file without id", "open-webui", "POST /api/v1/knowledge/", put(`,"stale_file_id":"[^"]*"`, ``), "diff with a change/modified"},
+	{"deleted files by name only", "open-webui", "POST /api/v1/knowledge/", put(`"file_id":"[^"]*",`, ``), "diff without files/deleted"},
+	{"any knowledge base will do", "open-webui", "POST /api/v1/knowledge/parley-check", status(200), "unknown knowledge/status"},
 	{"the wrong code", "mcp", "POST /mcp", put(`-32601`, `-32000`), "unknown method/error"},
 }
 

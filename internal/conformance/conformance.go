@@ -52,13 +52,17 @@ type Protocol struct {
 	Name      string
 	Title     string
 	Exchanges []Exchange // the first one tells whether a server speaks the protocol
-	marks     []string   // paths, one of which a JSON reply to the first exchange has
+	marks     []string   // paths, one of which a JSON reply to the first exchange has; list: it is an array
+	prefixes  []string   // of all paths; the first one below which the server speaks the protocol counts. nil means ""
+	before    *Exchange  // sent before the first one, to save values; never judged
 }
+
+const list = "[]" // a mark
 
 // Protocols returns the protocols in the order in which they are tried.
 func Protocols() []Protocol {
 	return []Protocol{azure0529(), azure0128(), microsoftSDK(), ragchat(), chatUI(), openAI(), responses(), files(), modelContext(), modelContextStateless(),
-		aiSDK(), agUI(), responsesSample(), onYourData(), dify()}
+		aiSDK(), agUI(), responsesSample(), onYourData(), dify(), embeddings(), completions(), ragAPI(), openWebUI()}
 }
 
 // Options is what to check.
@@ -161,6 +165,13 @@ func names(all []Protocol) string {
 func (c *client) protocol(ctx context.Context, p Protocol, forced bool) (ProtocolReport, error) {
 	out := ProtocolReport{Name: p.Name, Title: p.Title, Spoken: true}
 	c.saved = map[string]string{"question": c.question, "knowledge_id": c.knowledge}
+	if c.readOnly && p.Exchanges[0].Writes {
+		return ProtocolReport{Name: p.Name, Title: p.Title, Why: "it cannot be checked without storing something"}, nil
+	}
+	if c.prefix = ""; p.before != nil {
+		_, _ = c.send(ctx, *p.before)
+	}
+	c.prefix = c.prefixOf(ctx, p)
 	for i, x := range p.Exchanges {
 		if x.Writes && c.readOnly {
 			continue
@@ -189,6 +200,20 @@ func (c *client) protocol(ctx context.Context, p Protocol, forced bool) (Protoco
 	return out, nil
 }
 
+// prefixOf returns the first prefix below which the server speaks a protocol, or the last one.
+func (c *client) prefixOf(ctx context.Context, p Protocol) string {
+	for i, prefix := range p.prefixes {
+		c.prefix = prefix
+		if i == len(p.prefixes)-1 {
+			return prefix
+		}
+		if r, _ := c.send(ctx, p.Exchanges[0]); spoken(p, r) == "" {
+			return prefix
+		}
+	}
+	return ""
+}
+
 func (p *ProtocolReport) count(f Finding) {
 	switch f.Outcome {
 	case Held:
@@ -213,10 +238,18 @@ func spoken(p Protocol, r *Reply) string {
 	case r.Status < 200 || r.Status > 299:
 		return fmt.Sprintf("status %d at %s %s", r.Status, r.exchange.Method, r.exchange.Path)
 	}
-	if !slices.ContainsFunc(p.marks, func(path string) bool { _, ok := r.at(path); return ok }) {
+	if !slices.ContainsFunc(p.marks, r.marked) {
 		return "the reply has none of the members " + strings.Join(p.marks, ", ")
 	}
 	return ""
+}
+
+func (r *Reply) marked(mark string) bool {
+	if mark == list {
+		return kindOf(r.value) == array
+	}
+	_, ok := r.at(mark)
+	return ok
 }
 
 // judge applies the rules of an exchange. A missing value is one that no earlier exchange saved.

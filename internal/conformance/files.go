@@ -18,8 +18,6 @@ func files() Protocol {
 		search = "OpenAI API reference, Vector stores, Search vector store"
 		file   = "/v1/files/{file_id}"
 		store  = "/v1/vector_stores/{store_id}"
-		form   = "--" + boundary + "\r\nContent-Disposition: form-data; name=\"purpose\"\r\n\r\nassistants\r\n--" + boundary +
-			"\r\nContent-Disposition: form-data; name=\"file\"; filename=\"parley-check.txt\"\r\nContent-Type: text/plain\r\n\r\n" + fileText + "\r\n--" + boundary + "--\r\n"
 	)
 	deleted := func(place string) []Rule {
 		return join(json1(place, http.StatusOK), []Rule{rule("deleted", place, `The reply says "deleted": true.`, is("deleted", true), filled("id"))})
@@ -29,7 +27,7 @@ func files() Protocol {
 		Exchanges: []Exchange{
 			{Name: "list files", Method: http.MethodGet, Path: "/v1/files", Rules: join(json1(upload, http.StatusOK), []Rule{
 				rule("list", upload, `The reply is a list with the files in "data".`, is("object", "list"), has("data", array))})},
-			{Name: "upload", Method: http.MethodPost, Path: "/v1/files", Type: "multipart/form-data; boundary=" + boundary, Body: form, Writes: true, Saves: map[string]string{"file_id": "id"},
+			{Name: "upload", Method: http.MethodPost, Path: "/v1/files", Type: multipartType, Body: formOf("file", "purpose", "assistants"), Writes: true, Saves: map[string]string{"file_id": "id"},
 				Rules: join(json1(upload, http.StatusOK), []Rule{
 					rule("file", upload, `The reply is the file, with id, name, size and purpose.`, filled("id"), is("object", "file"), is("filename", "parley-check.txt"),
 						is("bytes", len(fileText)), is("purpose", "assistants"), seconds("created_at"))})},

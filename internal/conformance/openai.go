@@ -8,17 +8,14 @@ import (
 
 func openAI() Protocol {
 	const (
-		models  = "OpenAI API reference, Models, List models"
-		create  = "OpenAI API reference, Chat, Create chat completion"
-		chunk   = "OpenAI API reference, Chat, The chat completion chunk object"
-		fails   = "OpenAI API reference, Error codes"
-		embeds  = "OpenAI API reference, Embeddings, Create embeddings"
-		path    = "/v1/chat/completions"
-		ask     = `{"model":"{model_id}","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":{question}}]}`
-		events  = `{"model":"{model_id}","messages":[{"role":"user","content":{question}}],"stream":true,"stream_options":{"include_usage":true}}`
-		refused = `"error" is an object with a message and a type; "param" and "code" are strings or null.`
+		models = "OpenAI API reference, Models, List models"
+		create = "OpenAI API reference, Chat, Create chat completion"
+		chunk  = "OpenAI API reference, Chat, The chat completion chunk object"
+		fails  = "OpenAI API reference, Error codes"
+		path   = "/v1/chat/completions"
+		ask    = `{"model":"{model_id}","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":{question}}]}`
+		events = `{"model":"{model_id}","messages":[{"role":"user","content":{question}}],"stream":true,"stream_options":{"include_usage":true}}`
 	)
-	failure := []judgement{has("error", object), filled("error.message"), filled("error.type"), may("error.param", text|null), may("error.code", text|null|number)}
 	return Protocol{
 		Name: "openai", Title: "OpenAI's Chat Completions API", marks: []string{"data"},
 		Exchanges: []Exchange{
@@ -56,23 +53,9 @@ func openAI() Protocol {
 					return every(some("choices"), is("choices.0.index", 0), has("choices.0.delta", object))(items[:len(items)-1])
 				}),
 			})},
-			{Name: "unknown model", Method: http.MethodPost, Path: path, Body: `{"model":"parley-check-no-such-model","messages":[{"role":"user","content":"Hello"}]}`, Rules: refusal(fails, refused, failure...)},
-			{Name: "no messages", Method: http.MethodPost, Path: path, Body: `{"model":"{model_id}"}`, Rules: refusal(fails, refused, failure...)},
-			{Name: "no JSON", Method: http.MethodPost, Path: path, Body: `{"model":`, Rules: refusal(fails, refused, failure...)},
-			{Name: "embeddings", Method: http.MethodPost, Path: "/v1/embeddings", Body: `{"model":"{model_id}","input":["one","two"]}`, Extra: true, Rules: []Rule{
-				{Name: "status", Place: embeds, Demand: "The embeddings come, or the model is refused in the shape of the API.", basic: true, holds: func(r *Reply) error {
-					if r.Err != nil {
-						return r.Err
-					}
-					if r.Status >= 400 && r.Status < 500 {
-						return allOf(failure...)(r.value)
-					}
-					if r.Status != http.StatusOK {
-						return fmt.Errorf("the status is %d", r.Status)
-					}
-					return allOf(is("object", "list"), is("data.0.index", 0), some("data.0.embedding"), is("data.1.index", 1), has("usage.total_tokens", number))(r.value)
-				}},
-			}},
+			{Name: "unknown model", Method: http.MethodPost, Path: path, Body: `{"model":"parley-check-no-such-model","messages":[{"role":"user","content":"Hello"}]}`, Rules: refusal(fails, openAIRefused, openAIFailure...)},
+			{Name: "no messages", Method: http.MethodPost, Path: path, Body: `{"model":"{model_id}"}`, Rules: refusal(fails, openAIRefused, openAIFailure...)},
+			{Name: "no JSON", Method: http.MethodPost, Path: path, Body: `{"model":`, Rules: refusal(fails, openAIRefused, openAIFailure...)},
 		},
 	}
 }

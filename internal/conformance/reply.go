@@ -65,6 +65,7 @@ type client struct {
 
 	knowledge string // as it stands in a JSON string
 	readOnly  bool
+	prefix    string // of all paths of the protocol that is checked
 	saved     map[string]string
 }
 
@@ -98,7 +99,7 @@ func (c *client) fill(text string) (filled, missing string) {
 // send makes an exchange. It returns the name of a value that no earlier reply has, if the request needs one.
 func (c *client) send(ctx context.Context, x Exchange) (*Reply, string) {
 	var missing, also string
-	x.Path, missing = c.fill(x.Path)
+	x.Path, missing = c.fill(c.prefix + x.Path)
 	if x.Body, also = c.fill(x.Body); missing != "" || also != "" {
 		return nil, cmp.Or(missing, also)
 	}
