@@ -32,7 +32,7 @@ func checkVectorIndex(ctx context.Context, p *program) []finding {
 	return judgeVectorIndex(s, int64(s.Largest)*int64(length)*4, p.config.indexMemory())
 }
 
-// judgeVectorIndex says what the state of pgvector means where the vectors of the largest namespace take so many bytes.
+// judgeVectorIndex says what the state of pgvector means for a largest namespace whose vectors take this many bytes.
 func judgeVectorIndex(s store.VectorState, largest, memory int64) []finding {
 	const create = "have an administrator run CREATE EXTENSION vector in the database, and let Parley's user create schemas (GRANT CREATE ON DATABASE)"
 	if memory == 0 { // not Linux, and index.memory is not set

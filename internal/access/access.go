@@ -50,14 +50,14 @@ const (
 	LocalPrefix = "local:"
 )
 
-// ProxyPrefix begins the subjects of front ends that are trusted to say for whom they ask, and ask for nobody. No other
+// ProxyPrefix begins the subjects of front ends that are trusted to name the user who asks, when they name none. No other
 // caller has such a subject.
 const ProxyPrefix = "proxy:"
 
 // LibreChatPrefix begins the subjects of LibreChat's users, whose tokens say who they are.
 const LibreChatPrefix = "librechat:"
 
-// Deleted is the owner of what a deleted user has left in the ledger. No caller has such a subject.
+// Deleted owns the ledger entries of deleted users. No caller has such a subject.
 const Deleted = "deleted:"
 
 // Reserved are the prefixes of subjects that Parley gives out itself. Identity providers and proxies must not bring such a name.

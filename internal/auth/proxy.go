@@ -20,7 +20,7 @@ import (
 // Proxy is a front end that signs people in and says in headers who they are. It is believed if it sends the secret as
 // its key, and if the connection comes from one of its addresses; X-Forwarded-For counts for nothing.
 type Proxy struct {
-	Name           string // in the subject of what it asks for nobody
+	Name           string // in the subject of requests that name no user
 	From           []netip.Prefix
 	Secret         string
 	User           string   // header that names the user
@@ -63,7 +63,7 @@ func (g *Gate) proxyOf(credential string) *Proxy {
 	return found
 }
 
-// byProxy returns for whom a proxy asks.
+// byProxy returns the user whom a proxy asks for.
 func (p *Proxy) byProxy(r *http.Request) (caller, error) {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !slices.ContainsFunc(p.From, func(n netip.Prefix) bool { return n.Contains(peer.Addr().Unmap().WithZone("")) }) {

@@ -26,7 +26,7 @@ type block struct {
 	lead        int // the piece that leads to it, which is part of it where it is not a heading; -1 for none
 	asked       int // the piece that asks what it answers; -1 for none
 	list        bool
-	direct      bool // it is the beginning of what follows the piece that asks
+	direct      bool // it begins the text after the piece that asks
 }
 
 // The limits of blocks, in bytes. A block that is longer is none; what it is made of is.
@@ -276,7 +276,7 @@ func listAfter(all []piece, from int) int {
 	return end
 }
 
-// trimLabel returns the start of what stands behind the label of an answer: "A: Yes."
+// trimLabel returns where the text after the label of an answer starts: "A: Yes."
 func trimLabel(s string, start, end int) int {
 	if m := answerLabel.FindStringIndex(s[start:end]); m != nil && start+m[1] < end {
 		return start + m[1]

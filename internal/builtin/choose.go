@@ -145,7 +145,7 @@ func (a Answerer) best(ctx context.Context, ev *llm.Evidence, most limits) []uni
 	return best
 }
 
-// needFor returns what the question needs. The words of a request for a summary are no part of it.
+// needFor returns what the question needs. It leaves out the words of a request for a summary.
 func needFor(ev *llm.Evidence) need {
 	terms := ev.Terms
 	if asksSummary(ev.Query) {
@@ -192,7 +192,7 @@ func (g *grounds) chanceBy(weight grounds) float64 {
 	return 1 / (1 + math.Exp(-sum))
 }
 
-// touches reports whether the block has anything of what is asked for in its words.
+// touches reports whether the block has any of the words that are asked for.
 func (g *grounds) touches() bool { return g[heldAround]+g[heldPassage] >= 2*minEvidence }
 
 // The places in grounds that touches needs.

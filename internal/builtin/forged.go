@@ -14,7 +14,7 @@ import (
 var fileLike = regexp.MustCompile(`(?i)#page=|[^\s.]\.[a-z][a-z0-9]{1,7}$`)
 
 // forgeries finds sentences of documents that, quoted, would say something in the name of Parley: cite a document,
-// since whoever reads the answer cannot tell a citation that a document wrote from one that Parley put there, or
+// since a reader of the answer cannot tell a citation that a document wrote from one that Parley put there, or
 // suggest a question, which front ends of the protocol's JavaScript dialect read between "<<" and ">>". Such
 // sentences are not quoted. It is made for one question by forgeriesOf.
 type forgeries struct {

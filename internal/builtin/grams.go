@@ -67,7 +67,7 @@ func gramsOf(question string) (pieces []string) {
 	return pieces
 }
 
-// functionCharacters are characters of Chinese questions that say nothing of what they are about.
+// functionCharacters are characters of Chinese questions that do not name their subject.
 const functionCharacters = "的了吗呢吧啊是在有和与或及就都也很我你您他她它们这那哪谁几把被对从向到什么怎样如何多少为可以需要请问应该个会能要说给让"
 
 func isUnspaced(r rune) bool {

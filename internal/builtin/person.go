@@ -14,7 +14,7 @@ var (
 	titled = regexp.MustCompile(`(?:^|[^\pL])(?:(?:Mr|Mrs|Ms|Dr|Prof|Mme|Mlle|Sr|Sra|Sig|Dott|Herrn?|Frau|Madame|Monsieur|Señora?|Signora?|Senhora?)\.? |\p{Lu}\. ?)\p{Lu}`)
 	aRole  = regexp.MustCompile(`(?i)\b(?:director|manager|team|officer|department|head|board|committee|chair|staff|employees?|members?|leitung|leiter|abteilung|vorstand|directeur|responsable|service|director|equipo|direttore|responsabile|diretor)\b|部|经理|主任|人员`)
 
-	// asksWho finds questions for a name: for whoever did something once. Who may do or get something is said in many words.
+	// asksWho finds questions for the name of a person who did something once. Who may do or get something is said in many words.
 	asksWho = regexp.MustCompile(`(?i)^\W*(?:and )?who (?:\pL{2,}ed|wrote|built|made|drew|won|said|sent|led|gave|sold|bought)\b`)
 
 	// initials finds persons who are named by the first letters of their names, as in minutes.
@@ -42,7 +42,7 @@ func (n need) namesPerson(s string) bool {
 	return false
 }
 
-// byWhom are the words before whoever did something.
+// byWhom are the words before the person who did something.
 var byWhom = set("by von par por da")
 
 // beforeNouns are words that begin sentences before a noun, in languages of which the list of stop words has none.

@@ -322,7 +322,7 @@ func (s sureness) chance(units []unit, best int) float64 {
 	return 1 / (1 + math.Exp(-(s.always + s.like*units[best].features[like] + s.lead*min(lead(units, best), maxLead))))
 }
 
-// sureness returns how sure this reader is of what it says on a question; false if it says nothing.
+// sureness returns how sure this reader is of its scores for a question; false if it has none.
 func (r *Reader) sureness(ev *llm.Evidence) (sureness, bool) {
 	switch language := askedIn(ev.Query, ev.Passages); {
 	case r.reads(ev.Query, language):

@@ -72,7 +72,7 @@ func (a Answerer) refusal(ctx context.Context, ev *llm.Evidence, nearest bool) s
 }
 
 // nearest returns the citations of the blocks that come nearest to an answer, the best first: only those whose
-// passages hold some of what the question is about.
+// passages have some of the subjects of the question.
 func (a Answerer) nearest(ctx context.Context, ev *llm.Evidence) (sources []string) {
 	n, units := a.units(ctx, ev)
 	slices.SortStableFunc(units, func(u, v unit) int { return cmp.Compare(v.score, u.score) })

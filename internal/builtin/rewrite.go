@@ -281,7 +281,7 @@ func isName(w string, i int) bool {
 	return i > 0 && unicode.IsUpper(r) && len(text.Terms(w)) > 0
 }
 
-// maxTopic bounds a topic in words: what is longer is no name but a text.
+// maxTopic bounds a topic in words: a longer one is not a name but a text.
 const maxTopic = 12
 
 // longestRun returns the longest run of words, up to maxTopic, for which in holds and between which

@@ -61,7 +61,7 @@ type surroundings struct {
 	title, above map[string]bool   // of the document, and of the passage's headings
 }
 
-// asked returns the terms of what asks for a block or leads to it, nil for none.
+// asked returns the terms of the question or lead-in before a block, nil for none.
 func (v *surroundings) asked(b block) map[string]bool {
 	switch {
 	case b.asked >= 0 && b.lead >= 0 && b.lead != b.asked && b.lead < b.first:

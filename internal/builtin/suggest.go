@@ -169,7 +169,7 @@ func bare(h string) string {
 	return strings.TrimRight(strings.TrimSpace(leadingNumber.ReplaceAllString(strings.TrimSpace(h), "")), ":.")
 }
 
-// dangling finds headings that say of whom they speak elsewhere.
+// dangling finds headings whose subject is named elsewhere.
 var dangling = regexp.MustCompile(`\b(?:it|its|they|them|their|he|she|him|his|her)\b`)
 
 // maxTitle is how many words a heading may have that ends with a full stop; with more it is a sentence.

@@ -25,7 +25,7 @@ type unit struct {
 	answers    bool            // it stands below a question
 	anyOne     bool            // it does not say which of the things that are asked for
 	terms      map[string]bool // of its own words
-	asked      map[string]bool // of what asks for it or leads to it; nil for none
+	asked      map[string]bool // the terms of the question or lead-in before it; nil for none
 	features   features
 	score      float64
 }
@@ -169,7 +169,7 @@ const maxRow = 1200
 // says nothing without them.
 func spans(s string) []text.Span {
 	var out []text.Span
-	prose := 0 // where the text begins that is no table
+	prose := 0 // where the text outside tables begins
 	flush := func(end int) {
 		for _, sp := range proseSpans(s[prose:end]) {
 			out = append(out, text.Span{Start: prose + sp.Start, End: prose + sp.End})

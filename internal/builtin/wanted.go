@@ -216,7 +216,7 @@ const phoneNumber = `(?:phone|fax|mobile) number|telefonnummer|handynummer|numé
 // of a longer word there.
 var asksCount = regexp.MustCompile(`(?i)\b(?:how many|number of|combien d[e'’]|nombre d[e'’]|cuánt[oa]s|número de|quant[ie]|quantos|quantas)\s?(\pL{3,})`)
 
-// countedBy returns the terms of what a question wants counted; none where that is said in words in which questions are put
+// countedBy returns the terms of the things that a question wants counted; none if it says so only in words in which questions are put
 // about anything.
 func countedBy(question string) map[string]bool {
 	m := asksCount.FindStringSubmatch(question)

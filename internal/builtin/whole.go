@@ -27,7 +27,7 @@ var (
 		`|wo|wer|wann|wie|warum|welche\pL*|où|qui|quand|comment|pourquoi|quel\pL*|dónde|quién|cuándo|cómo|dove|chi|quando|come|onde|quem)(?:[^\pL]|$)`)
 )
 
-// summaryTerms are the terms of words that ask for a summary, or say of what kind the text is.
+// summaryTerms are the terms of words that ask for a summary, or name a kind of text.
 var summaryTerms = sync.OnceValue(func() map[string]bool {
 	return termSet(`summary summarise summarize summarized overview gist tl dr tldr main key points ideas takeaways nutshell tell
 		short brief quick concise paragraph sentence sentences content contents document documents file text page paper article pdf section chapter part

@@ -79,7 +79,7 @@ type Config struct {
 	Writes    func(tool string) bool // reports whether a tool changes something, so that the user must confirm each call [no tool does]
 	Prompts   *prompt.Set            // the prompts for models [the built-in ones]
 
-	// Instructions returns what models are told when they answer from a namespace, "" for nothing [nothing].
+	// Instructions returns the instructions that models get when they answer from a namespace, "" for nothing [nothing].
 	Instructions func(ctx context.Context, namespace string) (string, error)
 
 	Defaults       Options                                   // [DefaultOptions]; with Top 0 only Models is used

@@ -20,7 +20,7 @@ import (
 // Transcription says how recordings are written down.
 type Transcription struct {
 	Model string // transcripts of another one are not used
-	// Write returns what is said in a recording of so many bytes, as WebVTT. An *extract.Error says that this recording cannot be
+	// Write returns the speech of a recording, whose size is in bytes, as WebVTT. An *extract.Error says that this recording cannot be
 	// transcribed, any other error that none can at the moment.
 	Write func(ctx context.Context, name string, recording io.Reader, size int64) (string, error)
 }

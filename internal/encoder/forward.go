@@ -65,7 +65,7 @@ func (p *pass) run(ctx context.Context, tokens []int32, second, wanted int) erro
 	return nil
 }
 
-// embed sets the state of each token to the sum of what its word, its place and its text mean.
+// embed sets the state of each token to the sum of the embeddings of its word, position and segment.
 func (p *pass) embed(tokens []int32, second int) {
 	h := p.Hidden
 	kind := p.kinds[:h]

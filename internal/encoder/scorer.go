@@ -13,7 +13,7 @@ import (
 type Scorer struct {
 	m      *Model
 	pooled linear    // of the first token's last state
-	weight []float32 // of what is pooled
+	weight []float32 // of the pooled state
 	bias   float32
 }
 

@@ -17,7 +17,7 @@ const Magic = "parley encoder 1"
 // the header as JSON, and then the arrays that Header.Arrays places; all numbers are little-endian.
 type Header struct {
 	Name      string           `json:"name"`
-	Source    string           `json:"source"`  // package, version and checksum of what the weights were taken from
+	Source    string           `json:"source"`  // package of the original weights, with version and checksum
 	Licence   string           `json:"licence"` // of the weights
 	Layers    int              `json:"layers"`
 	Hidden    int              `json:"hidden"` // length of a vector

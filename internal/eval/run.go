@@ -170,7 +170,7 @@ func Modes(embedding string) []retrieval.Mode {
 	return []retrieval.Mode{retrieval.Text, retrieval.Vectors, retrieval.Hybrid}
 }
 
-// Retriever returns the name of what ranks in a mode, with the key of the model that embeds.
+// Retriever returns the name of the ranker of a mode, with the key of the model that embeds.
 func Retriever(mode retrieval.Mode, embedding string) string {
 	switch mode {
 	case retrieval.Vectors:

@@ -35,7 +35,7 @@ func (w Way) Try(ctx context.Context, find Find, req chat.Request) (*chat.Turn, 
 
 // Measures are those of one ranking, or the means of many, down to a rank k.
 type Measures struct {
-	Recall  float64 // share of what is relevant that is among the first k
+	Recall  float64 // share of the relevant passages that are among the first k
 	NDCG    float64 // linear gain, as trec_eval's ndcg_cut
 	MRR     float64 // 1 / the rank of the first that is relevant; 0 where it is behind k
 	HitRate float64 // 1 where one of the first k is relevant
@@ -97,7 +97,7 @@ func (r *Row) Finish() {
 	r.P50, r.P99 = percentile(r.latencies, .5), percentile(r.latencies, .99)
 }
 
-// Ranked returns passages as a ranking of what gold names: documents by their name or URL
+// Ranked returns passages as a ranking of the things that gold names: documents by their name or URL
 // ("manual.pdf"), or pages of them ("manual.pdf#page=3"). A passage counts as each label of gold
 // that it meets first; one that meets none counts as its page where gold names pages, else as its
 // document, so that a document which is found again does not move others down.

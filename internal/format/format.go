@@ -33,7 +33,7 @@ type Format struct {
 	Vague  bool // text whose extension does not tell its format, so that its content is looked at
 
 	Signatures []string // with which the files begin
-	Within     int      // a signature may begin in the first bytes, so many; 0: at the start only
+	Within     int      // a signature may begin within this many bytes; 0: at the start only
 	Roots      []string // first elements of XML files, as "prefix:name"
 
 	Unread bool // known by name only: there is no reader

@@ -6,7 +6,7 @@
 //
 // Before each paid call a meter commits an intent: the caller, the turn and stage, the model, and an
 // estimate of the input. Afterwards it settles the entry with the usage that the upstream reported, or
-// with an estimate of what arrived if the stream was cut. An intent that is still unsettled when a
+// with an estimate of the tokens that arrived if the stream was cut. An intent that is still unsettled when a
 // server starts was interrupted by a crash; Recover settles it with its estimate. Entries outlive their
 // turns and contain no text. Built-in models cost nothing: their entries are committed with the turn,
 // which therefore writes nothing before its first token.

@@ -36,7 +36,7 @@ func (l *Library) AddNamed(ctx context.Context, owner string, f File, r io.Reade
 	return l.add(ctx, owner, File{ID: f.ID, Name: f.Name, Purpose: f.Purpose}, r)
 }
 
-// Share lets whoever knows a group and the id of a file find it by OwnerIn, until the file is deleted. The error
+// Share lets everyone who knows a group and the id of a file find it by OwnerIn, until the file is deleted. The error
 // is ErrTaken if the group has a file of somebody else with the id.
 func (l *Library) Share(ctx context.Context, owner, id, group string) error {
 	_, err := l.cfg.Items.Save(ctx, fileKey(owner, id), func(i *shelf.Item, found bool) error {

@@ -10,7 +10,7 @@ const (
 	// chance is the accepted probability of opening a breaker although the endpoint is not down.
 	chance = 1e-6
 	// longestRow consecutive failures always open a breaker. At an endpoint where nine of ten calls
-	// fail, so many happen by chance once in 40,000.
+	// fail, a row of that length happens by chance once in 40,000.
 	longestRow = 100
 )
 

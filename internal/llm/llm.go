@@ -92,7 +92,7 @@ type Request struct {
 	// Schema is the JSON Schema of the answer, which is an object; nil means a text answer.
 	Schema   json.RawMessage
 	Evidence *Evidence
-	// Within returns the messages for a model with a context of so many tokens, or nil if Messages is
+	// Within returns the messages for a model with a context of that many tokens, or nil if Messages is
 	// the only version. Optional.
 	Within func(tokens int) []Message
 	// Whole says that the completion is not streamed to anybody: adjacent texts may be merged into one

@@ -17,7 +17,7 @@ type Spoken struct {
 
 // Transcriber writes down what is said in recordings.
 type Transcriber interface {
-	// Transcribe reads a recording of so many bytes. Name ends in the extension of its format. The error is an *Error, or the
+	// Transcribe reads a recording, whose size is in bytes. Name ends in the extension of its format. The error is an *Error, or the
 	// context's when that ended.
 	Transcribe(ctx context.Context, model, name string, recording io.Reader, size int64) (Transcript, error)
 }
@@ -49,7 +49,7 @@ func (t guardedTranscriber) Transcribe(ctx context.Context, model, name string, 
 	return out, err
 }
 
-// WebVTT writes subtitles of what is said.
+// WebVTT writes the speech as subtitles.
 func WebVTT(all []Spoken) string {
 	var b strings.Builder
 	b.WriteString("WEBVTT\n")

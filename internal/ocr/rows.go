@@ -12,7 +12,7 @@ import (
 const (
 	leastRows     = 3
 	cellChars     = 20   // of the lines of such a column, on average
-	besideChars   = 45   // of what stands beside them, on average
+	besideChars   = 45   // of the text beside them, on average
 	inStep        = 80   // per cent of the lines that must have one beside them, on either side
 	mostSegmented = 5000 // lines of a page that is looked at
 )

@@ -16,7 +16,7 @@ import (
 type Judge struct {
 	Model        llm.Model
 	Name         string // by which its provider knows the model
-	Instructions string // what it is told; the reply is one object {"ranking":[{"id":1,"grade":3}]}
+	Instructions string // for the model; the reply is one object {"ranking":[{"id":1,"grade":3}]}
 	// Quote makes a text stand on one line, without anything that could pass for a part of a prompt.
 	Quote func(string) string
 }

@@ -11,7 +11,7 @@ import (
 
 const (
 	minPart     = 4   // characters of a part: shorter ones are found in too many words
-	maxCompound = 64  // characters of a word: longer ones are no compounds, and each has a place to cut it for each character
+	maxCompound = 64  // characters of a word: longer words are not split; each has a place to cut it for each character
 	partWeight  = 0.8 // of a part, relative to the word itself
 )
 

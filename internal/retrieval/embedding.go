@@ -124,7 +124,7 @@ func embedOne(ctx context.Context, e llm.Embedder, req llm.EmbedRequest, length 
 	return out, err
 }
 
-// unitVectors returns n vectors with the length 1, all of so many dimensions, which 0 leaves open.
+// unitVectors returns n vectors with the length 1, all with the given number of dimensions, or with one of their own if it is 0.
 // It trusts no embedder: one vector that is not what it should be would spoil every ranking.
 func unitVectors(vectors [][]float32, n, dimensions int) ([][]float32, error) {
 	if len(vectors) != n {

@@ -4,7 +4,7 @@
 // as immutable segments that are committed in the same transaction as the chunks they cover.
 // A Corpus holds those indexes in memory, with the rights to what is in them; it follows changes
 // made by any process through the store's version, and rebuilds what is missing or out of date
-// when it opens. What a caller may not see is told of in no way but one: how rare a word is, and
+// when it opens. Passages that a caller may not see show in one way only: how rare a word is, and
 // so the order of passages, depends on all documents of the namespace, never on another one's.
 package retrieval
 

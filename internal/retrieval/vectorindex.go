@@ -32,7 +32,7 @@ type VectorIndex interface {
 	// VectorsOf ranges over the vectors of those of the chunks that have one, in no particular order. The
 	// bytes are valid until the next one. An error is the last item.
 	VectorsOf(ctx context.Context, generation int64, keys []ChunkKey) iter.Seq2[LinkedVector, error]
-	// SampledVectors is VectorStore.LinkedVectors for one of so many vectors, always the same ones.
+	// SampledVectors is VectorStore.LinkedVectors for a sample, one of every n vectors, always the same ones.
 	SampledVectors(ctx context.Context, namespace string, generation, after, until int64, of int) iter.Seq2[LinkedVector, error]
 }
 
@@ -66,19 +66,19 @@ func WithVectorIndex(x VectorIndex) Option {
 const (
 	sampleLeast = 8192   // vectors in memory, of which the mean likeness is taken
 	exactly     = 10_000 // chunks that a filter leaves, up to which the search is exact …
-	exactShare  = 8      // … if they are no more than one of so many: else an index with a filter is as good, and faster
+	exactShare  = 8      // … if they are at most one of exactShare; otherwise the index with a filter is as good, and faster
 )
 
-// sampled is how a vectorSet stands for the vectors that an index in the database searches: it holds
-// one of so many.
+// sampled describes a vectorSet of a namespace whose vectors an index in the database searches. The set
+// holds one of every n vectors.
 type sampled struct {
 	index VectorIndex
 	log   *slog.Logger
 	of    int
 }
 
-// sampling returns how the vectors of a namespace with so many chunks are sampled, nil if all are to be in memory. A
-// set that is sampled stays so until the vectors would take three quarters of what makes them be sampled.
+// sampling returns how the vectors of a namespace are sampled, by the number of its chunks, nil if all are to be in memory. A
+// sampled set stays so until its vectors would take less than three quarters of the size from which on they are sampled.
 func (c *Corpus) sampling(ctx context.Context, namespace string, g Generation, chunks int, now *sampled) (*sampled, error) {
 	bound := c.vectorBound()
 	if now != nil {

@@ -104,7 +104,7 @@ func (d *DB) checkEmpty(ctx context.Context) error {
 	return err
 }
 
-// copyingFile is the file in a data folder that says of what the folder holds an incomplete copy.
+// copyingFile is the file in a data folder that names the source of an incomplete copy.
 const copyingFile = "migrate-unfinished"
 
 // copyingTo returns what the data folder dir holds an incomplete copy of, or "".

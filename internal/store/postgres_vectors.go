@@ -217,7 +217,7 @@ func (x *VectorIndex) VectorsOf(ctx context.Context, generation int64, keys []re
 		JOIN vectors v ON v.id = l.vector`, string(list), generation)
 }
 
-// SampledVectors is LinkedVectors for one of so many vectors.
+// SampledVectors is LinkedVectors for one of every n vectors.
 func (x *VectorIndex) SampledVectors(ctx context.Context, namespace string, generation, after, until int64, of int) iter.Seq2[retrieval.LinkedVector, error] {
 	return x.db.linked(ctx, linkedAfter+" AND l.vector % ? = 0 "+byVersion, generation, namespace, after, until, of)
 }

@@ -126,7 +126,7 @@ func segmentSum(name string, data []byte) []byte {
 	return h.Sum(nil)
 }
 
-// write keeps a segment in a file. A disk that is full is no error: the database has the segment.
+// write keeps a segment in a file. A full disk is not an error: the database has the segment.
 func (c *segmentCache) write(ctx context.Context, id int64, data []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

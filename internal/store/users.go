@@ -215,7 +215,7 @@ func (u *Users) Delete(ctx context.Context, subject string, at time.Time) (delet
 	return deleted, err
 }
 
-// Subjects returns the users for whom something is stored, sorted. The ledger and the audit log do not count.
+// Subjects returns the users who have stored data, sorted. The ledger and the audit log do not count.
 func (u *Users) Subjects(ctx context.Context) (all []string, err error) {
 	for _, corpus := range []bool{false, true} {
 		db := u.state
@@ -258,7 +258,7 @@ func (u *Users) ForgetDeletions(ctx context.Context, now time.Time) (n int, err 
 // errDeleted refuses to save what began before its user was deleted.
 var errDeleted = &chat.Error{Kind: chat.Forbidden, Msg: "This user was deleted meanwhile, so nothing was saved."}
 
-// writer is the user for whom a request writes something.
+// writer is the user whose data a request writes.
 type writer struct {
 	owner string
 	start time.Time // of the request; zero for work of the program itself

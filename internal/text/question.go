@@ -11,7 +11,7 @@ import (
 // AnalyzeQuestion is Analyze for a question. It also marks function words of the question's own
 // language as Stop, where Analyze knows English only, and marks pairs of characters that touch a
 // function word as Loose. An index needs neither, because common words weigh little there; in a
-// question each word counts as a part of what was asked.
+// question each word counts.
 //
 // forms maps a term to the terms of its possible inflections in the question's language; most of
 // them are not words. English has none, because its words are stemmed.

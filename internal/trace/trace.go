@@ -154,7 +154,7 @@ func (s *Span) End(err error) {
 	s.end(kindOf(err))
 }
 
-// EndAs ends the span of a turn with its status; only "completed" and "cancelled" are no errors.
+// EndAs ends the span of a turn with its status; all but "completed" and "cancelled" are errors.
 func (s *Span) EndAs(status string) {
 	if s == nil {
 		return

@@ -66,7 +66,7 @@ func (p *packer) bytes() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// deflaters are pooled, because one needs far more memory than what it compresses.
+// deflaters are pooled, because each needs far more memory than the data it compresses.
 var deflaters = sync.Pool{New: func() any {
 	w, err := flate.NewWriter(nil, flate.BestSpeed)
 	if err != nil {

@@ -143,7 +143,7 @@ func (r *Runner) publish(id string, l *Log) {
 
 // publishAll publishes a turn until it has ended.
 func (y *relay) publishAll(r *Runner, id string, l *Log) {
-	sent := 0 // the position of what is published
+	sent := 0 // the position up to which events are published
 	for {
 		part, next, changed := l.part(sent)
 		err := y.peers.Publish(y.base, id, part)

@@ -21,7 +21,7 @@ import (
 
 // Records is what the store keeps about users beside their documents.
 type Records interface {
-	// Subjects returns the users for whom something is stored, sorted.
+	// Subjects returns the users who have stored data, sorted.
 	Subjects(ctx context.Context) ([]string, error)
 	// Records calls each with what is stored about a user, one record at a time as a JSON object. Records of a kind follow
 	// each other.
@@ -86,7 +86,7 @@ func check(subject string) error {
 	return nil
 }
 
-// Subjects returns the users for whom something is stored, sorted.
+// Subjects returns the users who have stored data, sorted.
 func (u *Users) Subjects(ctx context.Context) ([]string, error) { return u.cfg.Records.Subjects(ctx) }
 
 // Report says what was deleted.
@@ -118,7 +118,7 @@ func (u *Users) Delete(ctx context.Context, subject string) (r Report, err error
 }
 
 // Export writes a ZIP archive with everything that is kept about a user: a file of JSON Lines for each kind of record, and the
-// files and originals of documents that the user brought in. There are no secrets in it.
+// files and originals of documents that the user brought in. It contains no secrets.
 func (u *Users) Export(ctx context.Context, w io.Writer, subject string) error {
 	if err := check(subject); err != nil {
 		return err

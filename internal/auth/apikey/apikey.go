@@ -45,7 +45,7 @@ type Key struct {
 	UsedAt     time.Time // to the minute or so; zero means never
 }
 
-// Limits of what a key says of itself.
+// Limits of the fields of a key.
 const (
 	maxName = 200 // bytes
 	maxList = 100 // namespaces, and routes
@@ -60,7 +60,7 @@ const (
 )
 
 // New completes a key that has its Role, and what else it is to have, and returns it with the text that its
-// holder sends. The text cannot be had again. The error is a sentence for whoever asked.
+// holder sends. The text cannot be had again. The error is a sentence for the caller.
 func New(k Key, now time.Time) (Key, string, error) {
 	if err := k.check(now); err != nil {
 		return Key{}, "", err

@@ -52,7 +52,7 @@ func NewBook(store Store, log *slog.Logger, now func() time.Time) *Book {
 	return &Book{store: store, log: log, now: now, recent: lru.New[string, read](remembered, nil), used: map[string]time.Time{}}
 }
 
-// Find returns the key with the text. Who has the secret of a key that can no longer be used is told why.
+// Find returns the key with the text. If the secret is right but the key can no longer be used, the error says why.
 func (b *Book) Find(ctx context.Context, text string) (Key, error) {
 	id, hash, ok := parse(text)
 	if !ok {
@@ -71,7 +71,7 @@ func (b *Book) Find(ctx context.Context, text string) (Key, error) {
 	return b.use(k)
 }
 
-// FindID returns the key with an id, for whoever has shown its secret before.
+// FindID returns the key with an id, for callers that have shown its secret before.
 func (b *Book) FindID(ctx context.Context, id string) (Key, error) {
 	k, err := b.read(ctx, id)
 	if errors.Is(err, ErrNotFound) {

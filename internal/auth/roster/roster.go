@@ -43,7 +43,7 @@ type Book struct {
 // NewBook returns a book over a store.
 func NewBook(store Store, now func() time.Time) *Book { return &Book{store: store, now: now} }
 
-// Members returns the members of all namespaces. While the store cannot be read nobody is told that a namespace is open.
+// Members returns the members of all namespaces. While the store cannot be read, no namespace counts as open.
 func (b *Book) Members(ctx context.Context) (*access.Members, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -76,7 +76,7 @@ func (b *Book) Forget() {
 // maxName is the longest name of a member in bytes.
 const maxName = 1024
 
-// Check returns an error, a sentence for whoever asked, if nobody can be such a member. The caller checks the namespace.
+// Check returns an error, a sentence for the caller, if the member is not valid. The caller checks the namespace.
 func Check(m access.Member) error {
 	switch {
 	case !slices.Contains(access.MemberRoles, m.Role):

@@ -93,7 +93,7 @@ func (s Site) SetText(w http.ResponseWriter, r *http.Request, text string, maxAg
 }
 
 // IsOwn reports whether a request comes from a page of the server, was typed by its user, or comes from a
-// program that is no browser. It is stricter than http.CrossOriginProtection: it holds for reading, too.
+// program that is not a browser. It is stricter than http.CrossOriginProtection: it holds for reading, too.
 func (s Site) IsOwn(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "same-origin", "none":

@@ -12,7 +12,7 @@ import (
 	"parley/internal/chat/prompt"
 )
 
-// The limits of what is read between brackets.
+// Limits of the text between brackets.
 const (
 	maxLabelBytes  = 250
 	maxNameParts   = 4  // into which separators within one document name may divide it

@@ -101,7 +101,7 @@ type words struct {
 	scripts  [9]int          // number of words in each of scriptTables
 }
 
-// scriptTables are the scripts that are told apart. Scripts that separate words by spaces come first.
+// scriptTables are the scripts that the check distinguishes. Scripts that separate words by spaces come first.
 // Kana count as Han, since Japanese mixes both.
 var scriptTables = [][]*unicode.RangeTable{
 	{unicode.Latin}, {unicode.Cyrillic}, {unicode.Greek}, {unicode.Arabic}, {unicode.Hebrew}, {unicode.Devanagari},

@@ -123,7 +123,7 @@ type remote struct {
 // remoteObject is an object of a source that may become a document.
 type remoteObject struct {
 	source.Object
-	version string // of the object and of what describes it
+	version string // of the object and its metadata
 }
 
 // objectState is what the row of an object keeps for the next run.

@@ -29,8 +29,8 @@ type Options struct {
 	// Lock takes the lock for running the jobs of this store, so that only one of several processes does. It
 	// returns an error if another process has it. Nil is for stores of one process.
 	Lock func() (unlock func(), err error)
-	// Beside reports whether jobs of a kind run beside others of their owner, since they take long. Such jobs run one
-	// at a time, whoever their owners are. Nil is for no kind.
+	// Beside reports whether jobs of a kind run beside other jobs of their owner, because they take long. Such jobs run one
+	// at a time for all owners together. Nil means that no kind does.
 	Beside func(kind string) bool
 	Logger *slog.Logger // nil discards
 }

@@ -104,7 +104,7 @@ func Read(r *Rules, t Tree, file string, around []string, name string) (s Said, 
 // Unreadable is the hash if a place cannot be read. It is never stored.
 const Unreadable = "unreadable"
 
-// hash returns a hash of what is said, or "" if nothing is.
+// hash returns a hash of the metadata, or "" if there are none.
 func (s Said) hash() string {
 	data, err := json.Marshal(s)
 	if err != nil || string(data) == `{"Defaults":{},"Says":{}}` {

@@ -100,7 +100,7 @@ func listOf(users, groups []string, everybody *string) (*access.List, error) {
 	named := len(users)+len(groups) > 0
 	switch {
 	case everybody == nil && !named:
-		return nil, nil //nolint:nilnil // not being set is no error
+		return nil, nil //nolint:nilnil // not being set is not an error
 	case everybody == nil:
 		return &access.List{Users: users, Groups: groups}, nil
 	case named:
@@ -241,7 +241,7 @@ func namesIn(n yaml.Node, key string) ([]string, error) {
 // namespaceIn returns the name of a namespace; nil if not set.
 func namespaceIn(n yaml.Node) (*string, error) {
 	if n.Kind == 0 {
-		return nil, nil // not being set is no error
+		return nil, nil // not being set is not an error
 	}
 	name := strings.TrimSpace(n.Value)
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {

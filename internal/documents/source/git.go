@@ -317,7 +317,7 @@ func checkPack(f *os.File) error {
 	return err
 }
 
-// atMost is a reader that fails after so many bytes.
+// atMost is a reader that fails after a number of bytes.
 type atMost struct {
 	io.Reader
 	left int64
@@ -403,7 +403,7 @@ func (t limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// sshAccount returns how an SSH server at host:port is told who asks, and how its own key is checked. Of its keys it is
+// sshAccount returns how Parley signs in to an SSH server at host:port, and how it checks the server's key. Of its keys it is
 // asked for one of a kind that is known.
 func sshAccount(user, server string, o Options) (gitssh.AuthMethod, error) {
 	var files []string

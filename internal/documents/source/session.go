@@ -18,7 +18,7 @@ var ErrRefused = errors.New("the server refuses it")
 type line struct {
 	net.Conn
 	left  atomic.Int64          // bytes that may still arrive for what was asked for
-	limit atomic.Pointer[limit] // of what was asked for
+	limit atomic.Pointer[limit] // of the request
 }
 
 var errTooMuch = errors.New("the server sends more than it was asked for")

@@ -60,7 +60,7 @@ type multistatus struct {
 	XMLName   xml.Name `xml:"DAV: multistatus"`
 	Responses []struct {
 		Href   string `xml:"DAV: href"`
-		Status string `xml:"DAV: status"` // in place of what is told of it
+		Status string `xml:"DAV: status"` // instead of properties
 		Stats  []struct {
 			Status string `xml:"DAV: status"`
 			Prop   struct {

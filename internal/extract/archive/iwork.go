@@ -14,7 +14,7 @@ import (
 
 var _ = extract.Register("iWork", extract.Reader{Read: readIWork})
 
-// previews are the names of what iWork shows of a document, the best one first. The picture shows its first page only;
+// previews are the names of the previews that iWork stores in a document, the best one first. The picture shows its first page only;
 // the smaller ones beside it cannot be read.
 var previews = []string{"preview.pdf", "preview.jpg"}
 

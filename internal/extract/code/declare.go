@@ -34,7 +34,7 @@ var controls = []string{"if", "for", "while", "switch", "return", "else", "catch
 // maxLine is how long a line may be that declares something.
 const maxLine = 400
 
-// declared returns the name of what a line of a program declares, "" of none.
+// declared returns the name that a line of a program declares, "" if it declares none.
 func declared(line string) string {
 	text := strings.TrimLeft(line, " \t")
 	if text == "" || len(text) > maxLine {

@@ -78,14 +78,14 @@ func speaksAgainst(data []byte, enc encoding.Encoding, text string) bool {
 	case characters >= certain:
 		return true
 	case enc == charmap.Windows1252 && signs > 0:
-		return true // "â€™" and "Â©" are no words
+		return true // "â€™" and "Â©" are not words
 	}
 	const clearly = .5
 	return wordiness(string(data)) > wordiness(text)+clearly
 }
 
 // wideUTF8 counts the characters of more than one byte that data have as UTF-8, and those of them
-// that go on with a byte that is no letter in Windows-1252.
+// that go on with a byte that is not a letter in Windows-1252.
 func wideUTF8(data []byte) (characters, signs int) {
 	for len(data) > 0 {
 		r, n := utf8.DecodeRune(data)

@@ -13,7 +13,7 @@ var raised = map[rune]rune{'0': '⁰', '1': '¹', '2': '²', '3': '³', '4': '�
 const maxRaised = 20
 
 // Superscript writes raised text so that it cannot be taken for a part of the number before it: 10⁶ is not
-// 106, and a footnote's mark is no digit. Raised letters ("1st"), marks that stand in brackets ("[1]") and
+// 106, and a footnote's mark is not a digit. Raised letters ("1st"), marks that stand in brackets ("[1]") and
 // what Unicode cannot raise stay as they are, an exponent with a caret.
 func Superscript(text string) string {
 	trimmed := strings.TrimSpace(text)

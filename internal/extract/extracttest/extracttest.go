@@ -68,7 +68,7 @@ func TryRead(t *testing.T, name string, data []byte, limits extract.Limits) (*ex
 }
 
 // idle are Extractors with the usual limits that no test uses at the moment. Loading PDFium takes
-// longer than most of what the tests read.
+// longer than most test files.
 var idle = make(chan *extract.Extractor, 1000)
 
 // Input is the input for data under a name.

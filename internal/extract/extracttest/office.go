@@ -26,7 +26,7 @@ var testdata embed.FS
 //	pyaaf2-*      pyaaf2.py, with pyaaf2 1.7.1
 //	xlwt.xls      twenty lines of Python with xlwt 1.3.0: dates_1904, five strings of 5,000 characters
 //	libreoffice.* LibreOffice 7.4, soffice --headless --convert-to doc, xls or ppt of a line of text
-//	slides.ppt    slides.py, with python-pptx 1.0.2, and the same of what it made
+//	slides.ppt    slides.py, with python-pptx 1.0.2, and the same file again
 func CompoundFile(t testing.TB, name string) []byte {
 	t.Helper()
 	f, err := testdata.Open(path.Join("testdata", "cfb", name))

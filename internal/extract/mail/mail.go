@@ -70,7 +70,7 @@ func mailFields(h mailHeader) []mailField {
 // maxAttachments bounds how many names of attachments stand in the text of a message.
 const maxAttachments = 50
 
-// addMail appends a message: its head, its body, and the names of what is attached.
+// addMail appends a message: its head, its body, and the names of its attachments.
 func addMail(ctx context.Context, out *compose.Builder, fields []mailField, body mailBody, parts []extract.Part) error {
 	var lines []string
 	for _, f := range fields {

@@ -169,7 +169,7 @@ func (b *base64Cleaner) Read(p []byte) (int, error) {
 					kept++
 				}
 			case c == '=':
-				b.done = true // what follows padding is no content
+				b.done = true // nothing after padding is content
 			}
 		}
 		b.n += kept

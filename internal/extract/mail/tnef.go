@@ -48,7 +48,7 @@ func readTNEF(ctx context.Context, f *extract.File) (*extract.Document, error) {
 		if len(f.Spool.Parts) == 0 && t.cut {
 			return nil, extract.Damagedf("the file is cut off or broken")
 		}
-		return doc, nil // no more than what is attached
+		return doc, nil // it has attachments only
 	}
 	out := compose.Builder{Budget: compose.NewBudget(f.Limits)}
 	if err := addMail(ctx, &out, fields, body, f.Spool.Parts); err != nil {

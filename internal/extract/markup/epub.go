@@ -127,7 +127,7 @@ func resolvePart(from, href string) string {
 }
 
 // checkEncryption refuses a book whose chapters are encrypted. Only fonts may be, whose scrambling
-// (EPUB 3.3, section 4.3) is no protection of the text.
+// (EPUB 3.3, section 4.3) does not protect the text.
 func (p epubPackage) checkEncryption(archive *zipxml.Archive) error {
 	return zipxml.IgnoreSyntax(zipxml.EachElement(archive, "META-INF/encryption.xml", func(_ *xml.Decoder, e xml.StartElement) error {
 		if e.Name.Local == "CipherReference" && slices.Contains(p.chapters, resolvePart("", zipxml.Attr(e, "URI"))) {

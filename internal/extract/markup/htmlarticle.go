@@ -64,7 +64,7 @@ func saysArticle(root *html.Node) bool {
 	return false
 }
 
-// furniture matches the classes and ids of what stands beside the text of a page: teasers of other pages,
+// furniture matches the classes and ids of elements beside the text of a page: teasers of other pages,
 // comments of readers, advertisements.
 var furniture = regexp.MustCompile(`(?i)(?:^|[-_ ])(?:comments?|disqus|related|recommend(?:ed|ations?)|sidebar|teasers?|promos?|newsletter|cookies?|consent|` +
 	`shar(?:e|ing)|social|subscri(?:be|ption)|popular|trending|most-?read|sponsor(?:ed)?|advert\w*|ads?|footer|breadcrumbs?|menu|nav(?:bar|igation)?|login|outbrain|taboola|modal|popup)(?:$|[-_ ])`)

@@ -184,7 +184,7 @@ func (r *jsonReader) whole(v jsonValue) error {
 	return nil
 }
 
-// The sizes of what has a heading or a line of its own, in bytes.
+// Sizes in bytes of values that get a heading, or a line of their own.
 const (
 	longRecord = 500 // a record that is longer has its title as a heading
 	oneLine    = 240 // an object that is longer has a heading and a line for each of its fields
@@ -326,7 +326,7 @@ func (v jsonValue) isVector() bool { return v.numbers > manyNumbers }
 
 // jsonValue is a value with its fields in the order of the file.
 type jsonValue struct {
-	scalar string // of what is neither object nor array; null is ""
+	scalar string // the value unless it is an object or array; null is ""
 	number bool
 	object bool
 	fields []jsonField

@@ -15,7 +15,7 @@ import (
 
 var _ = extract.Register("Jupyter notebook", extract.Reader{Read: readNotebook})
 
-// maxOutput is how many bytes of what a cell printed are read.
+// maxOutput bounds the bytes that are read of a cell's output.
 const maxOutput = 1000
 
 // notebook is what is read of a notebook (nbformat 3 and 4).
@@ -99,7 +99,7 @@ func (w *markdownWalker) cell(c cell) error {
 	return w.out.Add(extract.Paragraph, 0, source)
 }
 
-// outputs adds the begin of what a cell printed. Pictures and HTML are left out: beside them stands text.
+// outputs adds the beginning of a cell's output. Pictures and HTML are left out: beside them stands text.
 func (w *markdownWalker) outputs(c cell) error {
 	var b strings.Builder
 	for _, o := range c.Outputs {

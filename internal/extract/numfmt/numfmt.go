@@ -243,7 +243,7 @@ func Plain(v float64) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// fixed writes a number with at most and at least so many digits after the point.
+// fixed writes a number with between least and most digits after the point.
 func fixed(v float64, most, least int) string {
 	text := strconv.FormatFloat(v, 'f', most, 64)
 	for ; most > least && strings.HasSuffix(text, "0"); most-- {

@@ -15,7 +15,7 @@ type odfNumbering map[string]*odfLevels
 // odfLevels are the levels of a list style, from 1.
 type odfLevels [11]odfLevel
 
-// odfLevel is how a level counts: (a), with the numbers of so many levels.
+// odfLevel is the number format of a list level, and how many levels its numbers show.
 type odfLevel struct {
 	format, prefix, suffix string // no format: it does not count
 	shown, start           int

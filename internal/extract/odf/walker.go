@@ -103,7 +103,7 @@ func (w *odfWalker) visit(d *xml.Decoder, token xml.Token) error {
 	return nil
 }
 
-// odfSpaces makes spaces of what is white space in the source. Tabs and line breaks of the text have elements.
+// odfSpaces turns white space of the source into single spaces. Tabs and line breaks of the text have elements.
 var odfSpaces = strings.NewReplacer("\n", " ", "\r", " ", "\t", " ")
 
 // skippedODF are elements whose content is not text of the document: deleted text, settings, and

@@ -33,7 +33,7 @@ func from(b []byte, at int) []byte {
 	return b[at:]
 }
 
-// wideText decodes so many characters of two bytes.
+// wideText decodes n characters of two bytes.
 func wideText(b []byte, count int) string {
 	var units []uint16
 	for i := 0; i < count && 2*i+2 <= len(b); i++ {

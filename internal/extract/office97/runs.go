@@ -152,7 +152,7 @@ func (p *properties) set(code uint16, operand []byte) {
 		p.deleted = on
 	case 0x2a48:
 		p.raised = operand[0] == 1
-	case 0x4845: // raised by so many half points
+	case 0x4845: // raised by a number of half points
 		p.raised = p.raised || int16(binary.LittleEndian.Uint16(operand)) > 0
 	case 0x2416:
 		p.inTable = on

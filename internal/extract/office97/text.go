@@ -37,7 +37,7 @@ func (t *text) take(n int) []byte {
 	return b
 }
 
-// number reads an unsigned number of so many bytes; what is missing is 0.
+// number reads an unsigned number of size bytes; missing bytes are 0.
 func (t *text) number(size int) int {
 	var b [8]byte
 	for got := 0; got < size; {
@@ -68,7 +68,7 @@ const (
 	hasRuns  = 8 // fonts
 )
 
-// sized reads a string whose number of characters stands before it in so many bytes.
+// sized reads a string after its number of characters, which takes size bytes.
 func (t *text) sized(size int) string {
 	count := t.number(size)
 	flags := t.number(1)

@@ -135,7 +135,7 @@ func (x *xlsReader) globals(limits extract.Limits) error {
 	return nil
 }
 
-// global takes one record of what all sheets share.
+// global takes a record that all sheets share.
 func (x *xlsReader) global(kind int, body []byte) {
 	if len(body) < 2 {
 		return

@@ -145,7 +145,7 @@ func (p *docxParagraph) element(d *xml.Decoder, e xml.StartElement) error {
 		p.raised, p.font = false, ""
 	case "rFonts":
 		p.font = zipxml.Attr(e, "ascii")
-	case "position": // raised by so many half points
+	case "position": // raised by a number of half points
 		if n, err := strconv.Atoi(zipxml.Attr(e, "val")); err == nil && n > 0 {
 			p.raised = true
 		}

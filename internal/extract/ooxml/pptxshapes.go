@@ -175,7 +175,7 @@ func (w *shapeWalker) start(d *xml.Decoder, e xml.StartElement) error {
 	case "buAutoNum":
 		w.now.bullet = bulletNumber
 		w.now.number = zipxml.Attr(e, "type")
-		w.now.start, _ = strconv.Atoi(zipxml.Attr(e, "startAt")) // 0 for what is no number
+		w.now.start, _ = strconv.Atoi(zipxml.Attr(e, "startAt")) // 0 if it is not a number
 	case "r", "fld":
 		w.raised, w.font = false, ""
 	case "sym":

@@ -91,7 +91,7 @@ func (r *pdfReader) putBefore(chars []rune, index int) {
 	r.line.Mapped = line
 }
 
-// touching is the widest gap, as a share of the size of the type, that is no space in any font.
+// touching is the widest gap, as a share of the type size, that is not a space in any font.
 const touching = .08
 
 // mendSpace corrects what PDFium makes of gaps before a character. It sees none in some where

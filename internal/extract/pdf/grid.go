@@ -18,7 +18,7 @@ type grid struct {
 	done   bool      // its blocks are made
 }
 
-// The least and most of what is taken for a table.
+// Limits of a table.
 const (
 	minFields   = 4
 	maxFields   = 4_000
@@ -335,7 +335,7 @@ func (g *grid) hasRowsInside(lines []pdfLine) bool {
 // blocks returns the rows of the table, and its header if the first row is one. The label of several rows, and any
 // other cell that reaches down, stands in each of them.
 func (g *grid) blocks(words *pdfWords, lines []pdfLine) []pdfBlock {
-	const longest = 80 // bytes of what is repeated
+	const longest = 80 // bytes of a repeated header
 	columns := len(g.xs) - 1
 	rtl := 0
 	cells := map[int][]pdfLine{}

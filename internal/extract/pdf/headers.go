@@ -84,7 +84,7 @@ func newRunningRule(pages []*pdfPage) runningRule {
 	return runningRule{mode(chars), bold*2 > total, len(pages)}
 }
 
-// inMargin reports whether a line stands in the upper or lower margin: one of so many equal parts of a page.
+// inMargin reports whether a line stands in the upper or lower margin, the first or last of parts equal parts of a page.
 func inMargin(p *pdfPage, line *pdfLine, parts float32) bool {
 	margin := (p.high - p.low) / parts
 	return line.base < p.low+margin || line.base > p.high-margin

@@ -157,7 +157,7 @@ func (d *pdfDocument) load(passwords []string) error {
 	return extract.Damagedf("the file is not a PDF document that can be opened")
 }
 
-// try opens the document with a password, and returns PDFium's code of what is wrong.
+// try opens the document with a password, and returns PDFium's error code.
 func (d *pdfDocument) try(path uint64, password string) int {
 	secret := uint64(0)
 	if password != "" {

@@ -8,11 +8,11 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Fonts say which characters they show, or leave it to be guessed, and some say it wrongly. Text that came
-// out as other characters must not be indexed, so it is told from text by what all languages of a script
+// Some fonts do not say which characters they show, and some are wrong about it. Text that came
+// out as other characters must not be indexed, so text is checked for what all languages of a script
 // have in common.
 
-// script is what is known of a script: its letters, its vowels, and which share of its letters they are at least.
+// script describes a script: its letters, its vowels, and the least share of its letters that are vowels.
 type script struct {
 	letters *unicode.RangeTable
 	vowels  string
@@ -79,7 +79,7 @@ func areNumbers(lines []pdfLine) bool {
 	return numbers*5 >= words*4 && numbers > 0
 }
 
-// The least of what is judged, so that a formula or a list of part numbers is not taken for gibberish.
+// The shortest text that is judged, so that a formula or a list of part numbers is not taken for gibberish.
 const (
 	minJudgedChars = 60
 	minJudgedWords = 40

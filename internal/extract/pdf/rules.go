@@ -77,7 +77,7 @@ func (d *pdfDocument) isDrawn(path uint64) (filled, stroked bool) {
 }
 
 // rectangle adds a line that is drawn as a thin rectangle, or the edges of one that is stroked. The edges of
-// what is only filled are no lines: the shades behind the rows of a table end anywhere.
+// filled areas without a stroke are not lines: the shades behind the rows of a table end anywhere.
 func (s *rules) rectangle(left, bottom, right, top float32, stroked bool) {
 	switch {
 	case top-bottom <= thickest:

@@ -170,7 +170,7 @@ func closeAll(files ...*os.File) {
 	}
 }
 
-// firstBytes keeps the start of what a worker writes on its standard error, where the runtime
+// firstBytes keeps the start of a worker's standard error, where the runtime
 // says why it ends the process.
 type firstBytes struct {
 	mu sync.Mutex

@@ -24,7 +24,7 @@ type program struct {
 	reads []string // folders that it reads, besides its own and those of the system's libraries
 }
 
-// launch is what the process is told that becomes a program.
+// launch tells the process which program to become.
 type launch struct {
 	Path   string
 	Args   []string

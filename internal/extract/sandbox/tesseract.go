@@ -30,7 +30,7 @@ type Tesseract struct {
 	failed  atomic.Int32 // pages in a row on which it failed and the one in this program did not
 }
 
-// maxFailures is how many pages in a row it may fail on before it is no longer used.
+// After maxFailures failed pages in a row it is no longer used.
 const maxFailures = 3
 
 // FindTesseract looks for Tesseract 5 in PATH. The error says why what is there, if anything, is not used: it has another

@@ -22,7 +22,7 @@ func confine(l extract.Limits) {
 	giveWay()
 }
 
-// nonblock keeps the opening of what has become a pipe from waiting for its other end.
+// nonblock keeps the opening of a file that has become a pipe from waiting for its other end.
 const nonblock = syscall.O_NONBLOCK
 
 // niceness is the priority of a worker (setpriority(2)); requests are answered with 0.

@@ -20,7 +20,7 @@ const (
 	transcriptionBytes = 64 << 20 // of the answer
 )
 
-// Transcribe writes down what is said in a recording of so many bytes, with POST {base}/audio/transcriptions. Name ends in
+// Transcribe returns the speech of a recording, whose size is in bytes, with POST {base}/audio/transcriptions. Name ends in
 // the extension of its format. The error is an *llm.Error, or the context's when that ended.
 func (p *Provider) Transcribe(ctx context.Context, model, name string, recording io.Reader, size int64) (llm.Transcript, error) {
 	call, err := p.call(ctx, "/audio/transcriptions")
@@ -49,7 +49,7 @@ func (p *Provider) Transcribe(ctx context.Context, model, name string, recording
 	return decodeTranscription(body)
 }
 
-// longest bounds the seconds of a recording, and maxTokens the tokens: what is more is no such number.
+// longest bounds the seconds of a recording, and maxTokens the tokens: higher numbers are ignored.
 const (
 	longest   = 1000 * 3600
 	maxTokens = 100_000_000
@@ -77,7 +77,7 @@ func decodeTranscription(body []byte) (llm.Transcript, error) {
 	var out llm.Transcript
 	end := 0.0
 	for _, s := range w.Segments {
-		at := time.Duration(0) // also of what is no such number
+		at := time.Duration(0) // also if the server gave no usable time
 		if s.Start > 0 && s.Start < longest {
 			at = time.Duration(s.Start * float64(time.Second))
 		}

@@ -11,7 +11,7 @@ import (
 	"parley/internal/llm"
 )
 
-// The limits of what an upstream may send in one completion.
+// Limits of what an upstream sends in one completion.
 const (
 	bytesPerToken    = 32      // generous: four are usual, and runs of blanks are long
 	defaultMaxTokens = 32_768  // where the request sets no limit

@@ -43,7 +43,7 @@ var (
 	errSum       = errors.New("it is damaged: its bytes do not match its checksum")
 )
 
-// readTrailer returns the size of what lies before the trailer, and its SHA-256 as the trailer says.
+// readTrailer returns the size of the data before the trailer, and its SHA-256 as the trailer says.
 func readTrailer(f *os.File) (size int64, sum []byte, err error) {
 	st, err := f.Stat()
 	if err != nil {

@@ -451,7 +451,7 @@ func testRoots(t *testing.T, c corpus) {
 func testNamespaces(t *testing.T, c corpus) {
 	ctx := t.Context()
 	mine := c.put(id(1), "a.pdf")
-	theirs := c.put(id(2), "a.pdf") // the same name is no conflict
+	theirs := c.put(id(2), "a.pdf") // the same name is not a conflict
 	theirs.Document.Namespace = "other"
 	batch := func(ns string, p retrieval.Put) retrieval.Batch {
 		return retrieval.Batch{Namespace: ns, Put: []retrieval.Put{p},

@@ -89,7 +89,7 @@ func algorithmOf(key crypto.Signer) jose.SignatureAlgorithm {
 	return ""
 }
 
-// Limits of what is read while signing in.
+// Limits of the responses that are read while signing in.
 const (
 	maxMetadata   = 1 << 20
 	signInTimeout = 10 * time.Second

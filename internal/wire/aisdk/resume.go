@@ -57,7 +57,7 @@ func (h *Handler) resume(w http.ResponseWriter, r *wire.Request) error {
 }
 
 // stop answers DELETE {api}/{id}/stream, for turns that go on without their clients. A turn that has ended
-// already is no error: the client gets what it asks for.
+// already is not an error: the client gets what it asks for.
 func (h *Handler) stop(w http.ResponseWriter, r *wire.Request) error {
 	l, _, err := h.running(r)
 	if err != nil {

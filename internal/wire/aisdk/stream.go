@@ -312,7 +312,7 @@ func titleOf(c *chat.Citation) string {
 	return title
 }
 
-// fail sends the chunk of the error that ended the turn. One that was stopped is no error.
+// fail sends the chunk of the error that ended the turn. A turn that was stopped has no error.
 func (s *session) fail(err error) error {
 	if errors.Is(err, context.Canceled) && chat.KindOf(err) == chat.Conflict {
 		return s.stream.Send(append(s.stream.Line(), `{"type":"abort"}`...))

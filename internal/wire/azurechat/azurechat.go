@@ -105,7 +105,7 @@ type exchange struct {
 	form         Form
 	objectErrors bool // errors are {"error":{"code","message"}}
 	webComponent bool // the JavaScript sample's dialect of 2024-01-28
-	late         bool // the client may be of either era: a reply has the members of both
+	late         bool // the client may be of either era, so a reply has the members of both
 	streamed     bool
 	state        state
 	req          chat.Request

@@ -46,7 +46,7 @@ type imageData struct {
 type thought struct {
 	Title       string `json:"title"`
 	Description any    `json:"description"` // string, []string or []result, by title
-	Props       any    `json:"props"`       // nil but for the search query
+	Props       any    `json:"props"`       // nil except for the search query
 }
 
 type queryProps struct {

@@ -15,7 +15,7 @@ import (
 	"parley/internal/wire"
 )
 
-// Limits of what a front end may store and list.
+// Limits of the conversations that a front end stores and lists.
 const (
 	maxSessionID  = 256 // bytes
 	maxPairs      = 5000

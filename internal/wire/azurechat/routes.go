@@ -12,7 +12,7 @@ const (
 	name0128 = "azure-0128"
 )
 
-// Protocol returns the routes of both versions, of their front ends' history, and of what the front ends
+// Protocol returns the routes of both versions, of their front ends' history, and those the front ends
 // ask for before anything else.
 func (h *Handler) Protocol() wire.Protocol {
 	plain := wire.Route{Right: wire.Ask, Fail: Form{}.fail}

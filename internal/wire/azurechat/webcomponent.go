@@ -231,7 +231,7 @@ func (c *cutter) sendSpecial(piece, rest string, send func(string) error) error 
 func (c *cutter) keep(piece, rest string, send func(string) error) error {
 	listed := !c.filled && strings.HasPrefix(rest, ".")
 	if c.questions {
-		c.kept = 1 // questions are no steps, whatever the number
+		c.kept = 1 // questions are never steps
 		return nil
 	}
 	if err := c.openBlock(send); err != nil {

@@ -14,7 +14,7 @@ import (
 
 // Limits of a search in chats.
 const (
-	maxSearch      = 200      // bytes of what is searched for
+	maxSearch      = 200      // bytes of the search text
 	maxSearchWords = 10       // words of it that count
 	maxFound       = 50       // chats
 	maxSearched    = 64 << 20 // bytes of messages that are looked at, newest chats first

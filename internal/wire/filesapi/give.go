@@ -102,7 +102,7 @@ func (h *Handler) giveAll(ctx context.Context, owner string, files []chat.File) 
 	return given, nil
 }
 
-// give reads one file. An inline file is told apart from others by its content and name.
+// give reads one file. Content and name identify an inline file.
 func (h *Handler) give(ctx context.Context, owner string, f chat.File) (b retrieval.Brought, err error) {
 	var content io.Reader = bytes.NewReader(f.Data)
 	if f.ID != "" {

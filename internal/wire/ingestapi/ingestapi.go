@@ -31,7 +31,7 @@ type Config struct {
 	PublicURL string // as in wire.BaseURL; "" means the URL of each request
 	MaxUpload int64  // bytes of an upload, all files together; 0 means 200 MiB
 	MaxBody   int64  // bytes of a JSON body without a file in it; 0 means wire.DefaultBodyLimit
-	// Cost returns the price of embedding so many tokens in US dollars, or false if the price is
+	// Cost returns the price of embedding a number of tokens in US dollars, or false if the price is
 	// unknown.
 	Cost     func(tokens int) (float64, bool)
 	Schedule time.Duration // how often remote sources are read; 0 for never

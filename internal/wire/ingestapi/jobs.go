@@ -98,7 +98,7 @@ func (h *Handler) retry(w http.ResponseWriter, r *wire.Request) error {
 
 const keepAlive = 12 * time.Second
 
-// finalEvent is the id of the last event of a job. A browser that reconnects after it is told not to
+// finalEvent is the id of the last event of a job. The response to a browser that reconnects after it tells it not to
 // (HTML standard, section 9.2.2).
 const finalEvent = 1
 

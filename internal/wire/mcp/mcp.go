@@ -70,7 +70,7 @@ func New(cfg Config) *Handler {
 	cfg.Defaults.FollowUps = false // the protocol has no place for them
 	h := &Handler{cfg: cfg}
 	// Stateless: a request stands for itself, so any replica can answer it, and its rights are
-	// those of its own sender and not of whoever opened a session. Hosts and origins were checked
+	// those of its own sender, not those of the client that opened the session. Hosts and origins were checked
 	// by the server that this handler is mounted in.
 	h.http = sdk.NewStreamableHTTPHandler(h.serverOf, &sdk.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, DisableLocalhostProtection: true,

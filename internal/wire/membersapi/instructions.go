@@ -12,7 +12,7 @@ import (
 	"parley/internal/wire"
 )
 
-// Instructions keeps what models are told when they answer from a namespace.
+// Instructions stores the instructions that models get when they answer from a namespace.
 type Instructions interface {
 	// Of returns the instructions of a namespace, or "" if there are none.
 	Of(ctx context.Context, namespace string) (string, error)
@@ -25,7 +25,7 @@ type instructionsBody struct {
 	Text string `json:"text"`
 }
 
-// readInstructions handles GET. Whoever may ask a namespace may read its instructions: they shape the answers, and are part
+// readInstructions handles GET. Everyone who may ask a namespace may read its instructions: they shape the answers, and are part
 // of the prompt that the page shows.
 func (h *Handler) readInstructions(w http.ResponseWriter, r *wire.Request) error {
 	name := r.PathValue("name")

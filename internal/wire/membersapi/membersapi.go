@@ -9,7 +9,7 @@
 //	GET    /api/namespaces/{name}/access?document=       who may see a document, and why
 //	PUT    /api/namespaces/{name}/access                 sets a rule
 //	DELETE /api/namespaces/{name}/access?document=|folder=  removes one, so that the files decide
-//	GET    /api/namespaces/{name}/instructions           what models are told, for everybody who may ask the namespace
+//	GET    /api/namespaces/{name}/instructions           the instructions for models, for everyone who may ask the namespace
 //	PUT    /api/namespaces/{name}/instructions           changes that
 package membersapi
 

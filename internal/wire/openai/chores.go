@@ -17,7 +17,7 @@ import (
 )
 
 // General chat pages ask the model that answers for more than answers: a title for the chat, tags, questions to
-// ask next, a search query, the rest of what somebody is typing. These are chores: they are about the
+// ask next, a search query, the rest of a text that somebody is typing. These are chores: they are about the
 // conversation that their prompt quotes, not about documents. A chore is answered from that conversation by
 // rules, without a search or a model, so that it costs nothing and is never a refusal.
 
@@ -27,7 +27,7 @@ const (
 	tagsChore      = "tags"
 	followUpsChore = "follow_ups"
 	queriesChore   = "queries"
-	textChore      = "text"   // the rest of what somebody is typing
+	textChore      = "text"   // the rest of a text that somebody is typing
 	promptChore    = "prompt" // for a model that paints
 )
 
@@ -43,7 +43,7 @@ type said struct {
 	text string
 }
 
-// chore is a request that is no question. It is the runner of its own turn.
+// chore is a request that is not a question. It is the runner of its own turn.
 type chore struct {
 	name         string
 	json         bool // the answer is a JSON object with the name as its member
@@ -54,7 +54,7 @@ type chore struct {
 // choreOf recognizes a chore; nil for a question.
 func choreOf(messages []chat.Message, o *chat.Options, named string) (*chore, error) {
 	if len(o.Tools) > 0 {
-		return nil, nil //nolint:nilnil // no chore is no error
+		return nil, nil //nolint:nilnil // the absence of a chore is not an error
 	}
 	last := len(messages) - 1
 	if named != "" {
@@ -95,7 +95,7 @@ var (
 	speaker      = regexp.MustCompile(`(?im)^[ \t]*\**(user|human|assistant|ai|system)\**[ \t]*:[ \t]*`)
 )
 
-// jsonChore recognizes the prompts of Open WebUI and of what is derived from it: they begin with a task, show the
+// jsonChore recognizes the prompts of Open WebUI and of its forks: they begin with a task, show the
 // JSON that is wanted, and quote the chat.
 func jsonChore(prompt string) *chore {
 	prompt = strings.TrimSpace(prompt)

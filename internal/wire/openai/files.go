@@ -107,7 +107,7 @@ func decodeFile(data, name, param string) ([]byte, string, error) {
 	return content, name, nil
 }
 
-// LinkTo returns the URL of what a citation points to, for clients that see the server at base. namespace is where the
+// LinkTo returns the URL that a citation points to, for clients that see the server at base. namespace is where the
 // turn searched. The URL is "" for a file that the request has brought and nobody stores.
 func (c Catalog) LinkTo(cited *chat.Citation, base, namespace string) string {
 	switch {

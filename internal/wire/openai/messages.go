@@ -119,7 +119,7 @@ func (h *Handler) contentOf(m *message, role llm.Role, param string) ([]llm.Part
 	return h.partsOf(elements, role, param)
 }
 
-// partsOf reads a list of parts. Each text begins a line, since whoever reads the message's text
+// partsOf reads a list of parts. Each text begins a line, since a client that reads the message's text
 // as a whole would otherwise see the last word of one part run into the first of the next. Files are apart.
 func (h *Handler) partsOf(elements iter.Seq[wire.Value], role llm.Role, param string) ([]llm.Part, []chat.File, error) {
 	count := 0

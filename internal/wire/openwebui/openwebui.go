@@ -137,7 +137,7 @@ type origin struct {
 
 func originOf(m library.Member) (o origin) {
 	if len(m.Attributes) > 0 {
-		_ = json.Unmarshal(m.Attributes, &o) // attributes of another kind are no origin
+		_ = json.Unmarshal(m.Attributes, &o) // attributes of another kind give no origin
 	}
 	return o
 }

@@ -55,7 +55,7 @@ func sourceID(p *retrieval.Passage) string {
 	return fmt.Sprintf("%s-%d", p.Document.ID, p.Chunk.Key.Ordinal)
 }
 
-// urlOf returns the URL for readers of what a label cites in a namespace: the document's own address, or
+// urlOf returns the URL at which readers find what a label cites in a namespace: the document's own address, or
 // its original on this server.
 func (v *view) urlOf(namespace, own, label string) string {
 	return sourceURL(v.base, v.home, namespace, own, label)

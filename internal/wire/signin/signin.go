@@ -114,7 +114,7 @@ func (h *Handler) page(w http.ResponseWriter, r *wire.Request) error {
 	return h.show(w, r, http.StatusOK, shown{Back: localPath(r.URL.Query().Get("back")), Out: r.URL.Query().Has("signed_out")})
 }
 
-// Limits of what a sign-in sends.
+// Limits of the request of a sign-in.
 const (
 	maxForm = 16 << 10 // bytes
 	maxBack = 1 << 10

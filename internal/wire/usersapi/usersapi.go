@@ -1,6 +1,6 @@
 // Package usersapi lets administrators export and delete what is kept about a user, as `parley users` does on the machine.
 //
-//	GET    /api/users               lists the users for whom something is stored
+//	GET    /api/users               lists the users who have stored data
 //	GET    /api/users/export?user=  a ZIP archive
 //	DELETE /api/users?user=
 package usersapi

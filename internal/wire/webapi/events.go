@@ -34,7 +34,7 @@ func (h *Handler) log(ctx context.Context, who access.Principal, id string) (*tu
 	return l, err
 }
 
-// stop handles DELETE /api/turns/{id}. It is no error if the turn has ended already, because the client
+// stop handles DELETE /api/turns/{id}. It succeeds if the turn has ended already, because the client
 // could not know.
 func (h *Handler) stop(w http.ResponseWriter, r *wire.Request) error {
 	l, err := h.log(r.Context(), r.Who, r.PathValue("id"))

@@ -139,7 +139,7 @@ func duration(tb testing.TB, text string) time.Duration {
 	return d
 }
 
-// Tokens is a Runner whose answer has so many pieces of text, for benchmarks.
+// Tokens is a Runner whose answer has that many pieces of text, for benchmarks.
 type Tokens int
 
 // Run emits the answer.

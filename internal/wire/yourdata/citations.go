@@ -83,7 +83,7 @@ func textOn(p *retrieval.Passage, label string) (page int, text string) {
 // marker writes the citations of an answer as [docN] while it streams: the Nth of labels.
 type marker struct {
 	labels []string
-	held   string // the beginning of what may become a citation
+	held   string // text that may be the beginning of a citation
 }
 
 // add returns what is certain of the text so far.

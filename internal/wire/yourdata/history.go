@@ -14,7 +14,7 @@ import (
 	"parley/internal/wire"
 )
 
-// Limits of what a front end may store and list.
+// Limits of the conversations that a front end stores and lists.
 const (
 	maxTitle      = 1000     // characters
 	shownTitle    = 50       // characters of a title that is made from a question

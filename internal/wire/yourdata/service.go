@@ -180,7 +180,7 @@ func (h *Handler) readParameters(r *wire.Request, c *call, source wire.Object) e
 			if !ok {
 				return refusef(at+key, "%q must be a string.", at+key)
 			}
-			// An index that is no namespace is one of Azure's: the server's own documents stand in for it.
+			// An index that is not a namespace is one of Azure's: the server uses its own documents instead.
 			known, err := h.catalog.Has(r.Context(), r.Who, name)
 			if err != nil {
 				return err
@@ -307,7 +307,7 @@ func (s *callStream) event(e chat.Event) error {
 	return nil
 }
 
-// first sends what was found, and with the API of then the role of what follows.
+// first sends the passages found, and with the older API the role of the message that follows.
 func (s *callStream) first() error {
 	f, err := s.h.foundOf(&s.turn, s.c.req.Namespace, s.c.base)
 	if err != nil {
