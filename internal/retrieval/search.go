@@ -178,10 +178,11 @@ func (st *state) find(ctx context.Context, q Query, asked question, k int) (res 
 const pageFactor = 4
 
 // distinctPages is the smallest number of passages that spread takes from distinct pages.
-const distinctPages = 5
+const distinctPages = 10
 
-// spread returns the best limit candidates. The first half come from distinct pages, because chunks of one page often resemble
-// one another. The rest come from any page, because a page may hold several sections. Texts without pages are not affected.
+// spread returns the best limit candidates. The first ones come from distinct pages, because chunks of one page often resemble
+// one another: half of them, and at least distinctPages. The rest come from any page, because a page may hold several sections.
+// Texts without pages are not affected.
 func spread(all []candidate, limit int) []candidate {
 	if len(all) <= limit {
 		return all

@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-func TestSpread_HalfOfAllAreOfDistinctPages(t *testing.T) {
+func TestSpread_TheFirstTenAndHalfOfMoreAreOfDistinctPages(t *testing.T) {
 	var all []candidate
-	for i := range 12 { // two of each page
-		all = append(all, candidate{key: ChunkKey{Revision: 1, Ordinal: i}, page: 1 + i/2, rank: float64(20 - i)})
+	for i := range 32 { // two of each page
+		all = append(all, candidate{key: ChunkKey{Revision: 1, Ordinal: i}, page: 1 + i/2, rank: float64(40 - i)})
 	}
 	for i := range 4 {
 		all = append(all, candidate{key: ChunkKey{Revision: 2, Ordinal: i}, rank: float64(4 - i)})
@@ -17,10 +17,10 @@ func TestSpread_HalfOfAllAreOfDistinctPages(t *testing.T) {
 	for limit, want := range map[int]string{
 		1:  "1",
 		3:  "1 2 3",
-		5:  "1 2 3 4 5",
-		8:  "1 2 3 4 5 1 2 3",
-		12: "1 2 3 4 5 6 1 2 3 4 5 6",
-		16: "1 1 2 2 3 3 4 4 5 5 6 6 0 0 0 0", // all, as they came
+		10: "1 2 3 4 5 6 7 8 9 10",
+		12: "1 2 3 4 5 6 7 8 9 10 1 2",
+		24: "1 2 3 4 5 6 7 8 9 10 11 12 1 2 3 4 5 6 7 8 9 10 11 12",
+		36: "1 1 2 2 3 3 4 4 5 5 6 6 7 7 8 8 9 9 10 10 11 11 12 12 13 13 14 14 15 15 16 16 0 0 0 0", // all, as they came
 	} {
 		var pages []string
 		for _, c := range spread(all, limit) {
@@ -29,5 +29,8 @@ func TestSpread_HalfOfAllAreOfDistinctPages(t *testing.T) {
 		if got := strings.Join(pages, " "); got != want {
 			t.Errorf("%d: pages %s, want %s", limit, got, want)
 		}
+	}
+	if got := spread(all[:12], 10); len(got) != 10 || got[1].page != 1 {
+		t.Errorf("of six pages the passages are %v, want them as they came", got)
 	}
 }
