@@ -92,13 +92,21 @@ func (a Answerer) sentences(ctx context.Context, ev *llm.Evidence) (parts []stri
 // quotes returns what answers the question, in reading order and within limits; none when the evidence
 // does not hold an answer.
 func (a Answerer) quotes(ctx context.Context, ev *llm.Evidence, most limits) (quotes []quote) {
-	if c, ok := computedFrom(ev); ok {
+	if c, ok := fromTable(ev); ok {
 		return c.quotes
 	}
 	for _, u := range a.chosen(ctx, ev, most) {
 		quotes = appendQuotes(quotes, &ev.Passages[u.passage], &u)
 	}
 	return quotes
+}
+
+// fromTable answers from a table: with a value that is computed from all of it, or with one of its cells.
+func fromTable(ev *llm.Evidence) (c computed, ok bool) {
+	if c, ok = computedFrom(ev); ok {
+		return c, true
+	}
+	return lookedUp(ev)
 }
 
 // quote is a span of a passage with its citation.
@@ -137,7 +145,7 @@ var lineBreaks = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ")
 // Read returns the passages that the answer to the evidence quotes, the first one first, as indices, and false;
 // or all those from which it is computed, and true.
 func (a Answerer) Read(ctx context.Context, ev *llm.Evidence) (quoted []int, all bool) {
-	if c, ok := computedFrom(ev); ok {
+	if c, ok := fromTable(ev); ok {
 		return c.passages, true
 	}
 	for _, u := range a.chosen(ctx, ev, brief) {

@@ -1,0 +1,253 @@
+package builtin
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"parley/internal/llm"
+)
+
+// A cell answers a question if the name of its row and the question agree well enough.
+const (
+	minAsking  = 0.6  // share of the question, without what the document and the text above the table say, that row and column hold
+	minNamed   = 0.5  // share of the words of the row's name that the question has
+	minAgree   = 0.62 // harmonic mean of the two
+	minAhead   = 0.04 // by which a row must agree better than every other row of its table
+	maxCell    = 60   // bytes of a cell
+	maxCaption = 300  // bytes above a table that tell its unit
+)
+
+var (
+	// asksValue finds questions for the value of something.
+	asksValue = regexp.MustCompile(`(?i)\b(?:what(?:['’]s| is| was| are| were| does| did)|how (?:much|many|high|large|big|long|old|tall|heavy|far|fast)|wie ?(?:viele?|hoch|groß|lange?|schwer|alt|weit)|was (?:ist|sind|war|waren|kostet|kosten)|wie lautete?|combien|quel(?:le)?s? (?:est|sont|était|étaient|a été)|cuánt[oa]s?|cuál(?:es)? (?:es|son|fue|fueron|era)|qual[ei]? (?:è|é|sono|era|erano|foi|foram|são)|quant[oiae]s?)(?:[^\pL]|$)|多少|几|是什么|是几`)
+	// inUnits finds what the numbers of a table count, above it.
+	inUnits = regexp.MustCompile(`(?i)(?:[$€£¥] |\b(?:amounts?|dollars|euros?|usd|eur|gbp|chf|shares|beträge|angaben|montants?|importi|valores) )?\b(?:in|en|em) (?:(?:thousands?|millions?|billions?|tausend|mio\.?|mrd\.?|millionen|milliarden|milliers|milliards|miles|millones|migliaia|milioni|milhares|milhões|t€|[$€£¥]|usd|eur|gbp|chf)\b ?){1,2}(?:(?:of|de|di|d['’])? ?(?:u\.?s\.? )?(?:dollars|euros?)\b)?`)
+	// filler finds words that say only that a value is asked for, or that it is of the end of a time.
+	filler   = regexp.MustCompile(`(?i)\b(?:total )?(?:amount|value|number) of\b|\b(?:at|by|as of) (?:the )?end of\b|\byear[- ]end\b|\bend of (?:the )?(?:fiscal )?year\b|\b(?:gesamt)?(?:betrag|wert|summe) (?:de[rs]|von)\b|\b(?:am|zum) ende\b|\bmontant (?:total )?d|\b(?:fin|final) de\b|\b(?:importe|valor|montante|importo) (?:total[e]? )?d`)
+	asides   = regexp.MustCompile(`^ *\([^()]*\)`) // what stands before the name of the first column: "(in millions) 2021"
+	someYear = regexp.MustCompile(`(?:^|[^\pL\d]|(?i:fy))((?:19|20)\d\d)(?:[^\pL\d]|$)`)
+)
+
+// lookedUp answers a question for one value with a cell of a table: that whose row has the name that the question uses, in the
+// column that it names. It does so only if the words of the question that are not about the table as a whole are those of the row
+// and the column.
+func lookedUp(ev *llm.Evidence) (c computed, ok bool) {
+	if ev == nil || decides.MatchString(ev.Query) || asksTime.MatchString(ev.Query) || !asksValue.MatchString(ev.Query) {
+		return c, false
+	}
+	n := needOf(ev.Terms)
+	years := yearsIn(ev.Query)
+	if n.total == 0 || len(years) > 1 {
+		return c, false
+	}
+	l := lookup{need: n.essence(), year: strings.Join(years, ""), filler: termSet(strings.Join(filler.FindAllString(ev.Query, -1), " "))}
+	forged := forgeriesOf(ev)
+	best := 0.0
+	for i := range ev.Passages {
+		p := &ev.Passages[i]
+		if agree, q := l.in(p); agree >= max(minAgree, best+minAhead) && !forged.in(p.Text) {
+			best, c, ok = agree, computed{[]quote{q}, []int{i}}, true
+		}
+	}
+	return c, ok
+}
+
+// yearsIn returns the years that a text names, each once.
+func yearsIn(s string) (years []string) {
+	for _, m := range someYear.FindAllStringSubmatch(s, -1) {
+		if !slices.Contains(years, m[1]) {
+			years = append(years, m[1])
+		}
+	}
+	return years
+}
+
+// lookup is a question for a value.
+type lookup struct {
+	need
+	year   string          // "" for none
+	filler map[string]bool // terms that a row need not have
+}
+
+// lined is a table of a passage whose rows stand below a header, as far as it has been read.
+type lined struct {
+	header []string        // by column of values
+	above  string          // the lines above its first row
+	group  string          // the line without cells above a row: "Cost of revenue:"
+	about  map[string]bool // terms of the document, the headings and the lines above
+}
+
+// in returns how well the best row of a passage agrees with the question, and a quote of its cell; 0 if none answers.
+func (l *lookup) in(p *llm.Passage) (best float64, q quote) {
+	t := lined{about: l.termSet(documentAt(p) + "\n" + p.Title + "\n" + strings.Join(p.Headings, "\n"))}
+	second, rows := 0.0, 0
+	for start := 0; start < len(p.Text); {
+		line, _, _ := strings.Cut(p.Text[start:], "\n")
+		cells := strings.Split(line, " | ")
+		switch name := strings.TrimSpace(cells[0]); {
+		case len(cells) == 1:
+			t.group = name
+			if rows == 0 || len(name) > maxCell {
+				t.say(l, name)
+			}
+		case isHeader(cells):
+			t.header, t.group, rows = cells, "", 0
+			t.say(l, line)
+		case t.header != nil && strings.ContainsFunc(name, unicode.IsLetter):
+			rows++
+			agree, column := l.agrees(&t, cells)
+			if agree > best {
+				best, second = agree, best
+				q = quote{text: t.told(cells, column), citation: p.CitationAt(start)}
+			} else {
+				second = max(second, agree)
+			}
+		}
+		start += len(line) + 1
+	}
+	if best < second+minAhead {
+		return 0, q
+	}
+	return best, q
+}
+
+// say adds a line to what stands above the rows.
+func (t *lined) say(l *lookup, line string) {
+	if t.above = t.above + "\n" + line; len(t.above) > maxCaption {
+		t.above = t.above[len(t.above)-maxCaption:]
+	}
+	for term := range l.termSet(line) {
+		t.about[term] = true
+	}
+}
+
+// isHeader reports whether the cells of a line name columns: years or dates, or words without any other number.
+func isHeader(cells []string) bool {
+	years, words := 0, 0
+	for _, c := range cells {
+		switch {
+		case len(yearsIn(c)) == 1:
+			years++
+		case strings.ContainsFunc(c, unicode.IsDigit):
+			return false
+		case strings.ContainsFunc(c, unicode.IsLetter):
+			words++
+		}
+	}
+	return years+words >= 2 && (years > 0 || words == len(cells))
+}
+
+// agrees returns how well a row agrees with the question, and the column that the question wants, -1 for all of them; 0 if it does
+// not answer.
+func (l *lookup) agrees(t *lined, cells []string) (agree float64, column int) {
+	values := cells[1:]
+	header := t.header[max(0, len(t.header)-len(values)):] // its first cell may name the rows
+	if len(header) != len(values) || slices.ContainsFunc(values, func(v string) bool { return len(v) > maxCell }) {
+		return 0, 0
+	}
+	name := l.termSet(cells[0])
+	column, ok := l.column(t, header, name)
+	if !ok || column >= 0 && !strings.ContainsFunc(values[column], func(r rune) bool { return unicode.IsDigit(r) || unicode.IsLetter(r) }) {
+		return 0, 0
+	}
+	of := map[string]bool{}
+	if column >= 0 {
+		of = l.termSet(header[column])
+	}
+	group := l.termSet(t.group)
+	held, asked, named := 0.0, 0.0, 0
+	for _, term := range l.terms {
+		w := term.text
+		switch {
+		case l.year != "" && strings.HasSuffix(w, l.year):
+			continue
+		case name[w], name[likeMark+w]:
+			named++
+			held += term.weight
+		case group[w], of[w]:
+			held += term.weight
+		case t.about[w], l.filler[w]:
+			continue
+		}
+		asked += term.weight
+	}
+	words := 0
+	for w := range name {
+		if !strings.HasPrefix(w, likeMark) {
+			words++
+		}
+	}
+	if named == 0 || words == 0 {
+		return 0, 0
+	}
+	share, precise := held/asked, min(1, float64(named)/float64(words))
+	if share < minAsking || precise < minNamed {
+		return 0, 0
+	}
+	return 2 * share * precise / (share + precise), column
+}
+
+// column returns the column that the question names by a year or by words that the name of the row has not, -1 for all if each
+// is a year or a date.
+func (l *lookup) column(t *lined, header []string, name map[string]bool) (column int, ok bool) {
+	if l.year != "" {
+		column = slices.IndexFunc(header, func(h string) bool { return strings.Contains(h, l.year) })
+		for i := column + 1; i < len(header) && column >= 0; i++ {
+			if strings.Contains(header[i], l.year) {
+				return 0, false
+			}
+		}
+		if column >= 0 {
+			return column, true
+		}
+		if slices.ContainsFunc(header, func(h string) bool { return len(yearsIn(h)) > 0 }) || !t.about[l.year] && !strings.Contains(t.above, l.year) {
+			return 0, false
+		}
+	}
+	best, second := 0.0, 0.0
+	dated := true
+	for i, h := range header {
+		own, share := l.termSet(h), 0.0
+		for _, term := range l.terms {
+			if own[term.text] && !name[term.text] {
+				share += term.weight
+			}
+		}
+		if share > best {
+			best, second, column = share, best, i
+		} else {
+			second = max(second, share)
+		}
+		dated = dated && len(yearsIn(h)) == 1
+	}
+	switch {
+	case best > second:
+		return column, true
+	case len(header) == 1:
+		return 0, true
+	}
+	return -1, dated && best == 0
+}
+
+// told returns a row in words: its name, the columns and their values, and what the numbers count.
+func (t *lined) told(cells []string, column int) string {
+	values := cells[1:]
+	header := t.header[len(t.header)-len(values):]
+	var said []string
+	for i, v := range values {
+		if column < 0 || i == column {
+			said = append(said, strings.TrimSpace(asides.ReplaceAllString(header[i], ""))+": "+strings.TrimSpace(v))
+		}
+	}
+	name := strings.TrimRight(strings.TrimSpace(cells[0]), ":")
+	if t.group != "" && strings.HasSuffix(t.group, ":") {
+		name = t.group + " " + name
+	}
+	s := name + " — " + strings.Join(said, "; ")
+	if unit := inUnits.FindString(t.above); unit != "" {
+		s += " (" + unit + ")"
+	}
+	return s
+}
