@@ -86,7 +86,9 @@ func (x *exchange) readMembers(object wire.Object, table memberTable) error {
 			}
 		}
 	}
-	x.offerAllowed()
+	if err := x.offerAllowed(); err != nil {
+		return err
+	}
 	if x.model == "" {
 		return refusef("model", missing, `"model" must name a model; GET /v1/models lists them.`)
 	}

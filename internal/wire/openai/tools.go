@@ -78,7 +78,7 @@ const (
 // readToolChoice reads a word, or an object that names a function or the allowed tools.
 func (x *exchange) readToolChoice(v wire.Value) error {
 	if word, ok := v.Text(); ok {
-		return x.readToolWord(word, `"tool_choice" must be "none", "auto", "required" or an object.`)
+		return x.readToolWord(word)
 	}
 	choice, _ := v.Object()
 	kind, _ := choice.Get("type")
@@ -95,13 +95,13 @@ func (x *exchange) readToolChoice(v wire.Value) error {
 	return refusef(choiceParam, unsupportedValue, choiceForms)
 }
 
-func (x *exchange) readToolWord(word, message string) error {
+func (x *exchange) readToolWord(word string) error {
 	switch word {
 	case "auto":
 		word = ""
 	case llm.ToolsNone, llm.ToolsRequired:
 	default:
-		return refusef(choiceParam, invalid, "%s", message)
+		return refusef(choiceParam, invalid, `"tool_choice" must be "none", "auto", "required" or an object.`)
 	}
 	x.req.Options.ToolChoice = word
 	return nil
@@ -111,9 +111,13 @@ func (x *exchange) readToolWord(word, message string) error {
 func (x *exchange) readAllowedTools(allowed wire.Object) error {
 	const param = choiceParam + ".allowed_tools"
 	mode, _ := allowed.Get("mode")
-	word, _ := mode.Text()
-	if err := x.readToolWord(word, `"tool_choice.allowed_tools.mode" must be "auto" or "required".`); err != nil {
-		return err
+	switch word, _ := mode.Text(); word {
+	case "auto":
+		x.req.Options.ToolChoice = ""
+	case llm.ToolsRequired:
+		x.req.Options.ToolChoice = word
+	default:
+		return refusef(choiceParam, invalid, `"tool_choice.allowed_tools.mode" must be "auto" or "required".`)
 	}
 	list, _ := allowed.Get("tools")
 	elements, ok := list.Elements()
@@ -149,11 +153,19 @@ func functionName(object wire.Object, param string) (string, error) {
 }
 
 // offerAllowed leaves out the tools that "tool_choice" does not allow, if it says which it allows.
-func (x *exchange) offerAllowed() {
-	if x.allowed != nil {
-		o := &x.req.Options
-		o.Tools = slices.DeleteFunc(o.Tools, func(t llm.Tool) bool { return !slices.Contains(x.allowed, t.Name) })
+func (x *exchange) offerAllowed() error {
+	if x.allowed == nil {
+		return nil
 	}
+	o := &x.req.Options
+	for i, name := range x.allowed {
+		if !slices.ContainsFunc(o.Tools, func(t llm.Tool) bool { return t.Name == name }) {
+			at := element{choiceParam + ".allowed_tools.tools", i}.String()
+			return refusef(at, invalid, `%q must name one of "tools".`, at)
+		}
+	}
+	o.Tools = slices.DeleteFunc(o.Tools, func(t llm.Tool) bool { return !slices.Contains(x.allowed, t.Name) })
+	return nil
 }
 
 func (x *exchange) readParallel(v wire.Value) error {
