@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,28 +12,27 @@ import (
 
 // A cell answers a question if the name of its row and the question agree well enough.
 const (
-	minAsking  = 0.6  // share of the question, without what the document and the text above the table say, that row and column hold
+	minAsking  = 0.6  // share of what the question asks for that row and column hold
 	minNamed   = 0.5  // share of the words of the row's name that the question has
 	minAgree   = 0.62 // harmonic mean of the two
-	minAhead   = 0.04 // by which a row must agree better than every other row of its table
+	minAhead   = 0.04 // by which a row must agree better than every other row
 	maxCell    = 60   // bytes of a cell
-	maxCaption = 300  // bytes above a table that tell its unit
+	maxCaption = 120  // bytes of a line above a table that is about it; longer lines are prose
 )
 
 var (
 	// asksValue finds questions for the value of something.
 	asksValue = regexp.MustCompile(`(?i)\b(?:what(?:['’]s| is| was| are| were| does| did)|how (?:much|many|high|large|big|long|old|tall|heavy|far|fast)|wie ?(?:viele?|hoch|groß|lange?|schwer|alt|weit)|was (?:ist|sind|war|waren|kostet|kosten)|wie lautete?|combien|quel(?:le)?s? (?:est|sont|était|étaient|a été)|cuánt[oa]s?|cuál(?:es)? (?:es|son|fue|fueron|era)|qual[ei]? (?:è|é|sono|era|erano|foi|foram|são)|quant[oiae]s?)(?:[^\pL]|$)|多少|几|是什么|是几`)
 	// inUnits finds what the numbers of a table count, above it.
-	inUnits = regexp.MustCompile(`(?i)(?:[$€£¥] |\b(?:amounts?|dollars|euros?|usd|eur|gbp|chf|shares|beträge|angaben|montants?|importi|valores) )?\b(?:in|en|em) (?:(?:thousands?|millions?|billions?|tausend|mio\.?|mrd\.?|millionen|milliarden|milliers|milliards|miles|millones|migliaia|milioni|milhares|milhões|t€|[$€£¥]|usd|eur|gbp|chf)\b ?){1,2}(?:(?:of|de|di|d['’])? ?(?:u\.?s\.? )?(?:dollars|euros?)\b)?`)
+	inUnits = regexp.MustCompile(`(?i)(?:\b(?:amounts?|dollars|euros?|usd|eur|gbp|chf|shares|beträge|angaben|montants?|importi|valores) |[$€£¥] )?\b(?:in|en|em) (?:(?:us)?[$€£¥] ?|(?:usd|eur|gbp|chf) ?)?(?:thousands|millions|billions|tausend|mio\.?|mrd\.?|millionen|milliarden|milliers|milliards|miles|millones|migliaia|milioni|milhares|milhões|t€)(?: (?:(?:of|de|di) )?(?:u\.?s\.? )?(?:dollars|euros?|[$€£¥]|usd|eur|gbp|chf))?`)
 	// filler finds words that say only that a value is asked for, or that it is of the end of a time.
 	filler   = regexp.MustCompile(`(?i)\b(?:total )?(?:amount|value|number) of\b|\b(?:at|by|as of) (?:the )?end of\b|\byear[- ]end\b|\bend of (?:the )?(?:fiscal )?year\b|\b(?:gesamt)?(?:betrag|wert|summe) (?:de[rs]|von)\b|\b(?:am|zum) ende\b|\bmontant (?:total )?d|\b(?:fin|final) de\b|\b(?:importe|valor|montante|importo) (?:total[e]? )?d`)
 	asides   = regexp.MustCompile(`^ *\([^()]*\)`) // what stands before the name of the first column: "(in millions) 2021"
 	someYear = regexp.MustCompile(`(?:^|[^\pL\d]|(?i:fy))((?:19|20)\d\d)(?:[^\pL\d]|$)`)
 )
 
-// lookedUp answers a question for one value with a cell of a table: that whose row has the name that the question uses, in the
-// column that it names. It does so only if the words of the question that are not about the table as a whole are those of the row
-// and the column.
+// lookedUp answers a question for one value with a cell of a table: the one whose row has the name that the question uses, in the
+// column that it names. Each word of the question must belong to the row, to the column or to the table.
 func lookedUp(ev *llm.Evidence) (c computed, ok bool) {
 	if ev == nil || decides.MatchString(ev.Query) || asksTime.MatchString(ev.Query) || !asksValue.MatchString(ev.Query) {
 		return c, false
@@ -42,7 +42,7 @@ func lookedUp(ev *llm.Evidence) (c computed, ok bool) {
 	if n.total == 0 || len(years) > 1 {
 		return c, false
 	}
-	l := lookup{need: n.essence(), year: strings.Join(years, ""), filler: termSet(strings.Join(filler.FindAllString(ev.Query, -1), " "))}
+	l := lookup{need: n.essence(), year: strings.Join(years, ""), filler: termSet(strings.Join(slices.Concat(filler.FindAllString(ev.Query, -1), asksValue.FindAllString(ev.Query, -1)), " "))}
 	forged := forgeriesOf(ev)
 	best := 0.0
 	for i := range ev.Passages {
@@ -73,30 +73,36 @@ type lookup struct {
 
 // lined is a table of a passage whose rows stand below a header, as far as it has been read.
 type lined struct {
-	header []string        // by column of values
-	above  string          // the lines above its first row
-	group  string          // the line without cells above a row: "Cost of revenue:"
-	about  map[string]bool // terms of the document, the headings and the lines above
+	document map[string]bool // terms of its name and title
+	headings map[string]bool // terms of the headings above the passage
+	above    string          // the lines above the first row
+	header   []string        // names of the columns
+	rows     int             // below the header
+	group    string          // the line without cells above a row: "Cost of revenue:"
+	about    map[string]bool // terms of the headings and of the lines above
 }
 
 // in returns how well the best row of a passage agrees with the question, and a quote of its cell; 0 if none answers.
 func (l *lookup) in(p *llm.Passage) (best float64, q quote) {
-	t := lined{about: l.termSet(documentAt(p) + "\n" + p.Title + "\n" + strings.Join(p.Headings, "\n"))}
-	second, rows := 0.0, 0
+	t := lined{document: l.termSet(documentAt(p) + "\n" + p.Title), headings: l.termSet(strings.Join(p.Headings, "\n"))}
+	t.end()
+	second, apart := 0.0, true // apart: the line before has no cells
 	for start := 0; start < len(p.Text); {
 		line, _, _ := strings.Cut(p.Text[start:], "\n")
 		cells := strings.Split(line, " | ")
-		switch name := strings.TrimSpace(cells[0]); {
+		names, years := isHeader(cells)
+		switch {
+		case len(cells) == 1 && len(line) > maxCaption:
+			t.end()
 		case len(cells) == 1:
-			t.group = name
-			if rows == 0 || len(name) > maxCell {
-				t.say(l, name)
+			if t.group = strings.TrimSpace(line); t.rows == 0 {
+				t.say(l, line)
 			}
-		case isHeader(cells):
-			t.header, t.group, rows = cells, "", 0
+		case names && (apart || t.header == nil || t.rows == 0 && years && len(yearsIn(strings.Join(t.header, " "))) == 0):
+			t.header, t.group, t.rows = cells, "", 0
 			t.say(l, line)
-		case t.header != nil && strings.ContainsFunc(name, unicode.IsLetter):
-			rows++
+		case t.header != nil && strings.ContainsFunc(cells[0], unicode.IsLetter):
+			t.rows++
 			agree, column := l.agrees(&t, cells)
 			if agree > best {
 				best, second = agree, best
@@ -105,6 +111,7 @@ func (l *lookup) in(p *llm.Passage) (best float64, q quote) {
 				second = max(second, agree)
 			}
 		}
+		apart = len(cells) == 1
 		start += len(line) + 1
 	}
 	if best < second+minAhead {
@@ -113,30 +120,32 @@ func (l *lookup) in(p *llm.Passage) (best float64, q quote) {
 	return best, q
 }
 
-// say adds a line to what stands above the rows.
-func (t *lined) say(l *lookup, line string) {
-	if t.above = t.above + "\n" + line; len(t.above) > maxCaption {
-		t.above = t.above[len(t.above)-maxCaption:]
-	}
-	for term := range l.termSet(line) {
-		t.about[term] = true
-	}
+// end forgets the table, since prose has begun.
+func (t *lined) end() {
+	t.header, t.rows, t.above, t.group, t.about = nil, 0, "", "", maps.Clone(t.headings)
 }
 
-// isHeader reports whether the cells of a line name columns: years or dates, or words without any other number.
-func isHeader(cells []string) bool {
-	years, words := 0, 0
+// say adds a line to those above the rows.
+func (t *lined) say(l *lookup, line string) {
+	t.above += "\n" + line
+	maps.Copy(t.about, l.termSet(line))
+}
+
+// isHeader reports whether the cells of a line name columns, by years or dates, or by words without any other number.
+func isHeader(cells []string) (names, years bool) {
+	words := 0
 	for _, c := range cells {
 		switch {
 		case len(yearsIn(c)) == 1:
-			years++
+			years = true
+			words++
 		case strings.ContainsFunc(c, unicode.IsDigit):
-			return false
+			return false, false
 		case strings.ContainsFunc(c, unicode.IsLetter):
 			words++
 		}
 	}
-	return years+words >= 2 && (years > 0 || words == len(cells))
+	return words >= 2 && (years || words == len(cells)), years
 }
 
 // agrees returns how well a row agrees with the question, and the column that the question wants, -1 for all of them; 0 if it does
@@ -157,21 +166,21 @@ func (l *lookup) agrees(t *lined, cells []string) (agree float64, column int) {
 		of = l.termSet(header[column])
 	}
 	group := l.termSet(t.group)
-	held, asked, named := 0.0, 0.0, 0
+	held, aside, named := 0.0, 0.0, 0
 	for _, term := range l.terms {
-		w := term.text
-		switch {
+		switch w := term.text; {
 		case l.year != "" && strings.HasSuffix(w, l.year):
-			continue
-		case name[w], name[likeMark+w]:
+		case name[w]:
 			named++
 			held += term.weight
 		case group[w], of[w]:
 			held += term.weight
-		case t.about[w], l.filler[w]:
-			continue
+		case l.filler[w], t.document[w]:
+		case t.about[w]:
+			aside += term.weight
+		default:
+			return 0, 0
 		}
-		asked += term.weight
 	}
 	words := 0
 	for w := range name {
@@ -179,10 +188,13 @@ func (l *lookup) agrees(t *lined, cells []string) (agree float64, column int) {
 			words++
 		}
 	}
-	if named == 0 || words == 0 {
+	if named == 0 {
 		return 0, 0
 	}
-	share, precise := held/asked, min(1, float64(named)/float64(words))
+	share, precise := 1.0, min(1, float64(named)/float64(words))
+	if precise < 1 { // the name may be that of something else, also below a heading that has the other words: "Net sales"
+		share = held / (held + aside)
+	}
 	if share < minAsking || precise < minNamed {
 		return 0, 0
 	}
@@ -202,7 +214,7 @@ func (l *lookup) column(t *lined, header []string, name map[string]bool) (column
 		if column >= 0 {
 			return column, true
 		}
-		if slices.ContainsFunc(header, func(h string) bool { return len(yearsIn(h)) > 0 }) || !t.about[l.year] && !strings.Contains(t.above, l.year) {
+		if slices.ContainsFunc(header, func(h string) bool { return len(yearsIn(h)) > 0 }) || !t.document[l.year] && !t.about[l.year] {
 			return 0, false
 		}
 	}

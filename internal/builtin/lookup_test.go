@@ -38,6 +38,23 @@ Delivery times on request.
 	return p
 }
 
+// charts is a table with a row that has no number.
+func charts() llm.Passage {
+	p := passage("charts.pdf", `Seagull Lines sails here too. It was founded by two sailors who had had enough of the ferries of the harbour, and its charts are other ones.
+
+Chart | North | South
+Printed | yes | no
+Reefs | 12 | 30
+
+Net sales of charts
+Month | Copies
+May | 310
+Net income | 1,200
+`)
+	p.Title = "Charts"
+	return p
+}
+
 func TestAnswer_LooksUpACellOfATable(t *testing.T) {
 	for question, want := range map[string]string{
 		"What were the total assets of Harbour Ferries at the end of FY2023?":          "Total assets — June 30, 2023: $ 48,230 (amounts in thousands) [harbour-2023.pdf]",
@@ -45,10 +62,11 @@ func TestAnswer_LooksUpACellOfATable(t *testing.T) {
 		"What is the year end FY2023 total amount of trade receivables? In thousands.": "Trade receivables, net — June 30, 2023: 4,051 (amounts in thousands) [harbour-2023.pdf]",
 		"What is the long-term debt of Harbour Ferries?":                               "Long-term debt — June 30, 2023: 7,300; June 30, 2022: 7,450 (amounts in thousands) [harbour-2023.pdf]",
 		"What is the weight of the B350?":                                              "B350 — Weight: 34 kg [pumps.pdf]",
+		"How many reefs has the North chart?":                                          "Reefs — North: 12 [charts.pdf]",
 		"How long is the warranty of the B200 pump?":                                   "B200 — Warranty: 2 years [pumps.pdf]",
 	} {
 		t.Run(question, func(t *testing.T) {
-			if got := quotesOf(t, about(question, balances(), models())); got != want {
+			if got := quotesOf(t, about(question, balances(), models(), charts())); got != want {
 				t.Errorf("got %q, want %q", got, want)
 			}
 		})
@@ -63,13 +81,18 @@ func TestAnswer_LooksUpNothingThatTheTableDoesNotSay(t *testing.T) {
 		"By how much did total assets change from 2022 to 2023?",
 		"What was the ratio of total assets to equity in 2023?",
 		"What was the goodwill in 2022?",
+		"What was the change in total assets in 2023?",
+		"What was the average of total assets in 2023?",
+		"What were the net sales of charts?",
+		"How many reefs has the North chart of Seagull Lines?",
+		"What is the price of May?",
 		"What is the price of the B350?",
 		"What is the weight of the B900?",
 		"When were the total assets of 2023 audited?",
 		"Were the total assets in 2023 audited?",
 	} {
 		t.Run(question, func(t *testing.T) {
-			ev := about(question, balances(), models())
+			ev := about(question, balances(), models(), charts())
 			if c, ok := lookedUp(ev); ok {
 				t.Errorf("got %q", c.quotes[0])
 			}
