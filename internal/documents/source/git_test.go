@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"parley/test/needs"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -18,7 +20,7 @@ import (
 func gitServer(t *testing.T) (address string, git func(args ...string), work string) {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("there is no git")
+		needs.Missing(t, "git")
 	}
 	root := t.TempDir()
 	work = filepath.Join(root, "work")
