@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"parley/test/needs"
-
 	"github.com/google/go-cmp/cmp"
+
+	"parley/test/needs"
 )
 
 // gitServer serves a repository with git's own HTTP back end.
