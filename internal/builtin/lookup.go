@@ -1,7 +1,6 @@
 package builtin
 
 import (
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ const (
 	minAhead   = 0.04 // by which a row must agree better than every other row
 	maxCell    = 60   // bytes of a cell
 	maxCaption = 120  // bytes of a line above a table that is about it; longer lines are prose
+	maxAbove   = 400  // bytes of all such lines; the first ones are about something else
 )
 
 var (
@@ -96,13 +96,18 @@ func (l *lookup) in(p *llm.Passage) (best float64, q quote) {
 			t.end()
 		case len(cells) == 1:
 			if t.group = strings.TrimSpace(line); t.rows == 0 {
-				t.say(l, line)
+				t.say(line)
 			}
 		case names && (apart || t.header == nil || t.rows == 0 && years && len(yearsIn(strings.Join(t.header, " "))) == 0):
+			if t.rows > 0 { // another table begins, below its title
+				t.above = "\n" + t.group
+			}
 			t.header, t.group, t.rows = cells, "", 0
-			t.say(l, line)
+			t.say(line)
 		case t.header != nil && strings.ContainsFunc(cells[0], unicode.IsLetter):
-			t.rows++
+			if t.rows++; t.rows == 1 {
+				t.about = union(t.headings, l.termSet(t.above))
+			}
 			agree, column := l.agrees(&t, cells)
 			if agree > best {
 				best, second = agree, best
@@ -122,13 +127,16 @@ func (l *lookup) in(p *llm.Passage) (best float64, q quote) {
 
 // end forgets the table, since prose has begun.
 func (t *lined) end() {
-	t.header, t.rows, t.above, t.group, t.about = nil, 0, "", "", maps.Clone(t.headings)
+	t.header, t.rows, t.above, t.group = nil, 0, "", ""
 }
 
 // say adds a line to those above the rows.
-func (t *lined) say(l *lookup, line string) {
+func (t *lined) say(line string) {
 	t.above += "\n" + line
-	maps.Copy(t.about, l.termSet(line))
+	for len(t.above) > maxAbove {
+		_, t.above, _ = strings.Cut(t.above[1:], "\n")
+		t.above = "\n" + t.above
+	}
 }
 
 // isHeader reports whether the cells of a line name columns, by years or dates, or by words without any other number.

@@ -48,7 +48,7 @@ Reefs | 12 | 30
 
 Net sales of charts
 Month | Copies
-May | 310
+July | 310
 Net income | 1,200
 `)
 	p.Title = "Charts"
@@ -63,6 +63,7 @@ func TestAnswer_LooksUpACellOfATable(t *testing.T) {
 		"What is the long-term debt of Harbour Ferries?":                               "Long-term debt — June 30, 2023: 7,300; June 30, 2022: 7,450 (amounts in thousands) [harbour-2023.pdf]",
 		"What is the weight of the B350?":                                              "B350 — Weight: 34 kg [pumps.pdf]",
 		"How many reefs has the North chart?":                                          "Reefs — North: 12 [charts.pdf]",
+		"How many copies are there of the charts in July?":                             "July — Copies: 310 [charts.pdf]",
 		"How long is the warranty of the B200 pump?":                                   "B200 — Warranty: 2 years [pumps.pdf]",
 	} {
 		t.Run(question, func(t *testing.T) {
@@ -85,7 +86,7 @@ func TestAnswer_LooksUpNothingThatTheTableDoesNotSay(t *testing.T) {
 		"What was the average of total assets in 2023?",
 		"What were the net sales of charts?",
 		"How many reefs has the North chart of Seagull Lines?",
-		"What is the price of May?",
+		"What is the price of July?",
 		"What is the price of the B350?",
 		"What is the weight of the B900?",
 		"When were the total assets of 2023 audited?",

@@ -10,7 +10,9 @@ import (
 
 // Limits of Linear. Four times the text may take eight times as long, which leaves room for caches
 // and n·log n but not for squares. Times below tooShort are inconclusive. A first time of at most
-// fineTimes is not measured again.
+// fineTimes is not measured again. Where four times the text takes longer, sixteen times the text must
+// take more than 8·8 times as long for the test to fail: a text that no longer fits a cache, on a busy
+// machine, can take longer once but not at each length.
 const (
 	factor    = 4
 	mostTimes = 8
@@ -19,8 +21,8 @@ const (
 )
 
 // Linear fails the test if the processor time of f grows faster than the length of its text. f gets
-// a text of that many bytes and one of four times the length. It must do all its work in the
-// calling goroutine.
+// a text of that many bytes and one of four times the length, or of sixteen times if the first two
+// are not enough. It must do all its work in the calling goroutine.
 func Linear(t testing.TB, s Shape, bytes int, f func(text string)) {
 	t.Helper()
 	if needs.Race {
@@ -36,13 +38,20 @@ func Linear(t testing.TB, s Shape, bytes int, f func(text string)) {
 	if first < tooShort || first <= fineTimes*min(once(onSmall), once(onSmall)) {
 		return
 	}
-	one, four := least(onSmall), least(onLarge)
-	for try := 0; four >= tooShort && four > mostTimes*one; try++ {
-		if try == 3 {
-			t.Errorf("%s: %d bytes take %v, %d bytes %v: that is more than linear", s.Name, len(small), one, len(large), four)
+	if four := least(onLarge); four < tooShort || four <= mostTimes*least(onSmall) {
+		return
+	}
+	largest := s.Text(factor * factor * bytes)
+	onLargest := func() { f(largest) }
+	for try := 0; ; try++ {
+		one, sixteen := cost(onSmall), cost(onLargest)
+		if sixteen <= mostTimes*mostTimes*one {
 			return
 		}
-		one, four = cost(onSmall), cost(onLarge)
+		if try == 3 {
+			t.Errorf("%s: %d bytes take %v, %d bytes %v: that is more than linear", s.Name, len(small), one, len(largest), sixteen)
+			return
+		}
 	}
 }
 
