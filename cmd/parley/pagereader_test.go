@@ -18,6 +18,10 @@ func TestPage_ReadsDocumentsAsAReaderDoes(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(docs, "keepers.pdf"), pagePDF(pages...), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	gappy := pagePDF([]pdfLine{{72, 700, "The ferry leaves at nine."}}, nil, []pdfLine{{72, 700, "The ferry returns at five."}})
+	if err := os.WriteFile(filepath.Join(docs, "gappy.pdf"), gappy, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	const harbour = "# Harbour\n\nThe harbour dues for sailing boats are 180 kroner a night.\n\nThe harbour dues for motor boats are 240 kroner a night.\n"
 	if err := os.WriteFile(filepath.Join(docs, "harbour.md"), []byte(harbour), 0o600); err != nil {
 		t.Fatal(err)
@@ -30,16 +34,22 @@ func TestPage_ReadsDocumentsAsAReaderDoes(t *testing.T) {
 		At, Link, Wanted          string
 		Fit, Large, Whole, Turned look
 		Thumbnails                int
-		FoundAt, Said             string
-		Marks                     []string
+		FoundAt, Said, Unpaged    string
+		Opened, Marks             []string
 		Seen                      seenOnPage
 	}
 	onPage(t, "reader", p.addr, map[string]any{
-		"asked": "What are the harbour dues?", "deep": map[string]any{"name": "keepers.pdf", "page": 2, "words": "bronze bell"},
+		"asked": "What are the harbour dues?", "deep": map[string]any{"name": "keepers.pdf", "page": 2, "words": "bronze bell", "unpaged": "harbour.md", "gappy": "gappy.pdf"},
 	}, &got)
 	got.Seen.check(t)
 	if got.At != "2" || got.Link != got.Wanted {
 		t.Errorf("the link opens page %s, and is copied as %q, want %q", got.At, got.Link, got.Wanted)
+	}
+	if !strings.Contains(got.Unpaged, "180 kroner") {
+		t.Errorf("a link to a page of a document without pages shows %q", got.Unpaged)
+	}
+	if opened := strings.Join(got.Opened, " "); opened != "3 3 1" {
+		t.Errorf("links to pages 3, 9 and 0 of three open %s", opened)
 	}
 	if got.Fit.Frame.Width > got.Fit.Body.Width || got.Large.Frame.Width <= got.Fit.Frame.Width {
 		t.Errorf("fitted %+v, larger %+v", got.Fit, got.Large)

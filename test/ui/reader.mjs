@@ -14,9 +14,23 @@ export default async function ({ base, open, asked, deep }) {
   const settled = (test) => page.waitForFunction(test);
   const press = (name) => page.locator(`.pager [aria-label="${name}"]`).click();
 
-  // A link to a page opens it.
+  // A link to a page that is not there opens the nearest one. Pages without text are there.
   const documents = (await (await fetch(`${base}/api/documents`)).json()).documents;
-  const id = documents.find((d) => d.name === deep.name).id;
+  const idOf = (name) => documents.find((d) => d.name === name).id;
+  await page.goto(`${base}/#/documents/${idOf(deep.unpaged)}/1`);
+  await page.waitForSelector(".panel-body p");
+  result.unpaged = await page.locator(".panel-body").innerText();
+  result.opened = [];
+  for (const n of [3, 9, 0]) {
+    await page.goto(`${base}/#/documents`);
+    await page.waitForSelector(".panel", { state: "detached" });
+    await page.goto(`${base}/#/documents/${idOf(deep.gappy)}/${n}`);
+    await page.waitForSelector(".page-picture img");
+    result.opened.push(await page.inputValue(".pager input"));
+  }
+
+  // A link to a page opens it.
+  const id = idOf(deep.name);
   await page.goto(`${base}/#/documents/${id}/${deep.page}`);
   await page.waitForSelector(".page-picture img");
   await page.waitForFunction(() => document.querySelector(".page-picture img").complete);

@@ -11,6 +11,14 @@ import type { ChunkRecord, DocumentRecord } from "../types.ts";
 
 const s = strings.documents;
 
+/** The page of a link, or the nearest one if the document has no such page. doc.pages does not tell: pages without text are not in it. */
+async function nearest(namespace: string, doc: DocumentRecord, page: number): Promise<number> {
+  const failed = await api.page(namespace, doc.id, page).then(() => "", (error) => toApiError(error).kind);
+  if (failed !== "missing") return page;
+  const first = Math.min(1, doc.pages); // a document without pages has its text as page 0
+  return api.page(namespace, doc.id, first).then((p) => Math.max(first, Math.min(page, p.count)), () => page);
+}
+
 export function DocumentView({ id, namespace, page }: { id: string; namespace: string; page?: number }) {
   const [doc, setDoc] = useState<DocumentRecord | null>(null);
   const [chunks, setChunks] = useState<ChunkRecord[]>([]);
@@ -28,7 +36,14 @@ export function DocumentView({ id, namespace, page }: { id: string; namespace: s
   };
   useEffect(() => void load(), [id, namespace]);
   useEffect(() => {
-    if (doc && page !== undefined) app.panel.value = { kind: "document", id, namespace, name: doc.title || doc.name, page };
+    if (!doc || page === undefined) return;
+    let left = false;
+    void nearest(namespace, doc, page).then((at) => {
+      if (!left) app.panel.value = { kind: "document", id, namespace, name: doc.title || doc.name, page: at };
+    });
+    return () => {
+      left = true;
+    };
   }, [doc, page]);
   if (failed) return <div class="view"><div class="view-inner"><EmptyState icon="files" title={failed} actions={<a class="button" href="#/documents">{s.back}</a>} /></div></div>;
   if (!doc) return <div class="view centered"><Spinner label={strings.source.loading} /></div>;
