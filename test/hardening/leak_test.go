@@ -27,7 +27,11 @@ func TestR15_MixedRequestsLeaveNothingBehind(t *testing.T) {
 	} else if testing.Short() {
 		requests = 300
 	}
-	s := newStack(t, options{idle: 50 * time.Millisecond, count: func(int) string {
+	onEachDatabase(t, func(t *testing.T, url string) { leavesNothing(t, url, requests) })
+}
+
+func leavesNothing(t *testing.T, url string, requests int) {
+	s := newStack(t, options{url: url, idle: 50 * time.Millisecond, count: func(int) string {
 		return llmtest.Faults[rand.IntN(len(llmtest.Faults))]
 	}})
 	s.mixed(t, 200) // opens what stays open, such as connections to the database

@@ -15,8 +15,12 @@ import (
 // meanwhile. The full test has 2,000 sockets and ten seconds for a header.
 func TestR12_SocketsThatNeverEndTheirRequestAreClosed(t *testing.T) {
 	t.Parallel()
+	onEachDatabase(t, closesUnfinished)
+}
+
+func closesUnfinished(t *testing.T, url string) {
 	const limit, machine = 10 * time.Second, 20 * time.Second // the limit, and an allowance for a busy machine
-	s := newStack(t, options{})
+	s := newStack(t, options{url: url})
 	sockets := rounds(100, 2000)
 	unfinished := []string{
 		"POST /chat HTTP/1.1\r\nX-Slow: %d\r\n",

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,6 +27,7 @@ import (
 	"parley/internal/retrieval"
 	"parley/internal/server"
 	"parley/internal/store"
+	"parley/internal/store/pgtest"
 	"parley/internal/store/storetest"
 	"parley/internal/tokens"
 	"parley/internal/turn"
@@ -68,7 +70,17 @@ type options struct {
 	model  llm.Model          // the answering model; the upstream's by default
 	output int                // most tokens of an answer; 1024
 	count  func(n int) string // chooses the fault of the n-th call
+	url    string             // of a PostgreSQL database; SQLite by default
 	grown  int                // existing turns, sessions and documents in the store; see storetest.Grow
+}
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+
+// onEachDatabase runs a test for SQLite and for PostgreSQL, in turn, with the URL of an empty database or "".
+func onEachDatabase(t *testing.T, test func(t *testing.T, url string)) {
+	t.Helper()
+	t.Run("SQLite", func(t *testing.T) { test(t, "") })
+	t.Run("PostgreSQL", func(t *testing.T) { test(t, pgtest.New(t)) })
 }
 
 func newStack(t testing.TB, o options) *stack {
@@ -84,7 +96,11 @@ func newStack(t testing.TB, o options) *stack {
 	}
 	log := slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	dir := t.TempDir()
-	db, err := store.Open(t.Context(), dir, log)
+	open := func() (*store.DB, error) { return store.Open(t.Context(), dir, log) }
+	if o.url != "" {
+		open = func() (*store.DB, error) { return store.OpenPostgres(t.Context(), o.url, dir, log) }
+	}
+	db, err := open()
 	if err != nil {
 		t.Fatal(err)
 	}
