@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/rand"
 	"io"
 	"net/http"
 	"os"
@@ -230,4 +231,71 @@ func TestPostgres_RestartsWhileTheServerAnswers(t *testing.T) {
 	if body, _ := io.ReadAll(res.Body); res.StatusCode != http.StatusOK || !strings.Contains(string(body), "80 degrees") {
 		t.Errorf("after the restarts: status %d, %s", res.StatusCode, body)
 	}
+}
+
+// A client is told so in its own protocol: after one wait, then at once, and not any more when there are connections again.
+func TestPostgres_RefusesRequestsWhileThereIsNoConnection(t *testing.T) {
+	t.Parallel()
+	url := pgtest.New(t)
+	role := "few_" + strings.ToLower(rand.Text())
+	database := strings.TrimPrefix(url[:strings.IndexByte(url, '?')], "postgres:///")
+	pgtest.Exec(t, url, "CREATE ROLE "+role+" LOGIN; GRANT CREATE ON DATABASE "+database+" TO "+role) // limits do not hold for the superuser of url
+	t.Cleanup(func() { pgtest.Exec(t, url, "DROP OWNED BY "+role+" CASCADE; DROP ROLE "+role) })
+	docs := t.TempDir()
+	if err := os.WriteFile(filepath.Join(docs, "tea.md"), []byte("# Tea\n\nGreen tea is brewed at 80 degrees.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := startServe(t, []string{"PARLEY_DATABASE=" + strings.Replace(url, "user=parley", "user="+role, 1)}, docs, "--data", t.TempDir())
+	if err := awaitIngested(p.addr); err != nil {
+		t.Fatal(err)
+	}
+	p.askEverywhere(t, true, time.Minute)
+	pgtest.Exec(t, url, "ALTER ROLE "+role+" CONNECTION LIMIT 0")
+	pgtest.Cut(t, url)
+	p.askEverywhere(t, false, 35*time.Second) // less than two waits
+	p.askEverywhere(t, false, 10*time.Second)
+	pgtest.Exec(t, url, "ALTER ROLE "+role+" CONNECTION LIMIT -1")
+	p.askEverywhere(t, true, time.Minute)
+}
+
+// askEverywhere asks a question through several protocols at the same time, and checks that it is answered or that the
+// refusal has the shape of the protocol, within a time.
+func (p *process) askEverywhere(t *testing.T, answered bool, within time.Duration) {
+	t.Helper()
+	const messages = `"messages":[{"role":"user","content":"At how many degrees is green tea brewed?"}]`
+	var asking sync.WaitGroup
+	for _, c := range []struct {
+		path, body string
+		status     int
+		refusal    string
+	}{
+		{"/v1/chat/completions", `{"model":"parley",` + messages + `}`, http.StatusServiceUnavailable,
+			`{"error":{"message":"The database cannot be reached at the moment. Try again.","type":"server_error","param":null,"code":"unavailable"}}`},
+		{"/v1/responses", `{"model":"parley","input":"At how many degrees is green tea brewed?"}`, http.StatusServiceUnavailable,
+			`{"error":{"type":"server_error","code":"unavailable","message":"The database cannot be reached at the moment. Try again.","param":null}}`},
+		{"/chat/stream", "{" + messages + "}", http.StatusInternalServerError, // this protocol has no 503
+			`{"error":"The app encountered an error processing your request.\nIf you are an administrator of the app, view the full error in the logs."}`},
+	} {
+		asking.Go(func() {
+			client := http.Client{Timeout: 2 * time.Minute}
+			began := time.Now()
+			res, err := client.Post("http://"+p.addr+c.path, "application/json", strings.NewReader(c.body))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer res.Body.Close()
+			body, _ := io.ReadAll(res.Body)
+			if took := time.Since(began); took > within {
+				t.Errorf("%s took %v, more than %v", c.path, took, within)
+			}
+			switch got := strings.TrimSpace(string(body)); {
+			case answered && (res.StatusCode != http.StatusOK || !strings.Contains(got, "80 degrees")):
+				t.Errorf("%s is not answered: %d, %s", c.path, res.StatusCode, got)
+			case !answered && (res.StatusCode != c.status || got != c.refusal || res.Header.Get("Retry-After") == ""):
+				t.Errorf("%s is refused with %d, Retry-After %q, %s", c.path, res.StatusCode, res.Header.Get("Retry-After"), got)
+			}
+		})
+	}
+	asking.Wait()
 }

@@ -57,19 +57,20 @@ func openPostgres(ctx context.Context, url, dir string, log *slog.Logger) (*DB, 
 		return nil, &ServerError{Err: err} // the error of pgx hides the password
 	}
 	prepareFailover(config.ConnConfig)
-	corpus, err := openSchema(ctx, config, "corpus", postgresCorpus, log)
+	server := &pools{config: config}
+	corpus, err := openSchema(ctx, server, "corpus", postgresCorpus, log)
 	if err != nil {
 		return nil, err
 	}
-	state, err := openSchema(ctx, config, "state", postgresState, log)
+	state, err := openSchema(ctx, server, "state", postgresState, log)
 	if err != nil {
 		return nil, errors.Join(err, corpus.close())
 	}
 	db := newDB(corpus, state, nil)
 	db.needed = 2*int(config.MaxConns) + 3
 	db.server = nameOf(config)
-	db.peers = &Peers{state, &turnLocks{db: pool(config, schemaOf("state"), 1), held: map[int64]int{}}}
-	db.locks = &locks{db: pool(config, schemaOf("state"), 1), log: log, held: map[string]lockWay{}}
+	db.peers = &Peers{state, &turnLocks{db: server.pool(schemaOf("state"), 1), held: map[int64]int{}}}
+	db.locks = &locks{db: server.pool(schemaOf("state"), 1), log: log, held: map[string]lockWay{}}
 	if db.blobs, db.folder, err = openFolder(ctx, state, dir); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -140,12 +141,12 @@ func nameOf(config *pgxpool.Config) string {
 func schemaOf(part string) string { return "parley_" + part }
 
 // openSchema opens and migrates one part of a PostgreSQL database.
-func openSchema(ctx context.Context, config *pgxpool.Config, part string, d dialect, log *slog.Logger) (*database, error) {
+func openSchema(ctx context.Context, server *pools, part string, d dialect, log *slog.Logger) (*database, error) {
 	schema := schemaOf(part)
-	db := &database{path: fmt.Sprintf("%s, schema %s", nameOf(config), schema), dialect: d,
-		read: pool(config, schema, int(config.MaxConns))}
+	db := &database{path: fmt.Sprintf("%s, schema %s", nameOf(server.config), schema), dialect: d,
+		read: server.pool(schema, int(server.config.MaxConns))}
 	if db.write = db.read; d.lock != "" {
-		db.write = pool(config, schema, 1) // writers that wait for each other need no more
+		db.write = server.pool(schema, 1) // writers that wait for each other need no more
 	}
 	if err := db.migratePostgres(ctx, schema, part, log); err != nil {
 		return nil, errors.Join(err, db.close())
@@ -153,18 +154,24 @@ func openSchema(ctx context.Context, config *pgxpool.Config, part string, d dial
 	return db, nil
 }
 
+// pools makes the pools of connections to one server.
+type pools struct {
+	config *pgxpool.Config
+	server pgsql.Server
+}
+
 // pool returns up to limit connections that find the tables of a schema.
-func pool(config *pgxpool.Config, schema string, limit int) *sql.DB {
-	server := config.ConnConfig.Copy()
-	server.RuntimeParams["search_path"] = schema
-	if server.RuntimeParams["application_name"] == "" {
-		server.RuntimeParams["application_name"] = "parley"
+func (p *pools) pool(schema string, limit int) *sql.DB {
+	config := p.config.ConnConfig.Copy()
+	config.RuntimeParams["search_path"] = schema
+	if config.RuntimeParams["application_name"] == "" {
+		config.RuntimeParams["application_name"] = "parley"
 	}
-	db := sql.OpenDB(pgsql.NewConnector(*server))
+	db := sql.OpenDB(pgsql.NewConnector(*config, &p.server))
 	db.SetMaxOpenConns(limit)
 	db.SetMaxIdleConns(limit)
-	db.SetConnMaxIdleTime(config.MaxConnIdleTime)
-	db.SetConnMaxLifetime(config.MaxConnLifetime)
+	db.SetConnMaxIdleTime(p.config.MaxConnIdleTime)
+	db.SetConnMaxLifetime(p.config.MaxConnLifetime)
 	return db
 }
 
@@ -260,9 +267,9 @@ func hasCode(err error, codes ...string) bool {
 var errRaced = errors.New("added by another transaction at the same time")
 
 // isTransient reports whether a transaction failed only because of others at the same time, or because
-// the connection broke before it could be committed.
+// the connection broke before it could be committed. Where no new one can be had, the driver has waited long enough.
 func isTransient(err error) bool {
-	if errors.Is(err, errUnknown) {
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok || errors.Is(err, errUnknown) {
 		return false
 	}
 	return errors.Is(err, errRaced) || hasCode(err, codeSerialization, codeDeadlock) || pgsql.Lost(err)

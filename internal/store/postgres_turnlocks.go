@@ -8,8 +8,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"parley/internal/store/pgsql"
 )
 
 // turnLocks are advisory locks that many turns of this process hold, in one session of the database. Those
@@ -52,7 +50,7 @@ func (l *turnLocks) lock(ctx context.Context, name string) (unlock func(), err e
 		if got {
 			return sync.OnceFunc(func() { l.release(key) }), nil
 		}
-		if err != nil && (!pgsql.Lost(err) || time.Now().After(lost)) {
+		if err != nil && (!isTransient(err) || time.Now().After(lost)) {
 			return nil, err
 		}
 		select {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -69,16 +70,44 @@ const (
 	pause    = 100 * time.Millisecond // between two attempts
 )
 
-// Connect implements driver.Connector. The first connection is tried once, so that a wrong address is
-// told at once.
+// Server is what connectors to one server know of it in common. Its zero value is a server that has not been reached yet.
+type Server struct {
+	mu          sync.Mutex
+	reached     bool      // there has been a connection
+	since, last time.Time // the first and the last attempt to connect that failed since a connection worked
+}
+
+// answered notes that a connection works.
+func (s *Server) answered() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reached, s.since, s.last = true, time.Time{}, time.Time{}
+}
+
+// failed notes an attempt to connect that failed, and reports whether to make another one. There is none if the server
+// has never been reached, so that a wrong address is told at once. There is none either if no connection has worked
+// for longer than patience, so that a request which needs several does not wait for each. If nobody has tried for that
+// long, the outage that was noted may be over, and this attempt begins a new one.
+func (s *Server) failed() (again bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	if now.Sub(s.last) > patience {
+		s.since = now
+	}
+	s.last = now
+	return s.reached && now.Sub(s.since) <= patience
+}
+
+// Connect implements driver.Connector. It tries for as long as a restart takes.
 func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	for deadline := time.Now().Add(patience); ; {
 		conn, err := c.connect(ctx)
 		if err == nil {
-			c.connected.Store(true)
+			c.server.answered()
 			return conn, nil
 		}
-		if !c.connected.Load() || !Lost(err) || time.Now().After(deadline) {
+		if !Lost(err) || !c.server.failed() || time.Now().After(deadline) {
 			return nil, err
 		}
 		select {

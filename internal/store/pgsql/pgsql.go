@@ -12,21 +12,20 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
-	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// NewConnector returns a connector for sql.OpenDB.
-func NewConnector(config pgx.ConnConfig) driver.Connector {
-	return &connector{Connector: stdlib.GetConnector(config, stdlib.OptionShouldPing(
+// NewConnector returns a connector for sql.OpenDB. All connectors to one server share what is known of it.
+func NewConnector(config pgx.ConnConfig, server *Server) driver.Connector {
+	return &connector{server: server, Connector: stdlib.GetConnector(config, stdlib.OptionShouldPing(
 		func(context.Context, stdlib.ShouldPingParams) bool { return false }))} // ResetSession looks instead
 }
 
 type connector struct {
 	driver.Connector
-	connected atomic.Bool // there has been a connection
+	server *Server
 }
 
 func (c *connector) connect(ctx context.Context) (driver.Conn, error) {
@@ -38,12 +37,13 @@ func (c *connector) connect(ctx context.Context) (driver.Conn, error) {
 	if !ok {
 		return nil, fmt.Errorf("connect: unexpected type %T", inner)
 	}
-	return &conn{Conn: pg, translated: map[string]string{}}, nil
+	return &conn{Conn: pg, server: c.server, translated: map[string]string{}}, nil
 }
 
 // conn is a connection. database/sql does not use it concurrently.
 type conn struct {
 	*stdlib.Conn
+	server     *Server
 	translated map[string]string // SQLite's SQL to PostgreSQL's
 	inside     bool              // in a transaction
 }
@@ -69,6 +69,7 @@ func (c *conn) ResetSession(ctx context.Context) error {
 	if heard(c.Conn.Conn().PgConn().Conn()) {
 		return driver.ErrBadConn
 	}
+	c.server.answered()
 	return c.Conn.ResetSession(ctx)
 }
 

@@ -101,7 +101,7 @@ func (c *cluster) remove() {
 func (c *cluster) settings() []string {
 	var all []string
 	for _, s := range append([]string{"listen_addresses=", "unix_socket_directories=" + c.dir, "fsync=off", "synchronous_commit=off",
-		"full_page_writes=off", "max_connections=200", "shared_buffers=32MB", "autovacuum=off"}, c.own...) {
+		"full_page_writes=off", "max_connections=200", "autovacuum=off"}, c.own...) {
 		all = append(all, "-c", s)
 	}
 	return all
