@@ -32,17 +32,8 @@ const (
 	ModelUnreachable // no connection to the provider could be made
 	ModelSlow        // the provider did not answer in time
 
-	kindCount = iota
+	KindCount = iota
 )
-
-// Kinds returns every kind, so that tests can check that a table is complete.
-func Kinds() []Kind {
-	kinds := make([]Kind, kindCount)
-	for i := range kinds {
-		kinds[i] = Kind(i)
-	}
-	return kinds
-}
 
 // Error is an error with a kind and a sentence that may be shown to clients.
 type Error struct {

@@ -66,9 +66,6 @@ func (m *Model) Name() string { return m.weights.Name }
 // Dimensions returns the length of a vector.
 func (m *Model) Dimensions() int { return m.weights.Hidden }
 
-// Kernels names the code that multiplies matrices on this machine.
-func (m *Model) Kernels() string { return m.kernels.name }
-
 // Limit returns the number of tokens that are read of a text. What follows is cut off.
 func (m *Model) Limit() int { return m.weights.Positions }
 

@@ -32,12 +32,6 @@ func OpenScorer(file []byte) (*Scorer, error) {
 	return s, nil
 }
 
-// Name returns the model's name.
-func (s *Scorer) Name() string { return s.m.Name() }
-
-// Kernels names the code that multiplies matrices on this machine.
-func (s *Scorer) Kernels() string { return s.m.Kernels() }
-
 // Tokens returns the tokens of a question and a passage as the model reads them, and where those of
 // the passage begin. A question may take half the room; what of the passage does not fit is cut off.
 func (s *Scorer) Tokens(question, passage string) (tokens []int32, second int) {

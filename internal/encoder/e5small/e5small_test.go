@@ -50,7 +50,6 @@ func TestTokens_AreThoseOfTheReference(t *testing.T) {
 
 func TestEmbed_IsTheVectorOfTheReference(t *testing.T) {
 	m := model(t)
-	t.Log("kernels:", m.Kernels())
 	for _, r := range references(t) {
 		if r.Vector == nil {
 			continue

@@ -59,7 +59,6 @@ func TestTokens_OfWhatIsTooLongAreCutOff(t *testing.T) {
 
 func TestScore_IsThatOfTheReference(t *testing.T) {
 	s := scorer(t)
-	t.Log("kernels:", s.Kernels())
 	sum, most := 0.0, 0.0
 	for _, r := range references(t) {
 		got, err := s.Score(context.Background(), r.Question, r.Passage)
