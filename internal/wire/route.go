@@ -1,7 +1,9 @@
 package wire
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"mime"
 	"net/http"
 	"slices"
@@ -130,6 +132,20 @@ func (r *Request) Object() (Object, error) {
 		r.checked = true
 	}
 	return r.object, r.invalid
+}
+
+// Decode decodes a body that is a JSON object into v. A member that v does not have is an error, for which the
+// client is told what was expected.
+func (r *Request) Decode(v any, expected string) error {
+	if _, err := r.Object(); err != nil {
+		return err
+	}
+	dec := json.NewDecoder(bytes.NewReader(r.Body))
+	dec.DisallowUnknownFields()
+	if dec.Decode(v) != nil {
+		return Invalidf("%s", expected)
+	}
+	return nil
 }
 
 // Media says which body a route accepts, and who reads it.

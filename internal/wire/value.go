@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"math"
 	"reflect"
@@ -264,3 +265,15 @@ func skipSpace(b []byte, i int) int {
 	}
 	return i
 }
+
+// Element is a place in a list of a request. Its name is formatted only for an error, since a list can be long.
+type Element struct {
+	List  string
+	Index int
+}
+
+// At returns the place of the element with an index.
+func At(list string, i int) Element { return Element{list, i} }
+
+// String returns a name such as messages[3].
+func (e Element) String() string { return fmt.Sprintf("%s[%d]", e.List, e.Index) }

@@ -97,7 +97,7 @@ func (h *Handler) readMessages(x *exchange, b *body) error {
 	}
 	i, question, answer := 0, -1, ""
 	for v := range elements {
-		messages, id, err := h.messageOf(v, place{"messages", i})
+		messages, id, err := h.messageOf(v, wire.At("messages", i))
 		if err != nil {
 			return err
 		}

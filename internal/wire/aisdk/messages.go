@@ -1,7 +1,6 @@
 package aisdk
 
 import (
-	"fmt"
 	"strings"
 
 	"parley/internal/chat"
@@ -36,17 +35,9 @@ type uiPart struct {
 	Provider   wire.Value `json:"callProviderMetadata"`
 }
 
-// place is an element of a list; its name is put together only for an error, since a list can be long.
-type place struct {
-	list string
-	i    int
-}
-
-func (p place) String() string { return fmt.Sprintf("%s[%d]", p.list, p.i) }
-
 // messageOf reads a message. One of an assistant that has called tools becomes several: what it said and
 // called, the results, and what it said then.
-func (h *Handler) messageOf(v wire.Value, at place) (list []chat.Message, id string, err error) {
+func (h *Handler) messageOf(v wire.Value, at wire.Element) (list []chat.Message, id string, err error) {
 	var m uiMessage
 	if !v.Read(&m) {
 		return nil, "", wire.Invalidf(`"%v" must be an object`, at)
@@ -67,7 +58,7 @@ func (h *Handler) messageOf(v wire.Value, at place) (list []chat.Message, id str
 	b := messageBuilder{h: h, role: role}
 	i := 0
 	for v := range parts {
-		if err := b.add(v, place{at.String() + ".parts", i}); err != nil {
+		if err := b.add(v, wire.At(at.String()+".parts", i)); err != nil {
 			return nil, "", err
 		}
 		i++
@@ -85,7 +76,7 @@ type messageBuilder struct {
 	results []chat.Message
 }
 
-func (b *messageBuilder) add(v wire.Value, at place) error {
+func (b *messageBuilder) add(v wire.Value, at wire.Element) error {
 	var p uiPart
 	if !v.Read(&p) {
 		return wire.Invalidf(`"%v" must be an object`, at)
@@ -129,7 +120,7 @@ func (b *messageBuilder) say(said string) {
 	b.open.Parts = append(b.open.Parts, llm.Part{Text: said})
 }
 
-func (b *messageBuilder) image(p *uiPart, at place) error {
+func (b *messageBuilder) image(p *uiPart, at wire.Element) error {
 	url, ok := p.URL.Text()
 	if !ok {
 		return wire.Invalidf(`"%v.url" must be a string`, at)
@@ -143,7 +134,7 @@ func (b *messageBuilder) image(p *uiPart, at place) error {
 
 // call adds a call of one of the client's tools with its result. Calls that the server has run itself are
 // history, and so is one without a result: the client has gone on without it.
-func (b *messageBuilder) call(name string, p *uiPart, at place) error {
+func (b *messageBuilder) call(name string, p *uiPart, at wire.Element) error {
 	id, ok := p.ToolCallID.Text()
 	if !ok || id == "" || name == "" {
 		return wire.Invalidf(`"%v" must be the call of a tool, with its name and "toolCallId"`, at)

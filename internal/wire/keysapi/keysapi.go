@@ -6,9 +6,7 @@
 package keysapi
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -78,9 +76,6 @@ func show(k apikey.Key, now time.Time) shown {
 
 // create handles POST /api/keys.
 func (h *Handler) create(w http.ResponseWriter, r *wire.Request) error {
-	if _, err := r.Object(); err != nil {
-		return err
-	}
 	var body struct {
 		Name       string      `json:"name"`
 		Role       access.Role `json:"role"`
@@ -88,10 +83,8 @@ func (h *Handler) create(w http.ResponseWriter, r *wire.Request) error {
 		Routes     []string    `json:"routes"`
 		ExpiresAt  time.Time   `json:"expires_at"`
 	}
-	dec := json.NewDecoder(bytes.NewReader(r.Body))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&body); err != nil {
-		return wire.Invalidf("expected role, and if wanted name, namespaces and routes (lists of strings) and expires_at (a time such as 2027-03-31T00:00:00Z)")
+	if err := r.Decode(&body, "expected role, and if wanted name, namespaces and routes (lists of strings) and expires_at (a time such as 2027-03-31T00:00:00Z)"); err != nil {
+		return err
 	}
 	for _, name := range body.Namespaces {
 		if err := retrieval.CheckNamespace(name); err != nil {

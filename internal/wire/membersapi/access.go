@@ -1,9 +1,7 @@
 package membersapi
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -193,14 +191,9 @@ func (h *Handler) putAccess(w http.ResponseWriter, r *wire.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := r.Object(); err != nil {
-		return err
-	}
 	var body ruleShown
-	dec := json.NewDecoder(bytes.NewReader(r.Body))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&body); err != nil {
-		return wire.Invalidf("expected document or folder, and users and groups (lists of strings) or everybody")
+	if err := r.Decode(&body, "expected document or folder, and users and groups (lists of strings) or everybody"); err != nil {
+		return err
 	}
 	wanted, err := body.read()
 	if err != nil {

@@ -14,9 +14,7 @@
 package membersapi
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -147,14 +145,13 @@ func (h *Handler) put(w http.ResponseWriter, r *wire.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := r.Object(); err != nil {
+	var body shown
+	const expected = "expected role (reader, editor or owner), and either user or group"
+	if err := r.Decode(&body, expected); err != nil {
 		return err
 	}
-	var body shown
-	dec := json.NewDecoder(bytes.NewReader(r.Body))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&body); err != nil || (body.User == nil) == (body.Group == nil) {
-		return wire.Invalidf("expected role (reader, editor or owner), and either user or group")
+	if (body.User == nil) == (body.Group == nil) {
+		return wire.Invalidf(expected)
 	}
 	m := access.Member{Namespace: name, Role: body.Role}
 	if m.Group = body.Group != nil; m.Group {

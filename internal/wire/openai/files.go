@@ -42,7 +42,7 @@ func (give Give) Bring(ctx context.Context, who access.Principal, req *chat.Requ
 }
 
 // fileOf reads a part that is a file; ok is false for any other part.
-func (h *Handler) fileOf(v wire.Value, role llm.Role, at element) (f chat.File, ok bool, err error) {
+func (h *Handler) fileOf(v wire.Value, role llm.Role, at wire.Element) (f chat.File, ok bool, err error) {
 	part, _ := v.Object()
 	kind, _ := part.Get("type")
 	if name, _ := kind.Text(); name != "file" || role != llm.User || h.cfg.Give == nil {

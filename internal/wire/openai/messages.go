@@ -2,7 +2,6 @@ package openai
 
 import (
 	"encoding/base64"
-	"fmt"
 	"iter"
 	"strings"
 
@@ -28,7 +27,7 @@ func (h *Handler) messagesOf(v wire.Value) ([]chat.Message, error) {
 	messages := make([]chat.Message, 0, count)
 	question := ""
 	for v := range elements {
-		m, err := h.messageOf(v, element{param, len(messages)}.String())
+		m, err := h.messageOf(v, wire.At(param, len(messages)).String())
 		if err != nil {
 			return nil, err
 		}
@@ -116,12 +115,15 @@ func (h *Handler) contentOf(m *message, role llm.Role, param string) ([]llm.Part
 	if !ok {
 		return nil, nil, refusef(param, invalid, "%q must be a string or a list of parts.", param)
 	}
-	return h.partsOf(elements, role, param)
+	return ReadParts(elements, param,
+		func(v wire.Value, at wire.Element) (chat.File, bool, error) { return h.fileOf(v, role, at) },
+		func(v wire.Value, at wire.Element) (llm.Part, error) { return h.partOf(v, role, at) })
 }
 
-// partsOf reads a list of parts. Each text begins a line, since a client that reads the message's text
-// as a whole would otherwise see the last word of one part run into the first of the next. Files are apart.
-func (h *Handler) partsOf(elements iter.Seq[wire.Value], role llm.Role, param string) ([]llm.Part, []chat.File, error) {
+// ReadParts reads a list of parts. Each text begins on a new line, because otherwise the last word of a part
+// would run into the first word of the next in the message's whole text. Files are returned apart.
+func ReadParts(elements iter.Seq[wire.Value], param string, fileOf func(wire.Value, wire.Element) (chat.File, bool, error),
+	partOf func(wire.Value, wire.Element) (llm.Part, error)) ([]llm.Part, []chat.File, error) {
 	count := 0
 	for range elements {
 		count++
@@ -129,15 +131,15 @@ func (h *Handler) partsOf(elements iter.Seq[wire.Value], role llm.Role, param st
 	parts, said := make([]llm.Part, 0, count), false
 	var files []chat.File
 	for v := range elements {
-		at := element{param, len(parts) + len(files)}
-		if f, ok, err := h.fileOf(v, role, at); ok || err != nil {
+		at := wire.At(param, len(parts)+len(files))
+		if f, ok, err := fileOf(v, at); ok || err != nil {
 			if err != nil {
 				return nil, nil, err
 			}
 			files = append(files, f)
 			continue
 		}
-		p, err := h.partOf(v, role, at)
+		p, err := partOf(v, at)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -150,16 +152,7 @@ func (h *Handler) partsOf(elements iter.Seq[wire.Value], role llm.Role, param st
 	return parts, files, nil
 }
 
-// element is a place in a list; its name is put together only for an error, since a list can be
-// long.
-type element struct {
-	list string
-	i    int
-}
-
-func (e element) String() string { return fmt.Sprintf("%s[%d]", e.list, e.i) }
-
-func (h *Handler) partOf(v wire.Value, role llm.Role, at element) (llm.Part, error) {
+func (h *Handler) partOf(v wire.Value, role llm.Role, at wire.Element) (llm.Part, error) {
 	object, ok := v.Object()
 	if !ok {
 		return llm.Part{}, refusef(at.String(), invalid, `"%v" must be an object.`, at)

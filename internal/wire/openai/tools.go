@@ -19,8 +19,8 @@ func (x *exchange) readTools(v wire.Value) error {
 		return refusef("tools", invalid, `"tools" must be a list of tools.`)
 	}
 	for v := range elements {
-		at := element{"tools", len(x.req.Options.Tools)}
-		if at.i == maxTools {
+		at := wire.At("tools", len(x.req.Options.Tools))
+		if at.Index == maxTools {
 			return refusef("tools", invalid, `"tools" may hold %d tools at most.`, maxTools)
 		}
 		tool, err := toolOf(v, at)
@@ -32,7 +32,7 @@ func (x *exchange) readTools(v wire.Value) error {
 	return nil
 }
 
-func toolOf(v wire.Value, at element) (llm.Tool, error) {
+func toolOf(v wire.Value, at wire.Element) (llm.Tool, error) {
 	object, ok := v.Object()
 	if !ok {
 		return llm.Tool{}, refusef(at.String(), invalid, `"%v" must be an object.`, at)
@@ -126,13 +126,13 @@ func (x *exchange) readAllowedTools(allowed wire.Object) error {
 	}
 	x.allowed = []string{}
 	for v := range elements {
-		at := element{param + ".tools", len(x.allowed)}
+		at := wire.At(param+".tools", len(x.allowed))
 		tool, _ := v.Object()
 		name, err := functionName(tool, at.String())
 		if err != nil {
 			return err
 		}
-		if at.i == maxTools {
+		if at.Index == maxTools {
 			return refusef(param+".tools", invalid, `"tool_choice.allowed_tools.tools" may hold %d tools at most.`, maxTools)
 		}
 		x.allowed = append(x.allowed, name)
@@ -160,7 +160,7 @@ func (x *exchange) offerAllowed() error {
 	o := &x.req.Options
 	for i, name := range x.allowed {
 		if !slices.ContainsFunc(o.Tools, func(t llm.Tool) bool { return t.Name == name }) {
-			at := element{choiceParam + ".allowed_tools.tools", i}.String()
+			at := wire.At(choiceParam+".allowed_tools.tools", i).String()
 			return refusef(at, invalid, `%q must name one of "tools".`, at)
 		}
 	}
@@ -201,8 +201,8 @@ func callsOf(v wire.Value, param string) ([]llm.ToolCall, error) {
 	}
 	var calls []llm.ToolCall
 	for v := range elements {
-		at := element{param, len(calls)}
-		if at.i == maxTools {
+		at := wire.At(param, len(calls))
+		if at.Index == maxTools {
 			return nil, refusef(param, invalid, "%q may hold %d calls at most.", param, maxTools)
 		}
 		call, ok := callOf(v)

@@ -129,7 +129,7 @@ func cut(s string, limit int) string {
 }
 
 // compaction adds the messages of a compaction in the input.
-func (r *reader) compaction(item wire.Object, at element) error {
+func (r *reader) compaction(item wire.Object, at wire.Element) error {
 	v, _ := item.Get("encrypted_content")
 	content, _ := v.Text()
 	gists, size, ok := unpack(content, maxInflated-r.inflated)

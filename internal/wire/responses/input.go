@@ -55,7 +55,7 @@ func (h *Handler) inputOf(ctx context.Context, who access.Principal, v wire.Valu
 	}
 	items, found := make([]wire.Value, 0, count), references{items: map[string]map[string]wire.Value{}}
 	for v := range elements {
-		at := element{"input", len(items)}
+		at := wire.At("input", len(items))
 		if id, ok := referenceOf(v); ok {
 			var err error
 			if v, err = h.referred(ctx, who, id, at, &found); err != nil {
@@ -83,7 +83,7 @@ func referenceOf(v wire.Value) (id string, ok bool) {
 	if !ok {
 		return "", false
 	}
-	kind, err := kindOf(item, element{})
+	kind, err := kindOf(item, wire.Element{})
 	value, _ := item.Get("id")
 	id, ok = value.Text()
 	return id, ok && err == nil && kind == referenceType
@@ -99,7 +99,7 @@ type references struct {
 const maxReferred = 4 << 20
 
 // referred returns the stored item with an id.
-func (h *Handler) referred(ctx context.Context, who access.Principal, id string, at element, found *references) (wire.Value, error) {
+func (h *Handler) referred(ctx context.Context, who access.Principal, id string, at wire.Element, found *references) (wire.Value, error) {
 	_, rest, _ := strings.Cut(id, "_")
 	turn, _, _ := strings.Cut(rest, "_")
 	items, known := found.items[turn]
@@ -145,7 +145,7 @@ func store(items []wire.Value, owner string) []transcript.Message {
 	stored := make([]transcript.Message, 0, len(items))
 	for i, v := range items {
 		item, _ := v.Object()
-		kind, _ := kindOf(item, element{})
+		kind, _ := kindOf(item, wire.Element{})
 		id := idOf(v)
 		if id == "" || len(id) > maxItemID || kind == referenceType {
 			prefix, ok := prefixes[kind]

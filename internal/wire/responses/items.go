@@ -1,7 +1,6 @@
 package responses
 
 import (
-	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -12,14 +11,6 @@ import (
 	"parley/internal/wire/openai"
 )
 
-// element is a place in a list. Its name is formatted only for an error, since a list can be long.
-type element struct {
-	list string
-	i    int
-}
-
-func (e element) String() string { return fmt.Sprintf("%s[%d]", e.list, e.i) }
-
 // reader converts items to messages.
 type reader struct {
 	readable
@@ -29,7 +20,7 @@ type reader struct {
 
 // kinds maps the types of items to their readers. Types with a colon belong to other servers. These, and
 // items of tools that a server has run itself, contain nothing that the model needs.
-var kinds = map[string]func(r *reader, item wire.Object, at element) error{
+var kinds = map[string]func(r *reader, item wire.Object, at wire.Element) error{
 	messageType:             (*reader).message,
 	"function_call":         (*reader).call,
 	"function_call_output":  (*reader).output,
@@ -44,7 +35,7 @@ var kinds = map[string]func(r *reader, item wire.Object, at element) error{
 	"mcp_call":              skip,
 }
 
-func skip(*reader, wire.Object, element) error { return nil }
+func skip(*reader, wire.Object, wire.Element) error { return nil }
 
 // readable says what messages may have beside text.
 type readable struct{ vision, files bool }
@@ -55,7 +46,7 @@ func (h *Handler) readable() readable { return readable{h.cfg.Vision, h.cfg.Give
 func messagesOf(items []wire.Value, param string, may readable) ([]chat.Message, error) {
 	r := &reader{readable: may, out: make([]chat.Message, 0, len(items))}
 	for i, v := range items {
-		at := element{param, i}
+		at := wire.At(param, i)
 		item, ok := v.Object()
 		if !ok {
 			return nil, refusef(at.String(), openai.Invalid, `"%v" must be an object.`, at)
@@ -80,7 +71,7 @@ func messagesOf(items []wire.Value, param string, may readable) ([]chat.Message,
 }
 
 // kindOf returns the type of an item, which messages may omit.
-func kindOf(item wire.Object, at element) (string, error) {
+func kindOf(item wire.Object, at wire.Element) (string, error) {
 	kind, _ := item.Get("type")
 	if isGiven(kind) {
 		return textOf(kind, at.String()+".type")
@@ -91,7 +82,7 @@ func kindOf(item wire.Object, at element) (string, error) {
 	return referenceType, nil
 }
 
-func (r *reader) message(item wire.Object, at element) error {
+func (r *reader) message(item wire.Object, at wire.Element) error {
 	v, _ := item.Get("role")
 	role, err := roleOf(v, at)
 	if err != nil {
@@ -114,7 +105,7 @@ func (r *reader) message(item wire.Object, at element) error {
 
 // roleOf maps the roles of the API to Parley's. A developer message becomes a client's system message,
 // which the engine trusts least.
-func roleOf(v wire.Value, at element) (llm.Role, error) {
+func roleOf(v wire.Value, at wire.Element) (llm.Role, error) {
 	switch name, _ := v.Text(); name {
 	case "user":
 		return llm.User, nil
@@ -126,31 +117,15 @@ func roleOf(v wire.Value, at element) (llm.Role, error) {
 	return "", refusef(at.String()+".role", openai.Invalid, `"%v.role" must be "user", "assistant", "system" or "developer".`, at)
 }
 
-// parts reads a list of parts. Each text begins on a new line, because otherwise the last word of a part
-// would run into the first word of the next in the message's whole text. Files are returned apart.
-func (r *reader) parts(elements iter.Seq[wire.Value], role llm.Role, param string) (parts []llm.Part, files []chat.File, err error) {
-	said := false
-	for v := range elements {
-		at := element{param, len(parts) + len(files)}
+// parts reads a list of parts.
+func (r *reader) parts(elements iter.Seq[wire.Value], role llm.Role, param string) ([]llm.Part, []chat.File, error) {
+	return openai.ReadParts(elements, param, func(v wire.Value, at wire.Element) (f chat.File, ok bool, err error) {
 		if part, _ := v.Object(); r.files && role == llm.User && isFile(part) {
-			f, err := openai.FileOf(part, at.String())
-			if err != nil {
-				return nil, nil, err
-			}
-			files = append(files, f)
-			continue
+			f, err = openai.FileOf(part, at.String())
+			return f, true, err
 		}
-		p, err := r.part(v, role, at)
-		if err != nil {
-			return nil, nil, err
-		}
-		if said && p.Image == "" {
-			p.Text = "\n" + p.Text
-		}
-		said = said || p.Image == ""
-		parts = append(parts, p)
-	}
-	return parts, files, nil
+		return f, false, nil
+	}, func(v wire.Value, at wire.Element) (llm.Part, error) { return r.part(v, role, at) })
 }
 
 func isFile(part wire.Object) bool {
@@ -164,7 +139,7 @@ var texts = map[string]string{
 	"input_text": "text", textType: "text", "text": "text", "summary_text": "text", "refusal": "refusal",
 }
 
-func (r *reader) part(v wire.Value, role llm.Role, at element) (llm.Part, error) {
+func (r *reader) part(v wire.Value, role llm.Role, at wire.Element) (llm.Part, error) {
 	part, ok := v.Object()
 	if !ok {
 		return llm.Part{}, refusef(at.String(), openai.Invalid, `"%v" must be an object.`, at)
@@ -185,7 +160,7 @@ func (r *reader) part(v wire.Value, role llm.Role, at element) (llm.Part, error)
 	return llm.Part{}, refusef(at.String()+".type", openai.Invalid, `"%v.type" is none of a message of this role.`, at)
 }
 
-func (r *reader) image(part wire.Object, at element) (llm.Part, error) {
+func (r *reader) image(part wire.Object, at wire.Element) (llm.Part, error) {
 	v, _ := part.Get("image_url")
 	if !isGiven(v) {
 		return llm.Part{}, refusef(at.String(), openai.Unsupported, `"%v" must have an "image_url": this server keeps no files of images.`, at)
@@ -200,7 +175,7 @@ func (r *reader) image(part wire.Object, at element) (llm.Part, error) {
 
 // call adds a call to the assistant message to which it belongs: the preceding one, if that is an
 // assistant message without results.
-func (r *reader) call(item wire.Object, at element) error {
+func (r *reader) call(item wire.Object, at wire.Element) error {
 	var c llm.ToolCall
 	for member, field := range map[string]*string{"call_id": &c.ID, "name": &c.Name, "arguments": &c.Arguments} {
 		v, _ := item.Get(member)
@@ -220,7 +195,7 @@ func (r *reader) call(item wire.Object, at element) error {
 }
 
 // output adds the result of a call.
-func (r *reader) output(item wire.Object, at element) error {
+func (r *reader) output(item wire.Object, at wire.Element) error {
 	v, _ := item.Get("call_id")
 	id, ok := v.Text()
 	if !ok || id == "" {

@@ -36,8 +36,8 @@ func (x *exchange) readTools(v wire.Value) error {
 		return refusef("tools", openai.Invalid, `"tools" must be a list of tools.`)
 	}
 	for v := range elements {
-		at := element{"tools", len(x.res.Tools)}
-		if at.i == maxTools {
+		at := wire.At("tools", len(x.res.Tools))
+		if at.Index == maxTools {
 			return refusef("tools", openai.Invalid, `"tools" may hold %d tools at most.`, maxTools)
 		}
 		if err := x.readTool(v, at); err != nil {
@@ -47,7 +47,7 @@ func (x *exchange) readTools(v wire.Value) error {
 	return nil
 }
 
-func (x *exchange) readTool(v wire.Value, at element) error {
+func (x *exchange) readTool(v wire.Value, at wire.Element) error {
 	tool, ok := v.Object()
 	if !ok {
 		return refusef(at.String(), openai.Invalid, `"%v" must be an object.`, at)
@@ -70,7 +70,7 @@ func (x *exchange) readTool(v wire.Value, at element) error {
 }
 
 // readSearch reads the options of the search.
-func (x *exchange) readSearch(tool wire.Object, name string, at element) error {
+func (x *exchange) readSearch(tool wire.Object, name string, at wire.Element) error {
 	x.search = fileSearchItem
 	if name == ownSearch {
 		x.search, x.results = ownSearch, true
@@ -135,7 +135,7 @@ type function struct {
 	strict *bool
 }
 
-func functionOf(object wire.Object, at element) (f function, err error) {
+func functionOf(object wire.Object, at wire.Element) (f function, err error) {
 	for key, v := range object.Members() {
 		ok := true
 		switch {
