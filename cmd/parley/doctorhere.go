@@ -183,7 +183,7 @@ func checkServer(s store.Server) (all []finding) {
 		add("set them to 0 for Parley's user (ALTER ROLE … SET … = 0)", "the PostgreSQL server sets time limits, which cut long reads, and sessions that hold locks: %s", s.Limits)
 	}
 	if s.Connections < s.Needed {
-		add("raise max_connections of the PostgreSQL server, or lower pool_max_conns in --database", "%d connections are left on the PostgreSQL server, and a Parley needs up to %d", s.Connections, s.Needed)
+		add("raise max_connections of the PostgreSQL server or the CONNECTION LIMIT of the role or the database, or lower pool_max_conns in --database", "%d connections are left on the PostgreSQL server, and a Parley needs up to %d", s.Connections, s.Needed)
 	}
 	return all
 }

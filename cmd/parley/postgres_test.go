@@ -1,7 +1,6 @@
 package main
 
 import (
-	"crypto/rand"
 	"io"
 	"net/http"
 	"os"
@@ -237,15 +236,12 @@ func TestPostgres_RestartsWhileTheServerAnswers(t *testing.T) {
 func TestPostgres_RefusesRequestsWhileThereIsNoConnection(t *testing.T) {
 	t.Parallel()
 	url := pgtest.New(t)
-	role := "few_" + strings.ToLower(rand.Text())
-	database := strings.TrimPrefix(url[:strings.IndexByte(url, '?')], "postgres:///")
-	pgtest.Exec(t, url, "CREATE ROLE "+role+" LOGIN; GRANT CREATE ON DATABASE "+database+" TO "+role) // limits do not hold for the superuser of url
-	t.Cleanup(func() { pgtest.Exec(t, url, "DROP OWNED BY "+role+" CASCADE; DROP ROLE "+role) })
+	role, urlOfRole := pgtest.NewRole(t, url) // limits do not hold for the superuser of url
 	docs := t.TempDir()
 	if err := os.WriteFile(filepath.Join(docs, "tea.md"), []byte("# Tea\n\nGreen tea is brewed at 80 degrees.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := startServe(t, []string{"PARLEY_DATABASE=" + strings.Replace(url, "user=parley", "user="+role, 1)}, docs, "--data", t.TempDir())
+	p := startServe(t, []string{"PARLEY_DATABASE=" + urlOfRole}, docs, "--data", t.TempDir())
 	if err := awaitIngested(p.addr); err != nil {
 		t.Fatal(err)
 	}

@@ -181,7 +181,7 @@ type Server struct {
 	RoundTrip   time.Duration // of a query
 	Clock       time.Duration // how far its clock is ahead of the one here
 	Durable     bool          // it keeps what it has acknowledged
-	Connections int           // that are left, counting those of this process
+	Connections int           // that are left to this user and database, counting the one that asks
 	Needed      int           // connections that a process opens at most
 	Limits      string        // times after which it ends statements or sessions, as "statement_timeout = 1min"; "" for none
 }
@@ -189,10 +189,16 @@ type Server struct {
 // Server returns the state of the server of a PostgreSQL database.
 func (d *DB) Server(ctx context.Context) (s Server, err error) {
 	var now int64
-	err = d.state.db.read.QueryRowContext(ctx, `SELECT current_setting('server_version'), (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::BIGINT,
+	err = d.state.db.read.QueryRowContext(ctx, `WITH others AS (SELECT usesysid, datid FROM pg_stat_activity
+			WHERE COALESCE(backend_type, 'client backend') = 'client backend' -- NULL for the sessions of others, unless one may see them
+			AND usesysid IS NOT NULL AND datid IS NOT NULL AND pid <> pg_backend_pid())
+		SELECT current_setting('server_version'), (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::BIGINT,
 		current_setting('fsync') = 'on' AND current_setting('full_page_writes') = 'on' AND current_setting('synchronous_commit') <> 'off',
-		current_setting('max_connections')::INTEGER - current_setting('superuser_reserved_connections')::INTEGER -
-			(SELECT COUNT(*)::INTEGER FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()),
+		LEAST(current_setting('max_connections')::INTEGER - current_setting('superuser_reserved_connections')::INTEGER - (SELECT COUNT(*) FROM others),
+			(SELECT rolconnlimit - (SELECT COUNT(*) FROM others WHERE usesysid = r.oid) FROM pg_roles r
+				WHERE rolname = session_user AND rolconnlimit >= 0 AND NOT rolsuper),
+			(SELECT datconnlimit - (SELECT COUNT(*) FROM others WHERE datid = d.oid) FROM pg_database d
+				WHERE datname = current_database() AND datconnlimit >= 0 AND NOT (SELECT rolsuper FROM pg_roles WHERE rolname = session_user))),
 		(SELECT COALESCE(string_agg(name || ' = ' || current_setting(name), ', ' ORDER BY name), '') FROM pg_settings
 			WHERE name IN ('idle_session_timeout', 'lock_timeout', 'statement_timeout', 'transaction_timeout') AND setting <> '0')`).
 		Scan(&s.Version, &now, &s.Durable, &s.Connections, &s.Limits)
@@ -224,7 +230,7 @@ var remedies = map[string]string{
 	"28P01": "check the user and the password in --database",
 	"3D000": "create the database, with the encoding UTF-8, or correct --database",
 	"42501": "let the user create schemas (GRANT CREATE ON DATABASE), and own parley_corpus and parley_state if they exist",
-	"53300": "raise max_connections of the server, or lower pool_max_conns in --database",
+	"53300": "raise max_connections of the server or the CONNECTION LIMIT of the role or the database, or lower pool_max_conns in --database",
 	"57P03": "wait until the server has started",
 }
 

@@ -109,6 +109,17 @@ func Exec(t testing.TB, url, statement string) {
 	}
 }
 
+// NewRole returns the name of a user of the database at url who is no superuser, and the URL with which this user
+// connects. The user and all that it owns are removed when the test ends.
+func NewRole(t testing.TB, url string) (name, urlOfRole string) {
+	t.Helper()
+	name = "role_" + strings.ToLower(rand.Text())
+	database := strings.TrimPrefix(url[:strings.IndexByte(url, '?')], "postgres:///")
+	Exec(t, url, "CREATE ROLE "+name+" LOGIN; GRANT CREATE ON DATABASE "+database+" TO "+name)
+	t.Cleanup(func() { Exec(t, url, "DROP OWNED BY "+name+" CASCADE; DROP ROLE "+name) })
+	return name, strings.Replace(url, "user=parley", "user="+name, 1)
+}
+
 // Cut ends all connections to the database at url.
 func Cut(t testing.TB, url string) {
 	t.Helper()
