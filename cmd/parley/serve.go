@@ -358,7 +358,7 @@ func (s *serving) protocols() []wire.Protocol {
 			MaxMessage: int64(s.cfg.LimitsMaxBody),
 		}).Protocol(),
 		s.chatUI().Protocol(),
-		s.aiSDK().Protocol(), // after chatUI, with which it shares a path
+		s.aiSDK(files.Give).Protocol(), // after chatUI, with which it shares a path
 		s.agUI().Protocol(),
 		s.ragChat().Protocol(),
 		s.mcp(s.program, s.runner).Protocol(),
@@ -422,9 +422,10 @@ func (s *serving) libreChat(temp string) *librechat.Handler {
 }
 
 // aiSDK returns the handler of the AI SDK.
-func (s *serving) aiSDK() *aisdk.Handler {
+func (s *serving) aiSDK(give openai.Give) *aisdk.Handler {
 	return aisdk.New(aisdk.Config{
 		Runner:     s.runner,
+		Give:       give,
 		Turns:      s.runner,
 		Board:      s.board(),
 		Namespaces: s.namespaces,

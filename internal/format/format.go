@@ -106,8 +106,12 @@ func MediaType(ext string) string {
 	return m.Type
 }
 
-// ExtensionOf returns the extension, with its dot, of files of a media type; empty if the type is unknown.
+// ExtensionOf returns the extension, with its dot, of files of a media type; empty if the type is unknown. A type of several
+// formats is that of the one as which pages of it are read: text/plain is plain text, not that of a wiki.
 func ExtensionOf(mediaType string) string {
+	if ext := PageExtension(mediaType); ext != "" {
+		return "." + ext
+	}
 	f, m := media(func(_ *Format, m Media) bool { return m.Type == mediaType })
 	switch {
 	case len(m.Extensions) > 0:

@@ -84,3 +84,14 @@ func TestNameOf(t *testing.T) {
 		}
 	}
 }
+
+func TestExtensionOf_IsThatAsWhichATypeIsRead(t *testing.T) {
+	for kind, want := range map[string]string{
+		"application/pdf": ".pdf", "text/plain": ".txt", "text/markdown": ".md", "text/html": ".html", "text/csv": ".csv", "text/x-wiki": ".wiki",
+		"application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx", "application/yaml": ".yaml", "text/nothing": "", "": "",
+	} {
+		if got := ExtensionOf(kind); got != want {
+			t.Errorf("%s: %q, want %q", kind, got, want)
+		}
+	}
+}

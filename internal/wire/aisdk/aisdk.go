@@ -46,6 +46,8 @@ type Config struct {
 
 	Board Board // tells other servers which turn answers a chat; nil if there are none
 
+	Give openai.Give // reads the documents of a conversation; nil means that they are refused
+
 	Defaults    chat.Options // of every turn
 	Namespace   string       // of the model "parley"; "" means "default"
 	PublicURL   string       // where clients reach the server; "" means as each request says

@@ -59,6 +59,9 @@ func (h *Handler) decode(r *wire.Request) (*exchange, error) {
 	if err := h.readMessages(x, &b); err != nil {
 		return nil, err
 	}
+	if _, err := h.cfg.Give.Bring(r.Context(), r.Who, &x.req); err != nil {
+		return nil, err
+	}
 	x.req.TurnID = turn.IDOf(r.Context(), h.cfg.NewID)
 	if x.message == "" {
 		x.message = x.req.TurnID
@@ -95,31 +98,44 @@ func (h *Handler) readMessages(x *exchange, b *body) error {
 	if system != "" {
 		list = append(list, chat.TextMessage(llm.System, system))
 	}
+	var refused error // for a file of the question
 	i, question, answer := 0, -1, ""
 	for v := range elements {
-		messages, id, err := h.messageOf(v, wire.At("messages", i))
+		m, err := h.messageOf(v, wire.At("messages", i))
 		if err != nil {
 			return err
 		}
-		for _, m := range messages {
-			if m.Role == llm.User {
-				question = len(list)
-			} else {
-				answer = id
-			}
-			list = append(list, m)
+		list = append(list, m.list...)
+		if m.role == llm.User && (len(m.list) > 0 || m.refused != nil) {
+			refused, question = m.refused, len(list)-1
+		} else if len(m.list) > 0 {
+			answer = m.id
 		}
 		i++
+	}
+	if refused != nil {
+		return refused
 	}
 	if question < 0 || !asks(list[question]) {
 		return wire.Invalidf(`"messages" has no question: the last message with the role "user" is missing or has no text`)
 	}
+	earlier(list[:question])
 	if list[len(list)-1].Role == llm.ToolRole {
 		x.message, x.req.Messages = answer, list
 		return nil
 	}
 	x.req.Messages = list[:question+1]
 	return nil
+}
+
+// earlier marks the files of messages before the question, which are left out if they cannot be read: a page sends the
+// whole conversation each time, also with a question that was refused for its file.
+func earlier(messages []chat.Message) {
+	for _, m := range messages {
+		for i := range m.Files {
+			m.Files[i].Param = ""
+		}
+	}
 }
 
 func asks(m chat.Message) bool { return strings.TrimSpace(m.Text()) != "" }

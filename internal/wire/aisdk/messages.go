@@ -1,6 +1,7 @@
 package aisdk
 
 import (
+	"cmp"
 	"strings"
 
 	"parley/internal/chat"
@@ -24,6 +25,7 @@ type uiPart struct {
 	Text      wire.Value `json:"text"`
 	URL       wire.Value `json:"url"`
 	MediaType wire.Value `json:"mediaType"`
+	Filename  wire.Value `json:"filename"`
 
 	ToolName   wire.Value `json:"toolName"`
 	ToolCallID wire.Value `json:"toolCallId"`
@@ -37,41 +39,44 @@ type uiPart struct {
 
 // messageOf reads a message. One of an assistant that has called tools becomes several: what it said and
 // called, the results, and what it said then.
-func (h *Handler) messageOf(v wire.Value, at wire.Element) (list []chat.Message, id string, err error) {
+func (h *Handler) messageOf(v wire.Value, at wire.Element) (*messageBuilder, error) {
 	var m uiMessage
 	if !v.Read(&m) {
-		return nil, "", wire.Invalidf(`"%v" must be an object`, at)
+		return nil, wire.Invalidf(`"%v" must be an object`, at)
 	}
-	id, _ = m.ID.Text()
+	b := &messageBuilder{h: h}
+	b.id, _ = m.ID.Text()
 	name, _ := m.Role.Text()
-	role := llm.Role(name)
-	if role != llm.User && role != llm.Assistant && role != llm.System {
-		return nil, "", wire.Invalidf(`"%v.role" must be "user", "assistant" or "system"`, at)
+	b.role = llm.Role(name)
+	if b.role != llm.User && b.role != llm.Assistant && b.role != llm.System {
+		return nil, wire.Invalidf(`"%v.role" must be "user", "assistant" or "system"`, at)
 	}
 	if said, ok := m.Content.Text(); ok && m.Parts == nil {
-		return []chat.Message{chat.TextMessage(role, said)}, id, nil
+		b.list = []chat.Message{chat.TextMessage(b.role, said)}
+		return b, nil
 	}
 	parts, ok := m.Parts.Elements()
 	if !ok {
-		return nil, "", wire.Invalidf(`"%v.parts" must be a list of parts`, at)
+		return nil, wire.Invalidf(`"%v.parts" must be a list of parts`, at)
 	}
-	b := messageBuilder{h: h, role: role}
 	i := 0
 	for v := range parts {
 		if err := b.add(v, wire.At(at.String()+".parts", i)); err != nil {
-			return nil, "", err
+			return nil, err
 		}
 		i++
 	}
 	b.flush()
-	return b.list, id, nil
+	return b, nil
 }
 
 // messageBuilder makes messages of the parts of one.
 type messageBuilder struct {
 	h       *Handler
+	id      string
 	role    llm.Role
 	list    []chat.Message
+	refused error // why the first file that is left out is not read
 	open    chat.Message
 	results []chat.Message
 }
@@ -97,7 +102,9 @@ func (b *messageBuilder) add(v wire.Value, at wire.Element) error {
 		}
 		b.say(said)
 	case kind == "file" && b.role == llm.User:
-		return b.image(&p, at)
+		if err := b.file(&p, at); err != nil {
+			b.refused = cmp.Or(b.refused, err)
+		}
 	case kind == "step-start":
 		b.flush()
 	case b.role == llm.Assistant && kind == "dynamic-tool":
@@ -120,16 +127,37 @@ func (b *messageBuilder) say(said string) {
 	b.open.Parts = append(b.open.Parts, llm.Part{Text: said})
 }
 
-func (b *messageBuilder) image(p *uiPart, at wire.Element) error {
+// file adds an image, which the model sees, or a document, which is read.
+func (b *messageBuilder) file(p *uiPart, at wire.Element) error {
+	param := at.String()
 	url, ok := p.URL.Text()
 	if !ok {
-		return wire.Invalidf(`"%v.url" must be a string`, at)
+		return wire.Invalidf(`"%s.url" must be a string`, param)
 	}
-	if media, _ := p.MediaType.Text(); !strings.HasPrefix(media, "image/") {
-		return wire.Invalidf(`"%v" is a file of the type %q; this server reads images here, and documents where they are uploaded`, at, media)
+	media, err := text(p.MediaType, param+".mediaType")
+	if err != nil {
+		return err
 	}
-	b.open.Parts = append(b.open.Parts, llm.Part{Image: url})
-	return openai.CheckImage(url, b.h.cfg.Vision, at.String(), at.String()+".url")
+	name, err := text(p.Filename, param+".filename")
+	if err != nil {
+		return err
+	}
+	if top, _, _ := strings.Cut(cmp.Or(media, strings.TrimPrefix(url, "data:")), "/"); strings.EqualFold(top, "image") {
+		if err := openai.CheckImage(url, b.h.cfg.Vision, param, param+".url"); err != nil {
+			return err
+		}
+		b.open.Parts = append(b.open.Parts, llm.Part{Image: url})
+		return nil
+	}
+	if b.h.cfg.Give == nil {
+		return wire.Invalidf(`"%s" is a file of the type %q; this server reads images here, and documents where they are uploaded`, param, media)
+	}
+	f, err := openai.FileOfURL(url, media, name, param, param+".url")
+	if err != nil {
+		return err
+	}
+	b.open.Files = append(b.open.Files, f)
+	return nil
 }
 
 // call adds a call of one of the client's tools with its result. Calls that the server has run itself are
@@ -175,7 +203,7 @@ func textOf(v wire.Value) string {
 
 // flush ends the message that is open.
 func (b *messageBuilder) flush() {
-	if b.open.Parts == nil && b.open.ToolCalls == nil {
+	if b.open.Parts == nil && b.open.ToolCalls == nil && b.open.Files == nil {
 		return
 	}
 	b.open.Role = b.role

@@ -221,14 +221,20 @@ func reasonOf(reason string) string {
 }
 
 // sources sends a source-url for each citation, which opens the cited page, and a source-document for each
-// cited file, with all its cited pages.
+// cited file, with all its cited pages. A citation of a file that the request has brought is a source-document of its own.
 func (s *session) sources() error {
 	var names []string
 	files := map[string]*fileSource{}
 	for i := range s.answer.Citations {
 		c := &s.answer.Citations[i]
-		link := s.h.catalog.Link(c.Name, c.Page, s.base, s.namespace)
-		from := sourceMetadata{parley: cited{Document: c.Name, Label: c.Label, Page: c.Page, URL: c.URL, Quote: quoteOf(c)}}
+		from := cited{Document: c.Name, Label: c.Label, Page: c.Page, URL: c.URL, Quote: quoteOf(c)}
+		link := s.h.catalog.LinkTo(c, s.base, s.namespace)
+		if link == "" { // only the page has the file
+			if err := s.document(c.Label, titleOf(c), c.Name, from); err != nil {
+				return err
+			}
+			continue
+		}
 		line := wire.AppendString(append(s.stream.Line(), `{"type":"source-url","sourceId":`...), c.Label)
 		line = wire.AppendString(append(line, `,"url":`...), link)
 		line = wire.AppendString(append(line, `,"title":`...), titleOf(c))
@@ -251,7 +257,8 @@ func (s *session) sources() error {
 		}
 	}
 	for _, name := range names {
-		if err := s.file(name, files[name]); err != nil {
+		f := files[name]
+		if err := s.document("document:"+name, cmp.Or(f.title, name), name, cited{Document: name, Pages: f.pages, URL: f.url}); err != nil {
 			return err
 		}
 	}
@@ -264,12 +271,13 @@ type fileSource struct {
 	pages      []int
 }
 
-func (s *session) file(name string, f *fileSource) error {
-	line := wire.AppendString(append(s.stream.Line(), `{"type":"source-document","sourceId":`...), "document:"+name)
+// document sends a source-document.
+func (s *session) document(id, title, name string, from cited) error {
+	line := wire.AppendString(append(s.stream.Line(), `{"type":"source-document","sourceId":`...), id)
 	line = wire.AppendString(append(line, `,"mediaType":`...), cmp.Or(format.MediaType(format.Ext(name)), "application/octet-stream"))
-	line = wire.AppendString(append(line, `,"title":`...), cmp.Or(f.title, name))
+	line = wire.AppendString(append(line, `,"title":`...), title)
 	line = wire.AppendString(append(line, `,"filename":`...), name)
-	line, err := sourceMetadata{parley: cited{Document: name, Pages: f.pages, URL: f.url}}.append(line)
+	line, err := from.append(line)
 	if err != nil {
 		return err
 	}
@@ -286,11 +294,9 @@ type cited struct {
 	Quote    string `json:"quote,omitempty"` // the cited words
 }
 
-// sourceMetadata is the member providerMetadata of a source.
-type sourceMetadata struct{ parley cited }
-
-func (m sourceMetadata) append(line []byte) ([]byte, error) {
-	line, err := wire.AppendJSON(append(line, `,"providerMetadata":{"parley":`...), m.parley)
+// append appends the member providerMetadata of a source.
+func (c cited) append(line []byte) ([]byte, error) {
+	line, err := wire.AppendJSON(append(line, `,"providerMetadata":{"parley":`...), c)
 	return append(line, '}'), err
 }
 

@@ -13,10 +13,13 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
+	"sync"
 
 	"parley/internal/chat"
 	"parley/internal/documents/upload"
 	"parley/internal/extract"
+	"parley/internal/format"
 	"parley/internal/library"
 	"parley/internal/lru"
 	"parley/internal/retrieval"
@@ -49,7 +52,7 @@ func newReadings() *lru.Cache[string, reading] {
 }
 
 // Give reads the files that a conversation brings with it, newest last, for a search among them. Files are not stored. A file
-// of an earlier request that is gone by now is left out.
+// of an earlier request that is gone by now is left out; if none remains, the request has brought none.
 func (h *Handler) Give(ctx context.Context, owner string, files []chat.File) (*retrieval.Given, error) {
 	if len(files) == 0 {
 		return nil, nil //nolint:nilnil // nothing to search
@@ -61,7 +64,7 @@ func (h *Handler) Give(ctx context.Context, owner string, files []chat.File) (*r
 		return nil, &chat.Error{Kind: chat.RateLimited, Msg: "Too many files are being read at the moment. Please try again later."}
 	}
 	given, err := h.giveAll(ctx, owner, files)
-	if err != nil {
+	if err != nil || len(given) == 0 {
 		return nil, err
 	}
 	return retrieval.NewGiven(given)
@@ -69,7 +72,7 @@ func (h *Handler) Give(ctx context.Context, owner string, files []chat.File) (*r
 
 func (h *Handler) giveAll(ctx context.Context, owner string, files []chat.File) (given []retrieval.Brought, err error) {
 	if asked := slices.DeleteFunc(slices.Clone(files), func(f chat.File) bool { return f.Param == "" }); len(asked) > maxGiven {
-		return nil, refusef(asked[maxGiven].Param, openai.Invalid, "A request may bring %d files at most. Put more into a vector store, and offer the tool file_search.", maxGiven)
+		return nil, refusef(asked[maxGiven].Param, openai.Invalid, "A request may bring %d files at most. Upload more to a vector store or a namespace, and ask that.", maxGiven)
 	}
 	left := maxGivenChunks
 	seen := map[string]bool{}
@@ -94,7 +97,7 @@ func (h *Handler) giveAll(ctx context.Context, owner string, files []chat.File) 
 			if f.Param == "" {
 				break
 			}
-			return nil, refusef(f.Param, openai.Invalid, "The files of the request have too much text. Put them into a vector store, and offer the tool file_search.")
+			return nil, refusef(f.Param, openai.Invalid, "The files of the request have too much text. Upload them to a vector store or a namespace, and ask that.")
 		}
 		given = append(given, b)
 	}
@@ -124,6 +127,9 @@ func (h *Handler) give(ctx context.Context, owner string, f chat.File) (b retrie
 		if refusal.Reason == extract.Crashed {
 			why = "its parser failed" // the detail may be internal
 		}
+		if refusal.Reason == extract.Unsupported {
+			why += "; read are " + readable()
+		}
 		return b, refusef(f.Param, openai.UnsupportedValue, "The file %s cannot be read: %s.", strconv.Quote(name), why)
 	}
 	if err != nil {
@@ -133,6 +139,17 @@ func (h *Handler) give(ctx context.Context, owner string, f chat.File) (b retrie
 	b.Document.Name, b.Document.Title, b.Chunks = name, cmp.Or(r.title, name), r.chunks
 	return b, nil
 }
+
+// readable names the formats of documents.
+var readable = sync.OnceValue(func() string {
+	var names []string
+	for _, f := range format.Table {
+		if f.Web {
+			names = append(names, f.Name)
+		}
+	}
+	return strings.Join(names, ", ") + " and other files of text"
+})
 
 // read returns the text of a file, and a hash of its name and content.
 func (h *Handler) read(ctx context.Context, name string, content io.Reader) (r reading, sum string, err error) {
@@ -148,7 +165,7 @@ func (h *Handler) read(ctx context.Context, name string, content io.Reader) (r r
 		return r, "", fmt.Errorf("store a file for reading: %w", err)
 	}
 	if n > maxGivenBytes {
-		return r, "", &extract.Error{Reason: extract.TooLarge, Detail: fmt.Sprintf("it is larger than %d MiB; put it into a vector store, and offer the tool file_search", maxGivenBytes>>20)}
+		return r, "", &extract.Error{Reason: extract.TooLarge, Detail: fmt.Sprintf("it is larger than %d MiB; upload it to a vector store or a namespace, and ask that", maxGivenBytes>>20)}
 	}
 	sum = hex.EncodeToString(hash.Sum(nil))
 	if r, ok := h.readings.Get(sum); ok {

@@ -17,6 +17,9 @@ import (
 
 // readLines reads each line of a file as a chunk. It refuses files of other names than .txt.
 func readLines(_ context.Context, name, path string) (title string, chunks []retrieval.Chunk, err error) {
+	if strings.HasSuffix(name, ".jar") {
+		return "", nil, &extract.Error{Reason: extract.Unsupported, Detail: "program archive files are not read"}
+	}
 	if !strings.HasSuffix(name, ".txt") {
 		return "", nil, &extract.Error{Reason: extract.Crashed, Detail: "the parser panicked: secret"}
 	}
@@ -52,6 +55,7 @@ func TestGive_ReadsFilesOfTheOwnerAndOfTheRequestOnly(t *testing.T) {
 		{"gone since an earlier request", "bob", []chat.File{{ID: stored.ID}}, 0, ""},
 		{"inline", "", []chat.File{{Name: "a.txt", Data: []byte("three\n"), Param: "p"}}, 1, ""},
 		{"not read", "", []chat.File{{Name: "a.exe", Data: []byte("MZ"), Param: "p"}}, 0, `The file "a.exe" cannot be read: its parser failed.`},
+		{"of a kind that is not read", "", []chat.File{{Name: "a.jar", Data: []byte("PK"), Param: "p"}}, 0, "program archive files are not read; read are PDF, Word, "},
 		{"not read any more", "", []chat.File{{Name: "a.exe", Data: []byte("MZ")}}, 0, ""},
 		{"no text", "", []chat.File{{Name: "a.txt", Param: "p"}}, 0, "it has no text"},
 		{"a bad name", "", []chat.File{{Name: "..", Data: []byte("x"), Param: "p"}}, 0, "cannot have its name"},
@@ -67,6 +71,12 @@ func TestGive_ReadsFilesOfTheOwnerAndOfTheRequestOnly(t *testing.T) {
 		}
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if given == nil {
+			if c.passages > 0 {
+				t.Errorf("%s: nothing is searched", c.name)
+			}
 			continue
 		}
 		found, err := given.Search(t.Context(), retrieval.Query{Text: "zzz", Limit: 50})

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"mime"
+	"net/url"
 	"strings"
 
 	"parley/internal/access"
@@ -82,29 +83,64 @@ func FileOf(file wire.Object, param string) (f chat.File, err error) {
 	case (f.ID == "") == (data == ""):
 		return f, refusef(param, missing, `%q must have either a "file_id" or "file_data".`, param)
 	case data != "":
-		f.Data, f.Name, err = decodeFile(data, f.Name, param+".file_data")
+		f.Data, f.Name, err = decodeFile(data, "", f.Name, param+".file_data")
 	}
 	return f, err
 }
 
-// decodeFile returns the content of a file in base64, which may be a data: URL. Its media type names a file without a name.
-func decodeFile(data, name, param string) ([]byte, string, error) {
-	if rest, ok := strings.CutPrefix(data, "data:"); ok {
-		head, body, found := strings.Cut(rest, ",")
-		media, based := strings.CutSuffix(head, ";base64")
-		if !found || !based {
-			return nil, "", refusef(param, invalid, "%q must be in base64.", param)
+// FileOfURL returns the file in a data: URL. param is its place in the request, and at that of its URL.
+func FileOfURL(url, media, name, param, at string) (f chat.File, err error) {
+	if !isDataURL(url) {
+		return f, refusef(at, unsupported, "%q must be a data: URL: this server fetches no files for its clients.", at)
+	}
+	f.Param = param
+	f.Data, f.Name, err = decodeFile(url, media, name, at)
+	return f, err
+}
+
+const dataScheme = "data:"
+
+func isDataURL(s string) bool {
+	return len(s) >= len(dataScheme) && strings.EqualFold(s[:len(dataScheme)], dataScheme)
+}
+
+// decodeFile returns the content of a file, which is in base64 or in a data: URL, and its name.
+func decodeFile(data, media, name, param string) (content []byte, named string, err error) {
+	kind, based := "", true
+	if isDataURL(data) {
+		head, body, ok := strings.Cut(data[len(dataScheme):], ",")
+		kind, based = strings.CutSuffix(head, ";base64")
+		if strings.Contains(body, "%") {
+			body, err = url.PathUnescape(body)
+		}
+		if !ok || err != nil {
+			return nil, "", refusef(param, invalid, "%q is not a valid data: URL.", param)
 		}
 		data = body
-		if kind, _, err := mime.ParseMediaType(media); err == nil && name == "" {
-			name = "file" + format.ExtensionOf(kind)
-		}
 	}
-	content, err := base64.StdEncoding.DecodeString(data)
-	if err != nil || len(content) == 0 {
+	if !based {
+		content = []byte(data)
+	} else if content, err = base64.StdEncoding.DecodeString(data); err != nil {
 		return nil, "", refusef(param, invalid, "%q must be the content of a file in base64.", param)
 	}
-	return content, name, nil
+	if len(content) == 0 {
+		return nil, "", refusef(param, invalid, "%q is empty.", param)
+	}
+	return content, nameOf(name, media, kind), nil
+}
+
+// nameOf returns the name of a file. One that tells no format gets the extension of the first media type that has one.
+func nameOf(name string, types ...string) string {
+	if format.ByExtension(format.Ext(name)) != nil {
+		return name
+	}
+	for _, t := range types {
+		kind, _, err := mime.ParseMediaType(t)
+		if ext := format.ExtensionOf(kind); err == nil && ext != "" {
+			return cmp.Or(name, "file") + ext
+		}
+	}
+	return name
 }
 
 // LinkTo returns the URL that a citation points to, for clients that see the server at base. namespace is where the

@@ -18,7 +18,11 @@ func TestFileOf_ReadsTheIDOrTheContent(t *testing.T) {
 		{file: `{"file_id":1}`, param: "p.file_id", code: Invalid},
 		{file: `{"file_url":"http://169.254.169.254/"}`, param: "p.file_url", code: Unsupported},
 		{file: `{"file_data":"?"}`, param: "p.file_data", code: Invalid},
-		{file: `{"file_data":"data:text/plain,a"}`, param: "p.file_data", code: Invalid},
+		{file: `{"file_data":"data:text/markdown;charset=utf-8,a%20b"}`, name: "file.md", data: "a b"},
+		{file: `{"filename":"report 1.2","file_data":"DATA:Application/PDF;name=x;base64,YWI%3D"}`, name: "report 1.2.pdf", data: "ab"},
+		{file: `{"file_data":"data:text/plain,100%"}`, param: "p.file_data", code: Invalid},
+		{file: `{"file_data":"data:text/plain,"}`, param: "p.file_data", code: Invalid},
+		{file: `{"file_data":"data:text/plain"}`, param: "p.file_data", code: Invalid},
 		{file: `{"file_data":"data:text/plain;base64,"}`, param: "p.file_data", code: Invalid},
 	} {
 		object, err := wire.ParseObject([]byte(c.file))
