@@ -55,7 +55,7 @@ var forOthers = map[string]string{
 	"llm.Transcriber":  "commands consume it; providers implement it",
 }
 
-// declared is what a package declares and calls.
+// declared holds the declarations and calls of a package.
 type declared struct {
 	methods  map[string][]string // of interfaces, by their names
 	selected map[string]bool     // names that stand behind a dot

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// runShown is what a page made with AG-UI shows after a run; agui.mjs prints it.
+// runShown is the state of a page made with AG-UI after a run; agui.mjs prints it.
 type runShown struct {
 	Role, Text   string
 	Cited, State []string

@@ -21,7 +21,7 @@ type uiShown struct {
 	Model       string
 }
 
-// uiCall is what aisdk.mjs has seen.
+// uiCall is the record of a call that aisdk.mjs prints.
 type uiCall struct {
 	Answer, Next, Resumed, Regenerated, Final, Stopped uiShown
 	Failed, Refused, Thrown, Status                    string

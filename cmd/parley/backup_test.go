@@ -116,7 +116,7 @@ func keeperIn(t *testing.T, data, keeper string) {
 	checkFiles(t, data)
 }
 
-// killedRounds is how often a test kills a command.
+// killedRounds returns the number of times that a test kills a command.
 func killedRounds() int {
 	if needs.All() && !needs.Race {
 		return 30

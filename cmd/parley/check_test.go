@@ -56,7 +56,7 @@ func TestCheck_FindsNothingInParley(t *testing.T) {
 	}
 }
 
-// spoilt is what a faulty server sends in place of what Parley does.
+// spoilt is the reply of a faulty server, sent instead of Parley's own.
 type spoilt struct {
 	status int
 	header http.Header

@@ -204,7 +204,7 @@ func (b endedBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// expiresSoon is how long before its end a certificate is worth a warning.
+// expiresSoon is the remaining lifetime below which a certificate causes a warning.
 const expiresSoon = 14 * 24 * time.Hour
 
 // checkPublicURL checks that the public URL leads to a running server, and that what is on the way

@@ -42,7 +42,7 @@ func (c *Config) split() ingest.SplitOptions {
 	return ingest.SplitOptions{Size: c.IngestChunkSize, Overlap: cmp.Or(c.IngestChunkOverlap, -1)}
 }
 
-// givenTime is how long the reading of a file may take that a question has brought.
+// givenTime is the time limit for reading a file that came with a question.
 const givenTime = time.Minute
 
 // read reads a file that is not stored as a document, in a child process, and cuts it as documents are cut.

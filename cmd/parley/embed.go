@@ -119,7 +119,7 @@ func (p *program) embedNow(ctx context.Context, in *instance, out io.Writer, d *
 	}
 }
 
-// lockInterval is how often a command checks whether another process has finished embedding.
+// lockInterval is the time between two checks whether another process has finished embedding.
 const lockInterval = time.Second
 
 // sleep waits, and reports false if ctx ends first.

@@ -164,7 +164,7 @@ func (in *instance) Close() error {
 // sees reports whether the answering model reads images.
 func (in *instance) sees() bool { return in.models.Capabilities(in.cfg.Model).Vision }
 
-// pageWorkers is how many pages are drawn at once.
+// pageWorkers is the number of pages that are drawn at once.
 const pageWorkers = 2
 
 func extractLimits(cfg Config) extract.Limits {

@@ -11,7 +11,7 @@ import (
 	"parley/internal/access"
 )
 
-// Owners and administrators write the instructions of a namespace; whoever may ask it reads them; nobody else learns of them.
+// Owners and administrators write the instructions of a namespace; all who may ask it read them; nobody else sees them.
 func TestInstructions_AreWrittenByOwnersAndReadByThoseWhoMayAsk(t *testing.T) {
 	m := newMatrix(t)
 	const text = "Name the paragraph.\nBe formal, and do not say " + canary + "."
@@ -76,7 +76,7 @@ func TestInstructions_AreWrittenByOwnersAndReadByThoseWhoMayAsk(t *testing.T) {
 	}
 }
 
-// Without sign-in, whoever may change the documents of a namespace writes its instructions, and learns that they may.
+// Without sign-in, everybody who may change the documents of a namespace may write its instructions, and is told so.
 func TestInstructions_AreWrittenByThePersonOfAMachineOfTheirOwn(t *testing.T) {
 	for name, c := range map[string]struct {
 		uploads string

@@ -20,7 +20,7 @@ type modelsCmd struct {
 	Names []string `arg:"" optional:"" name:"provider" help:"Providers to list; by default all."`
 }
 
-// probeTime is how long a provider may take to list its models.
+// probeTime is the time limit for a provider to list its models.
 const probeTime = 5 * time.Second
 
 // listing is the result for one provider.

@@ -161,7 +161,7 @@ func liveHeap() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// restInterval is how often a server checks whether it is at rest.
+// restInterval is the time between two checks whether the server is at rest.
 const restInterval = 10 * time.Second
 
 // releaseAtRest returns memory to the system after each busy period, until ctx ends. By default the

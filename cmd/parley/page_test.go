@@ -79,7 +79,7 @@ func onPage(t testing.TB, scenario, addr string, options map[string]any, into an
 	}
 }
 
-// seenOnPage is what no scenario may find on the page.
+// seenOnPage holds the faults that no scenario may find on the page.
 type seenOnPage struct {
 	Errors, Dialogs, Foreign []string
 	Scripts                  int
@@ -175,7 +175,7 @@ func pageDocuments(t testing.TB) string {
 	return dir
 }
 
-// shownCitation is what the panel shows for a citation.
+// shownCitation holds the fields that the panel shows for a citation.
 type shownCitation struct {
 	Question, Tip, Answer, Title, Original, Text, Focus string
 	Page                                                int

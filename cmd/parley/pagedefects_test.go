@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// scriptedAnswer is what a model says to questions that contain a word.
+// scriptedAnswer is the answer of a model to questions that contain a word.
 type scriptedAnswer struct {
 	word   string
 	status int    // of a refusal, 0 for an answer
@@ -74,7 +74,7 @@ func (a scriptedAnswer) send(w http.ResponseWriter, r *http.Request) {
 
 const citedWords = citedPDF + " [keepers.pdf#page=2] "
 
-// answerState is what the page shows of an answer.
+// answerState is the state of an answer as the page shows it.
 type answerState struct {
 	Text, Note, Failure, CutOff, Doing, Loud, Quiet string
 	Chips, Doubtful                                 int

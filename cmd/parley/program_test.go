@@ -126,7 +126,7 @@ func scriptEmbedded(ts *testscript.TestScript, neg bool, args []string) {
 	}))
 }
 
-// patience is how long a test waits for an event. A passing test never waits that long.
+// patience limits the time that a test waits for an event. A passing test never waits that long.
 const patience = 60 * time.Second
 
 // poll calls done every few milliseconds until it returns true.

@@ -50,7 +50,7 @@ func budgets(cfg Config, store ledger.Store, shared bool) *ledger.Budgets {
 	})
 }
 
-// catalogTime is how long a list of models stays valid.
+// catalogTime is the time for which a list of models stays valid.
 const catalogTime = 5 * time.Minute
 
 // catalog lists the models that requests may name: models that providers list, that have a price,

@@ -174,7 +174,7 @@ func (h *history) during(what string, do func()) {
 }
 
 // check decides whether a history is one of a correct service: each question is answered in the end by one
-// turn, whoever asked how often, and fails at most once for each fault that overlaps it, with an error
+// turn, however often it was asked, and fails at most once for each fault that overlaps it, with an error
 // that says to ask again. It returns the turns by client, in order.
 func (h *history) check(t *testing.T) map[int][]attempt {
 	t.Helper()

@@ -83,7 +83,7 @@ func countIn(documents map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// maxKnown is how many files of an earlier list are listed again.
+// maxKnown is the maximum number of files of an earlier list that are listed again.
 const maxKnown = 20
 
 // writeResults lists files with their reasons. Of files that an earlier run listed already, it

@@ -7,7 +7,7 @@ import (
 	"parley/internal/store"
 )
 
-// roomInterval is how often a server checks how much was stored since it last made room.
+// roomInterval is the time between two checks of what was stored since the server last made room.
 const roomInterval = 2 * time.Second
 
 // keepRoom enforces the quotas of anonymous callers: at the start, and whenever a hundredth of the

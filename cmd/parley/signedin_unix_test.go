@@ -16,7 +16,7 @@ import (
 	"parley/internal/retrieval"
 )
 
-// processorTime is what this process has used, in user and system mode.
+// processorTime returns the processor time of this process, in user and system mode.
 func processorTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -41,7 +41,7 @@ func (s *serving) keepWhole(ctx context.Context) {
 	}
 }
 
-// houseInterval is how often old turns are deleted.
+// houseInterval is the time between two deletions of old turns.
 const houseInterval = 6 * time.Hour
 
 // keepHouse regularly deletes expired rows.
@@ -93,7 +93,7 @@ func (s *serving) keepHouse(ctx context.Context) {
 	}
 }
 
-// expiryInterval is how often files and vector stores that have expired are deleted.
+// expiryInterval is the time between two deletions of expired files and vector stores.
 const expiryInterval = time.Minute
 
 // keepExpiring regularly deletes what has expired.

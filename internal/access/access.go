@@ -20,7 +20,7 @@ type Principal struct {
 	Members    *Members // of the namespaces that have some, at the time of the request
 }
 
-// Role is what a signed-in caller may do in the namespaces that they may use. Each role includes those
+// Role says which actions a signed-in caller may take in their namespaces. Each role includes those
 // before it.
 type Role string
 

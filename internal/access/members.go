@@ -101,7 +101,7 @@ func (p Principal) MayManage(namespace string) bool {
 	return p.MayUse(namespace) && (role == Owner || p.Role == Administrator)
 }
 
-// MayInstruct reports whether the caller may say what models are told in a namespace. Callers without sign-in may where they may
+// MayInstruct reports whether the caller may write the instructions of a namespace. Callers without sign-in may where they may
 // add documents.
 func (p Principal) MayInstruct(namespace string) bool {
 	return p.MayManage(namespace) || p.Subject == "" && p.MayEdit(namespace)

@@ -14,7 +14,7 @@ import (
 	"parley/internal/ident"
 )
 
-// Action is what somebody did, or tried.
+// Action names an action that somebody took or tried.
 type Action string
 
 // The actions.
@@ -71,7 +71,7 @@ type Log struct {
 // Requests that are refused are written as they come up to this number a minute, so that a flood does not fill the disk.
 const refusedPerMinute = 60
 
-// writeTime is how long an entry may take, also when its request has ended.
+// writeTime is the time limit for writing an entry, also when its request has ended.
 const writeTime = 10 * time.Second
 
 // New returns a log over a store.

@@ -25,7 +25,7 @@ const MinSecret = 32
 // maxToken limits the length of a token, in bytes.
 const maxToken = 8 << 10
 
-// skew is how far the clocks of two machines may be apart.
+// skew is the maximum difference between the clocks of two machines.
 const skew = time.Minute
 
 // governs reports whether the tokens are good for a path.

@@ -8,7 +8,7 @@ import (
 	"parley/internal/retrieval"
 )
 
-// maxAhead is how many passages are retrieved for a model that answers from evidence. The model looks
+// maxAhead is the number of passages that are retrieved for a model that answers from evidence. The model looks
 // for the best quotation among all of them; those it would quote come first among the passages that the
 // turn uses.
 const maxAhead = 16

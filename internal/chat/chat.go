@@ -82,7 +82,7 @@ type Request struct {
 	Heard    []Message // what other agents of the team have said about the question; Agent names the speaker
 }
 
-// Material is what an agent of a team answers from instead of searching: what the team has found.
+// Material is the evidence of an agent of a team that does not search itself: the findings of the team.
 type Material struct {
 	Query    QueryRewritten
 	Passages []retrieval.Passage // best first
@@ -143,7 +143,7 @@ const NoTurns = -1
 
 // SummaryOptions says how a conversation that is too long is shortened.
 type SummaryOptions struct {
-	Turns  int // how many turns at most are kept in full; 0 means as many as fit, NoTurns none
+	Turns  int // maximum number of turns that are kept in full; 0 means as many as fit, NoTurns none
 	Input  int // tokens summarized at a time; 0 means 8000
 	Output int // tokens of the summary; 0 means 400
 }

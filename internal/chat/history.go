@@ -12,7 +12,7 @@ import (
 // maxQuoted limits the client's system messages in the prompt, in tokens.
 const maxQuoted = 1000
 
-// messageTokens is what a chat template adds to each message, in tokens.
+// messageTokens is the number of tokens that a chat template adds to each message.
 const messageTokens = 4
 
 // runHistory selects the messages before the question that the turn uses.

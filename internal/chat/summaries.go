@@ -10,7 +10,7 @@ import (
 	"parley/internal/lru"
 )
 
-// summaryAge is how long an unused summary is kept.
+// summaryAge is the time for which an unused summary is kept.
 const summaryAge = time.Hour
 
 // summaries caches summaries of the beginnings of conversations. The key covers every message that was

@@ -24,7 +24,7 @@ type Toolbox interface {
 	Call(ctx context.Context, f retrieval.Filter, call llm.ToolCall) (text string, passages []retrieval.Passage, err error)
 }
 
-// maxToolRounds is how many rounds of tool calls a model may make before it must answer.
+// maxToolRounds is the number of rounds of tool calls that a model may make before it must answer.
 const maxToolRounds = 4
 
 // offer returns the server's tools that the model of the turn may call. It returns none for a client

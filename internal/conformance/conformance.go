@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// Rule is what a protocol demands of a reply.
+// Rule is a requirement of a protocol for a reply.
 type Rule struct {
 	Name   string               // unique in its exchange
 	Place  string               // section of the document
@@ -65,7 +65,7 @@ func Protocols() []Protocol {
 		aiSDK(), agUI(), responsesSample(), onYourData(), dify(), embeddings(), completions(), ragAPI(), openWebUI()}
 }
 
-// Options is what to check.
+// Options configures a run of checks.
 type Options struct {
 	URL       string        // of the server, without the paths of the protocols
 	Protocols []string      // names; these are checked even if the server seems not to speak them. nil means all it speaks

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// phase is what an event does to the part of a stream that it belongs to.
+// phase says how an event changes the part of a stream that it belongs to.
 type phase int
 
 const (

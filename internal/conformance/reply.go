@@ -37,7 +37,7 @@ const (
 	opaque                // anything
 )
 
-// Reply is what a server answered to an exchange.
+// Reply is a server's answer to an exchange.
 type Reply struct {
 	Status int // 0 if no reply came
 	Header http.Header

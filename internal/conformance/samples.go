@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// responsesSample is what the Azure samples speak since April 2026.
+// responsesSample returns the protocol that the Azure samples speak since April 2026.
 func responsesSample() Protocol {
 	const (
 		reply  = "azure-search-openai-demo, April 2026, reply"

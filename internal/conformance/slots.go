@@ -52,7 +52,7 @@ func length(path string, n int) judgement {
 	}
 }
 
-// ragAPI is what LibreChat calls at its RAG_API_URL.
+// ragAPI returns the API that LibreChat calls at its RAG_API_URL.
 func ragAPI() Protocol {
 	const (
 		crud     = "LibreChat, VectorDB/crud.js"
@@ -103,7 +103,7 @@ func ragAPI() Protocol {
 	}
 }
 
-// openWebUI is what programs such as oikb call to keep a knowledge base of Open WebUI up to date.
+// openWebUI returns the API that programs such as oikb call to keep a knowledge base of Open WebUI up to date.
 func openWebUI() Protocol {
 	const (
 		client    = "oikb, client.py"

@@ -181,7 +181,7 @@ func (s *Service) forget(ctx context.Context, p page) (again bool, err error) {
 	return false, err
 }
 
-// forgetInterval is how often forgotten pages are deleted again.
+// forgetInterval is the time between two deletions of forgotten pages.
 const forgetInterval = time.Second
 
 // keepForgotten deletes forgotten pages again until ctx ends.

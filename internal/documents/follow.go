@@ -97,7 +97,7 @@ func (f *following) follow(ctx context.Context, roots diskRoots) error {
 	return err
 }
 
-// rootsInterval is how often the ingested roots are compared with those that are followed.
+// rootsInterval is the time between two comparisons of the ingested roots with those that are followed.
 const rootsInterval = 5 * time.Second
 
 // awaitOthers returns when the set of ingested files and folders differs from roots, or ctx ends.
@@ -164,7 +164,7 @@ func (s *Service) logRefresh(ctx context.Context, r ingest.Report, err error) {
 	}
 }
 
-// maxFailedLogged is how many files of one refresh are named in the log: when a large folder is deleted
+// maxFailedLogged is the maximum number of files of one refresh that the log names: when a large folder is deleted
 // while it is read, every file fails.
 const maxFailedLogged = 10
 
@@ -219,7 +219,7 @@ func (s *Service) freshenSites(ctx context.Context) (all ingest.Report, err erro
 	return all, nil
 }
 
-// lockInterval is how often RefreshUploads looks whether another ingestion has ended.
+// lockInterval is the time between two checks of RefreshUploads whether another ingestion has ended.
 const lockInterval = time.Second
 
 // RefreshUploads ingests the known folders of uploads again: a new version of the program, or other settings,

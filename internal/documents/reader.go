@@ -83,7 +83,7 @@ func (r *reader) ofScope(w Work, pool *sandbox.Pool) ingest.Config {
 	return c
 }
 
-// blobAge is how long an original without a document is kept: a document that refers to it may be about
+// blobAge is the time for which an original without a document is kept: a document that refers to it may be about
 // to be committed.
 const blobAge = time.Hour
 

@@ -116,7 +116,7 @@ func (s *Service) AwaitRecognition(ctx context.Context, namespace string) (files
 	return files, nil
 }
 
-// scope is what the files of a job have in common.
+// scope holds the properties that the files of a job share.
 type scope struct{ namespace, owner string }
 
 // addRecognition makes a job for the waiting files of each owner in each namespace. It leaves out files for which there is a

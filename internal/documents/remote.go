@@ -18,7 +18,7 @@ import (
 	"parley/internal/retrieval"
 )
 
-// wishes are what its owner wants of a remote source: the Source of its root.
+// wishes are requests of the owner of a remote source: the Source of its root.
 type wishes struct {
 	Remote bool      `json:"remote"` // always true, so that the text is not empty
 	Paused bool      `json:"paused,omitempty"`
@@ -51,7 +51,7 @@ type SourceFault struct {
 	Detail string `json:"detail"`
 }
 
-// maxFaults is how many faults are kept of a run.
+// maxFaults is the maximum number of faults kept of a run.
 const maxFaults = 20
 
 // ErrNoSource says that there is no such source in the namespace.

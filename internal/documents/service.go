@@ -89,7 +89,7 @@ type Disk interface {
 	IsFull(err error) bool
 }
 
-// Config is what a Service works with. A zero field means the default.
+// Config configures a Service. A zero field means the default.
 type Config struct {
 	Data       string       // data folder, which contains the locks, and is never ingested
 	Uploads    upload.Files // uploaded files; by default a folder in Data
@@ -193,7 +193,7 @@ func (s *Service) sweep(ctx context.Context) error {
 // longestUpload is longer than any upload takes.
 const longestUpload = 24 * time.Hour
 
-// purgeBatch is how many jobs are deleted in one go.
+// purgeBatch is the number of jobs that one transaction deletes.
 const purgeBatch = 100
 
 // Purge deletes the jobs that ended longer ago than the retention, and the staged files of these and of

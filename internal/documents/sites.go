@@ -163,7 +163,7 @@ func fromReport(r ingest.Report) job.File {
 	return job.File{State: job.FileSkipped, Reason: "empty", Detail: "No page was found there."}
 }
 
-// maxPages is how many pages of its sites a job lists.
+// maxPages is the maximum number of pages that a job lists.
 const maxPages = 5000
 
 // siteWatch records the outcomes of the pages of a site in a job.

@@ -152,7 +152,7 @@ func (s *Service) KeepOut(ctx context.Context) (out []ingest.FileResult, err err
 	return out, nil
 }
 
-// sweepStep is how many documents one transaction removes, so that other writers are not blocked for
+// sweepStep is the number of documents that one transaction removes, so that other writers are not blocked for
 // long.
 const sweepStep = 20
 

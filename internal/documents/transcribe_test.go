@@ -15,7 +15,7 @@ import (
 	"parley/internal/retrieval"
 )
 
-// ear is a transcriber that says what it is told to.
+// ear is a transcriber with scripted replies.
 type ear struct {
 	asked  atomic.Int32
 	says   string

@@ -80,7 +80,7 @@ func (m *Model) Tokens(text string, kind Kind) []int32 {
 	return m.tokenizer.tokens(text, m.Limit())
 }
 
-// Embed returns the vector of a text, of length 1. The only error is that of ctx.
+// Embed returns the vector of a text, of length 1. The only possible error is ctx.Err().
 func (m *Model) Embed(ctx context.Context, text string, kind Kind) ([]float32, error) {
 	p := m.passes.Get().(*pass)
 	defer m.passes.Put(p)

@@ -33,7 +33,7 @@ func OpenScorer(file []byte) (*Scorer, error) {
 }
 
 // Tokens returns the tokens of a question and a passage as the model reads them, and where those of
-// the passage begin. A question may take half the room; what of the passage does not fit is cut off.
+// the passage begin. A question may take half the room; the passage is cut off where the room ends.
 func (s *Scorer) Tokens(question, passage string) (tokens []int32, second int) {
 	tokens = s.m.tokenizer.tokens(question, s.m.Limit()/2)
 	second = len(tokens)
@@ -41,7 +41,7 @@ func (s *Scorer) Tokens(question, passage string) (tokens []int32, second int) {
 }
 
 // Score returns how well a passage answers a question: about 10 if it does, -10 if it has nothing to do
-// with it, and 0 where the chances are even. The only error is that of ctx.
+// with it, and 0 where the chances are even. The only possible error is ctx.Err().
 func (s *Scorer) Score(ctx context.Context, question, passage string) (float64, error) {
 	p := s.m.passes.Get().(*pass)
 	defer s.m.passes.Put(p)

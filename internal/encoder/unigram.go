@@ -86,7 +86,7 @@ func (t *unigram) tokens(text string, limit int) []int32 {
 	return append(all[:min(len(all), limit-1)], t.finish)
 }
 
-// maxUnigramWord is how many bytes without a space are cut at once, so that a long run of them costs no more
+// maxUnigramWord is the number of bytes without a space that are cut at once, so that a long run of them costs no more
 // than other text.
 const maxUnigramWord = 1024
 

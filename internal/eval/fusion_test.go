@@ -21,7 +21,7 @@ type fusion struct {
 	fuse func(words []hit, vectors scores) []hit
 }
 
-// reciprocal sums the reciprocals of ranks, to which k is added; share is that of the vectors.
+// reciprocal sums 1/(k+rank) over both rankings; share is the weight of the vectors.
 func reciprocal(k, share float64) fusion {
 	return fusion{fmt.Sprintf("RRF, k %.0f, vectors %.1f", k, share), func(words []hit, v scores) []hit {
 		sum := map[int]float64{}

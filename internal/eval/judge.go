@@ -14,7 +14,7 @@ import (
 	"parley/internal/text"
 )
 
-// Verdict is what an answer is worth.
+// Verdict is the judgement of an answer.
 type Verdict string
 
 // The verdicts. Good answers are Right or RightlyRefused.

@@ -45,7 +45,7 @@ func (r *Ranking) add(ranked []string, relevant map[string]int) {
 	r.Queries++
 }
 
-// gain is what a grade is worth at a place, counted from 0.
+// gain returns the value of a grade at a place, counted from 0.
 func gain(grade, place int) float64 { return float64(grade) / math.Log2(float64(place)+2) }
 
 // ideal is the gain of the best ranking down to rank k.

@@ -29,7 +29,7 @@ type Env struct {
 	Progress func(done int) // passages indexed; may be nil
 }
 
-// Store is what an evaluation reads of the corpus's store.
+// Store is the part of the corpus's store that an evaluation reads.
 type Store interface {
 	Roots(ctx context.Context, namespace string) ([]retrieval.Root, error)
 	AllDocuments(ctx context.Context, namespace, after string, limit int) ([]retrieval.Document, error)
@@ -45,7 +45,7 @@ type Report struct {
 	Pages     *PageReport `json:"pages,omitempty"`
 }
 
-// indexBatch is how many passages one transaction adds.
+// indexBatch is the number of passages that one transaction adds.
 const indexBatch = 512
 
 // Index puts the corpus of a data set of passages into the namespace, each passage as a document
@@ -143,7 +143,7 @@ func history(conversation []Message) []chat.Message {
 	return h
 }
 
-// depth is how many chunks are ranked to score documents by their best chunk.
+// depth is the number of chunks that are ranked to score documents by their best chunk.
 const depth = 2000
 
 // way is a way to search.

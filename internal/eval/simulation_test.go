@@ -15,7 +15,7 @@ import (
 // The simulated embedding model. There is none to be had offline, so vectors are made that find as
 // well as a real model does, by its published figures, and err as it does: half of a vector is where
 // its text is among the topics of the corpus, so that errors go with the words, half is meaning,
-// which is random but for a share of the meaning of the queries that a passage is relevant to.
+// which is random except for a share of the meaning of the queries for which a passage is relevant.
 //
 // topicWeight and strengthSpread reproduce what is known of BGE-base on MTRAG FiQA beside its
 // recall@10: with the ten best of BM25 it has .136 (last turn) and .172 (human rewrite) in common,

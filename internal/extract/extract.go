@@ -19,7 +19,7 @@ import (
 	"unicode/utf8"
 )
 
-// Document is what was read from one file.
+// Document is the content of one file.
 type Document struct {
 	Format string   // the name in format.Table: "PDF", "Excel"
 	Title  string   // from the file's own metadata or first heading; "" when it has none
@@ -76,7 +76,7 @@ type CharBox struct {
 	Box  Box // its Range means nothing
 }
 
-// Seen is what was recognised on the picture of a page.
+// Seen is the text recognised on the picture of a page.
 type Seen struct {
 	Page   Page   // without blocks where there is no text
 	Failed string // why the page could not be recognised, for people; "" if it could

@@ -225,7 +225,7 @@ func (f *File) IsMisnamed() bool { return f.Kind == nil || f.Kind.Binary }
 // IsUntold reports whether the extension of a text is unknown or says nothing about its format.
 func (f *File) IsUntold() bool { return f.Kind == nil || f.Kind.Vague }
 
-// headBytes is how much of a file the recognition of formats looks at.
+// headBytes is the number of bytes from which the format of a file is recognised.
 const headBytes = 4096
 
 // All reads the whole file, which may have at most limit bytes.

@@ -24,7 +24,7 @@ func (l Limits) TextExceeded() *Error {
 	return TooLargef("the file has more than %s of text", Megabytes(l.TextBytes))
 }
 
-// MinMemory is what PDFium, its compiler and the Go runtime need before any document.
+// MinMemory is the memory that PDFium, its compiler and the Go runtime need before any document.
 const MinMemory = 192 << 20
 
 // WithDefaults returns the limits with the defaults for fields that are zero.

@@ -49,7 +49,7 @@ type Image struct {
 	Width, Height int // pixels
 }
 
-// Result is what a worker made of a file.
+// Result is the result of a worker for a file.
 type Result struct {
 	Document *Document
 	Image    *Image        // of Render; Document is nil then

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Format is what Parley knows of one file format.
+// Format describes a file format.
 type Format struct {
 	Name string // as people call it: "PDF", "Excel"
 
@@ -27,7 +27,7 @@ type Format struct {
 	Members bool   // the files consist of other files, each of which becomes a document
 	Web     bool   // linked files of a web site are read; other formats only when named by URL
 	Reads   string // what is read, for docs/ingestion.md
-	Limits  string // what of it is known not to be, for the same table; empty if nothing is
+	Limits  string // known parts that are not read, for the same table; empty if there are none
 
 	Binary bool // the files are not text
 	Vague  bool // text whose extension does not tell its format, so that its content is looked at

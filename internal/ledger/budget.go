@@ -169,7 +169,7 @@ func of(m map[budgetKey]*Amount, key budgetKey) *Amount {
 	return s
 }
 
-// rereadAfter is how long what others spend may stay unknown. If reading it takes long, it is read less
+// rereadAfter is the time for which the spending of other servers may stay unknown. If reading it takes long, it is read less
 // often: one part of the time in rereadShare.
 const (
 	rereadAfter = time.Second
@@ -216,7 +216,7 @@ func (b *Budgets) spentSince(ctx context.Context, from time.Time) (map[budgetKey
 	return used, err
 }
 
-// Spending is what one user or namespace has spent in a period.
+// Spending is the cost of one user or namespace in a period.
 type Spending struct {
 	Namespace   string
 	OfUser      bool

@@ -64,7 +64,7 @@ func New(store Store, opts Options) *Ledger {
 	return &Ledger{store: store, opts: opts}
 }
 
-// recoverBatch is how many intents Recover reads at a time.
+// recoverBatch is the number of intents that Recover reads at a time.
 const recoverBatch = 500
 
 // Recover settles entries that a crash left unsettled, if they were created before a time, where zero means

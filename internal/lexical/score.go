@@ -56,7 +56,7 @@ func (s *Segment) openWindows() {
 	}
 }
 
-// stretchSize is how many chunks are scored for all terms of a query at a time: as many as fit the
+// stretchSize is the number of chunks that are scored for all terms of a query at a time: they fit the
 // processor's cache with their data.
 const stretchSize = 1 << 13
 

@@ -55,7 +55,7 @@ func idf(df, chunks int) float64 {
 }
 
 // Search returns the k best chunks of the view, best first; equal scores are in the order of
-// ingestion. matched counts all chunks of the view with a score above zero. The error is that of
+// ingestion. matched counts all chunks of the view with a score above zero. The error comes from
 // ctx.
 func (v *View) Search(ctx context.Context, terms []Term, k int) (hits []Hit, matched int, err error) {
 	return v.SearchAbout(ctx, terms, nil, k)
@@ -88,7 +88,7 @@ func (v *View) SearchAbout(ctx context.Context, terms []Term, about Subjects, k 
 // shared is the number of postings from which the processors share the segments of a search.
 const shared = 1 << 16
 
-// searchAll searches all segments. postings is how many the query has to read in all.
+// searchAll searches all segments. postings is the total number of postings that the query has to read.
 func (v *View) searchAll(ctx context.Context, query []weighted, about Subjects, postings, k int) (hits []Hit, matched int, err error) {
 	least := about.Most() * namedLeast
 	var wanted []int // positions of segments, largest first

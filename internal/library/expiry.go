@@ -38,7 +38,7 @@ func (l *Library) expireAt(ctx context.Context, key shelf.Key, at time.Time) err
 // isOver reports whether a time has come. The zero time never comes.
 func (l *Library) isOver(at time.Time) bool { return !at.IsZero() && !l.cfg.Now().Before(at) }
 
-// sweepBatch is how many deadlines are read at one time.
+// sweepBatch is the number of deadlines that are read at a time.
 const sweepBatch = 100
 
 // Sweep deletes files and uploads that have expired, and what is in the vector stores that have, and returns how many

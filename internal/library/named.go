@@ -85,7 +85,7 @@ type share struct {
 	Owner string `json:"owner"`
 }
 
-// shareKey is that of an entry of a group, which belongs to nobody.
+// shareKey is the key of a group's entry, which has no owner.
 func shareKey(group, id string) shelf.Key {
 	return shelf.Key{Kind: shelf.Shares, Parent: group, ID: id}
 }

@@ -33,7 +33,7 @@ func (s *share) end(failures int) {
 	s.count(0, 1)
 }
 
-// maxRowCounted is how many consecutive failures are counted for an endpoint without a record.
+// maxRowCounted is the number of consecutive failures counted for an endpoint without a record.
 const maxRowCounted = 5
 
 func (s *share) count(failed, answered float64) {

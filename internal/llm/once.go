@@ -2,7 +2,7 @@ package llm
 
 import "context"
 
-// maxHeld is how many chunks without content are held back.
+// maxHeld is the maximum number of chunks without content that are held back.
 const maxHeld = 16
 
 // outcome is the result of one attempt at a completion.

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Spoken is what is said in a recording from a time on.
+// Spoken is a piece of the speech of a recording, with the time at which it begins.
 type Spoken struct {
 	At   time.Duration
 	Text string
@@ -22,7 +22,7 @@ type Transcriber interface {
 	Transcribe(ctx context.Context, model, name string, recording io.Reader, size int64) (Transcript, error)
 }
 
-// Transcript is what is said in a recording, and what that took.
+// Transcript is the speech of a recording, and the usage of its transcription.
 type Transcript struct {
 	Spoken []Spoken
 	Usage  Usage

@@ -17,7 +17,7 @@ import (
 // maxGrade is the best grade that a judge gives.
 const maxGrade = 3
 
-// mention is what a reply says of one passage.
+// mention is the part of a reply about one passage.
 type mention struct {
 	id    int // from 1
 	value float64

@@ -57,7 +57,7 @@ func (j Judge) Rerank(ctx context.Context, req Request) (Ranking, error) {
 	return r, nil
 }
 
-// numbered is what a passage could use to pass for another one.
+// numbered matches text with which a passage could pass for another one.
 var numbered = regexp.MustCompile(`\[(\d+)\]`)
 
 // list returns the question and the passages, a line each.

@@ -50,7 +50,7 @@ func (Lexical) Rerank(_ context.Context, req Request) (Ranking, error) {
 	return Ranking{Order: byScore(scores), Scores: scores}, nil
 }
 
-// question is what a query asks for: its terms in their order, without those of the conversation.
+// question holds the terms of a query in their order, without those of the conversation.
 type question struct {
 	idf []float64
 	at  map[string]int // index of a term

@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// maxRead is how many passages a Reader reads. Those behind them stay where they are.
+// maxRead is the number of passages that a Reader reads. Later ones keep their places.
 const maxRead = 20
 
 // Scores of the reader that are mapped to [0, 1]: middle to a half. Of the blocks of test/answers/dev that answer

@@ -122,11 +122,11 @@ func wordLanguage(s string) string {
 	return "en"
 }
 
-// syllable is how many letters spell what one Chinese, Japanese or Korean character does: an English text is about three
+// syllable is the number of letters that correspond to one Chinese, Japanese or Korean character: an English text is about three
 // times as long as its translation.
 const syllable = 3
 
-// maxLanguageText is how many bytes tell the language of a text.
+// maxLanguageText is the number of bytes from which the language of a text is recognised.
 const maxLanguageText = 2000
 
 // foldedWords returns the folded word of each token.

@@ -107,7 +107,7 @@ func unwrap(s string) string {
 	return string(b)
 }
 
-// bullets are what list items begin with.
+// bullets are the characters that begin list items.
 const bullets = "•◦▪‣·–—-*"
 
 // startsItem reports whether s begins with the marker of a list item.

@@ -7,7 +7,7 @@ import (
 	"parley/internal/text"
 )
 
-// phrases are those of the languages by their ISO 639-1 codes.
+// phrases are the phrases of each language, by its ISO 639-1 code.
 var phrases = map[string]func() phraseTable{
 	"en": sync.OnceValue(func() phraseTable { return readPhrases("en") }),
 }
@@ -15,7 +15,7 @@ var phrases = map[string]func() phraseTable{
 // phraseTable holds, for the terms of a phrase with spaces between them, the phrases of like meaning.
 type phraseTable map[string][]string
 
-// maxPhrase is how many terms a phrase has at most.
+// maxPhrase is the maximum number of terms in a phrase.
 const maxPhrase = 6
 
 func readPhrases(language string) phraseTable {

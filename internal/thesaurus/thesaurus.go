@@ -17,7 +17,7 @@ import (
 //go:embed tables/*.gz phrases/*.txt
 var files embed.FS
 
-// tables are those of the languages by their ISO 639-1 codes. Each is read when it is first asked.
+// tables are the tables of each language, by its ISO 639-1 code. Each is read at its first use.
 var tables = map[string]func() table{
 	"de": sync.OnceValue(func() table { return read("de") }),
 	"en": sync.OnceValue(func() table { return read("en") }),

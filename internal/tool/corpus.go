@@ -13,7 +13,7 @@ import (
 // SearchFunc finds passages, as retrieval.Corpus does.
 type SearchFunc func(ctx context.Context, q retrieval.Query) (retrieval.Result, error)
 
-// foundDocuments is how many passages a search returns.
+// foundDocuments is the number of passages that a search returns.
 const foundDocuments = 5
 
 // SearchDocuments returns a tool that searches the corpus with the rights and the filter of the

@@ -29,7 +29,7 @@ const (
 	tavilyURL = "https://api.tavily.com/search"
 )
 
-// webResults is how many results a search gives.
+// webResults is the number of results that a search returns.
 const webResults = 5
 
 // WebSearch returns the tool that searches the web.

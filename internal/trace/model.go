@@ -52,7 +52,7 @@ func (s *Span) Sent(p Params) {
 // Message is a message of a conversation.
 type Message struct{ Role, Text string }
 
-// Reply is what a model answered. Empty values are not recorded.
+// Reply describes the answer of a model. Empty values are not recorded.
 type Reply struct {
 	ID, Model, FinishReason string
 	Input, Output, Cached   int // tokens; Input includes Cached

@@ -21,7 +21,7 @@ import (
 	oteltrace "go.opentelemetry.io/otel/trace"
 )
 
-// settings are what Enable was called with.
+// settings are the arguments of Enable.
 type settings struct {
 	tracer  oteltrace.Tracer
 	content bool

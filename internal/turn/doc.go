@@ -46,7 +46,7 @@
 //
 // Steering says how a turn is run: under which key, and what happens when the client leaves. A turn
 // usually runs in the goroutine that ranges over it and is cancelled when that goroutine stops, so that
-// nobody pays for an answer that nobody can fetch. With Options.Keep, turns of conversations, and others
+// no money is spent on an answer that cannot be fetched. With Options.Keep, turns of conversations, and others
 // on request, run in goroutines of the Runner and continue; the caller then follows the turn's log.
 //
 // # Logs

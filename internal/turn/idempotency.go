@@ -29,7 +29,7 @@ type Answered struct {
 	At     time.Time
 }
 
-// KeyLifetime is how long a key is remembered.
+// KeyLifetime is the time for which a key is remembered.
 const KeyLifetime = 24 * time.Hour
 
 const maxKeyBytes = 255

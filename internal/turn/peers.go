@@ -43,7 +43,7 @@ type Part struct {
 	Err      *chat.Error
 }
 
-// PeerPatience is how long a server that says nothing is believed to go on.
+// PeerPatience is the time after which a silent server is taken to have stopped.
 const PeerPatience = 6 * time.Second
 
 // The intervals of relaying.

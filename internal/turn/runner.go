@@ -373,7 +373,7 @@ func (r *Runner) save(ctx context.Context, t *running, last chat.Event, ended er
 	return nil
 }
 
-// purgeBatch is how many turns one transaction deletes, so that it does not block others for long.
+// purgeBatch is the number of turns that one transaction deletes, so that it does not block others for long.
 const purgeBatch = 500
 
 // Purge deletes stateless turns that finished longer ago than retention, and returns how many. It does

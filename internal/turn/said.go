@@ -20,7 +20,7 @@ type Said struct {
 	Err    *chat.Error // the error that ended the turn, without its cause; nil for a completed turn
 }
 
-// SaidLifetime is how long Said is stored. The messages of the turn are stored longer.
+// SaidLifetime is the time for which Said is stored. The messages of the turn are stored longer.
 const SaidLifetime = 24 * time.Hour
 
 // maxSaid limits the stored events of one turn, in bytes.

@@ -19,7 +19,7 @@ import (
 	"parley/internal/retrieval"
 )
 
-// Records is what the store keeps about users beside their documents.
+// Records is the part of the store about users beside their documents.
 type Records interface {
 	// Subjects returns the users who have stored data, sorted.
 	Subjects(ctx context.Context) ([]string, error)
@@ -48,7 +48,7 @@ type Originals interface {
 	Open(sha256 string) (*os.File, error)
 }
 
-// Config is what a Users works with. Records, Documents and Originals are required.
+// Config configures a Users. Records, Documents and Originals are required.
 type Config struct {
 	Records   Records
 	Documents Documents

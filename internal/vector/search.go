@@ -30,7 +30,7 @@ type Found struct {
 	Mean    float64 // mean of all scores
 }
 
-// unitValues is how many numbers one goroutine compares at a time. Smaller searches use one
+// unitValues is the number of values that one goroutine compares at a time. Smaller searches use one
 // goroutine.
 const unitValues = 256 << 10
 

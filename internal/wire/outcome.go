@@ -35,10 +35,10 @@ func SendTurn(events iter.Seq2[chat.Event, error], send func(chat.Event) error) 
 // SendTurn is the function SendTurn with a stream that it closes. If the turn fails after the response has
 // begun, it calls fail with the cause, because the status can't change any more.
 func (s *Stream) SendTurn(ctx context.Context, events iter.Seq2[chat.Event, error], send func(chat.Event) error, fail func(error) error) error {
-	defer s.Close() // if the client is gone, nobody is left to tell
+	defer s.Close() // if the client is gone, the error does not matter
 	err := SendTurn(events, send)
 	if err != nil && s.Begun() {
-		// If the client is gone too, this fails, and nobody is left to tell.
+		// If the client is gone too, this fails, and the error does not matter.
 		_ = fail(CauseOf(ctx, err))
 	}
 	return err

@@ -1,6 +1,6 @@
 package wire
 
-// Probe is what the dispatch of POST /chat needs to know about a body.
+// Probe holds the facts about a body that the dispatch of POST /chat needs.
 type Probe struct {
 	HasMessage      bool // the key "message" is present
 	MessageIsString bool // and its value is a string

@@ -12,7 +12,7 @@ import (
 	"parley/internal/access"
 )
 
-// Protocol is what an adapter mounts on a server.
+// Protocol is the set of routes that an adapter mounts on a server.
 type Protocol struct {
 	Routes  []Route
 	OpenAPI []byte // its part of /openapi.json
@@ -90,7 +90,7 @@ const (
 	Change                      // add documents and delete them
 	Edit                        // the same in a namespace, which the handler checks with Principal.MayEdit or MayChange
 	Manage                      // manage the members of a namespace, which the handler checks with Principal.MayManage
-	Instruct                    // say what models are told in a namespace, which the handler checks with Principal.MayInstruct
+	Instruct                    // write the instructions of a namespace, which the handler checks with Principal.MayInstruct
 	Administer                  // manage keys
 )
 

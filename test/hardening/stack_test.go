@@ -44,7 +44,7 @@ import (
 	"parley/internal/wire/yourdata"
 )
 
-// patience is how long a test waits for an event.
+// patience limits the time that a test waits for an event.
 const patience = time.Minute
 
 // stack is a server on top of an upstream.

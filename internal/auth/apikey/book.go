@@ -18,8 +18,8 @@ var (
 	ErrRevoked = errors.New("revoked key")
 )
 
-// freshness is how long the book believes what it has read of a key: a revocation by another process counts
-// after that. noteInterval is how often the times of use are written.
+// freshness is the time for which the book trusts what it has read of a key: a revocation by another process counts
+// after that. noteInterval is the time between two writes of the times of use.
 const (
 	freshness    = time.Second
 	noteInterval = time.Minute
@@ -147,7 +147,7 @@ func (b *Book) Run(ctx context.Context) {
 	}
 }
 
-// lastNote is how long a stop waits for the last times of use.
+// lastNote is the time limit for writing the last times of use before a stop.
 const lastNote = 5 * time.Second
 
 func (b *Book) note(ctx context.Context) {

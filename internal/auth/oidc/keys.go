@@ -43,7 +43,7 @@ type keySet struct {
 	loading chan struct{} // closed when the attempt in progress ends; nil without one
 }
 
-// discovery is what a provider says of itself (OpenID Connect Discovery section 3).
+// discovery is a provider's description of itself (OpenID Connect Discovery section 3).
 type discovery struct {
 	Issuer    string   `json:"issuer"`
 	Keys      string   `json:"jwks_uri"`

@@ -61,7 +61,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Skew is how far the clocks of the provider and of this machine may differ.
+// Skew is the maximum difference between the clocks of the provider and of this machine.
 const Skew = time.Minute
 
 // maxToken is the largest token that is looked at, in bytes.

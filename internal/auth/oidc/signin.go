@@ -23,7 +23,7 @@ type Way struct {
 	Title string // for people
 }
 
-// Pending is what the browser that signs somebody in must keep until the provider sends it back.
+// Pending is the state that a browser must keep during a sign-in until the provider sends it back.
 type Pending struct {
 	State    string `json:"state"`    // returned by the provider, so that only an answer to this attempt counts
 	Nonce    string `json:"nonce"`    // returned in the ID token

@@ -26,7 +26,7 @@ type Store interface {
 	All(ctx context.Context) (closed []string, all []access.Member, err error)
 }
 
-// freshness is how long a Book believes what it has read: a change by another process counts after that.
+// freshness is the time for which a Book trusts what it has read: a change by another process counts after that.
 const freshness = time.Second
 
 // Book reads members for each request, but seldom from the store. It is made by NewBook and safe for concurrent use.

@@ -13,7 +13,7 @@ import (
 // ErrEnded says that a cookie names no session that goes on.
 var ErrEnded = errors.New("the session has ended")
 
-// freshness is how long the book believes what it has read of a session: an end that another process brings
+// freshness is the time for which the book trusts what it has read of a session: an end that another process brings
 // counts after that.
 const (
 	freshness  = time.Second

@@ -186,7 +186,7 @@ var Pieces = []string{
 	"word", "a", "x.", " and ", "25", ":", ".", ",", "http:", "é", "\u6f22\u5b57",
 }
 
-// RandomAnswer returns a sequence of at most that many pieces.
+// RandomAnswer returns a sequence of up to most pieces.
 func RandomAnswer(r *rand.Rand, most int) string {
 	var b strings.Builder
 	for range 1 + r.IntN(most) {

@@ -2,7 +2,7 @@ package cite
 
 import "strings"
 
-// maxFenceInfo is how many bytes of the info string of a fence are kept.
+// maxFenceInfo is the number of bytes kept of a fence's info string.
 const maxFenceInfo = 12
 
 // codeState tells code from text in Markdown (CommonMark 0.31, sections 4.5 and 6.1), as far as a

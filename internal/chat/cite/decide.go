@@ -2,7 +2,7 @@ package cite
 
 import "strings"
 
-// decision is what the verifier does with a bracket.
+// decision says how the verifier treats a bracket.
 type decision struct {
 	n        int      // length in bytes of the input that the decision covers
 	labels   []string // citations to write, each in brackets, unless text is set

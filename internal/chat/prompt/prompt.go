@@ -55,7 +55,7 @@ type data struct {
 	Missing   string // why documents may be missing, in the server's own sentences
 }
 
-// MaxFollowUps is how many questions a model is asked to suggest.
+// MaxFollowUps is the maximum number of questions that a model is asked to suggest.
 const MaxFollowUps = 3
 
 // maxQueryWords limits a rewritten question.

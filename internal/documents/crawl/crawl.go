@@ -126,7 +126,7 @@ type Visit struct {
 	moved bool // the server redirects this address
 }
 
-// State is what the next walk needs to know of an address.
+// State is the knowledge of an address that the next walk needs.
 type State struct {
 	ETag         string   `json:"etag,omitempty"`
 	LastModified string   `json:"modified,omitempty"`

@@ -17,7 +17,7 @@ const (
 	maxReferences = 20 * maxLinks
 )
 
-// head is what the head and links of a page tell a crawler.
+// head holds the facts for a crawler in the head and links of a page.
 type head struct {
 	links     []*url.URL // in document order, normalised, without duplicates
 	canonical *url.URL   // nil if the page names none

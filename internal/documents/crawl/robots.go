@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// maxRobots is how many bytes of a robots.txt are read (RFC 9309, section 2.5).
+// maxRobots is the number of bytes that are read of a robots.txt (RFC 9309, section 2.5).
 const maxRobots = 500 << 10
 
 // robots is the part of a robots.txt that applies to one crawler (RFC 9309), with the extensions

@@ -28,7 +28,7 @@ const (
 	timeShare                = 20 * time.Second // for each MiB of the file
 )
 
-// budget is what an outermost file and all files nested inside it may still cost.
+// budget is the remaining budget of an outermost file and all files nested inside it.
 type budget struct {
 	of     int64 // size of the outermost file
 	parts  int

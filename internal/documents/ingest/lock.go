@@ -81,7 +81,7 @@ type sharedLock struct {
 	wanted time.Time       // when a run that needs the lock alone was last refused
 }
 
-// yieldTime is how long runs make room for a run that needs the lock alone. That run retries about every
+// yieldTime is the time for which runs wait for a run that needs the lock alone. That run retries about every
 // second.
 const yieldTime = 5 * time.Second
 

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Phase is what a run is doing.
+// Phase is the current part of a run.
 type Phase string
 
 // The phases, in order.

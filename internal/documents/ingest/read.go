@@ -263,7 +263,7 @@ var (
 	errNoParser   = errors.New("there is no parser for it")
 )
 
-// snapshotTries is how often a file that changes while it is read is read again.
+// snapshotTries is the number of attempts to read a file that changes while it is read.
 const snapshotTries = 3
 
 // snapshot copies the content of a file into the blob store. All later steps use the copy, so that text
@@ -377,7 +377,7 @@ func (r *run) checkHead(c *candidate, f *os.File) error {
 	return nil
 }
 
-// headBytes is how many bytes of a file are needed to find its parser.
+// headBytes is the number of bytes at the start of a file that suffice to find its parser.
 const headBytes = 4096
 
 // watched remembers the error that ended a reader.

@@ -126,7 +126,7 @@ type remoteObject struct {
 	version string // of the object and its metadata
 }
 
-// objectState is what the row of an object keeps for the next run.
+// objectState is the state of an object that its row keeps for the next run.
 type objectState struct {
 	metadata.Limits
 	Version string `json:"version"`
@@ -335,7 +335,7 @@ func (o *remote) settle(t *target, known map[string]knownFile) error {
 		Reason: fmt.Sprintf("it lists nothing any more. Its %d documents stay until it does, or until somebody says that they may go", missing)}
 }
 
-// maxFails is how many objects in a row a source may fail to give before the run ends.
+// maxFails is the number of consecutive objects that a source may fail to give before the run ends.
 const maxFails = 10
 
 // keepObject puts an object into the blob store.

@@ -43,7 +43,7 @@ const (
 	tellInterval = 200 * time.Millisecond // between two events of a watcher
 )
 
-// maxRuns is how often a job is started whose process ends during the run.
+// maxRuns is the maximum number of starts of a job whose process ends during the run.
 const maxRuns = 5
 
 // The maximum numbers of unfinished jobs: of one caller, which is an owner at an origin, and of all.

@@ -133,7 +133,7 @@ func (s Said) Limits() Limits {
 	return Limits{all.SkipSections, all.MaxChunks}
 }
 
-// Document is what a document is stored with.
+// Document holds the metadata with which a document is stored.
 type Document struct {
 	Title, URL, Category string
 	Namespace            *string // nil when no place names one

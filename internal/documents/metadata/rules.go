@@ -33,7 +33,7 @@ type Rules struct {
 	err      error // the file is invalid; nothing below it may be indexed
 }
 
-// entry is what a folder's file says about some of the files below it.
+// entry is the metadata that a folder's file gives to some of the files below it.
 type entry struct {
 	pattern string
 	matches *regexp.Regexp

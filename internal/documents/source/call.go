@@ -23,7 +23,7 @@ const (
 	callTime     = 2 * time.Minute // of a call whose answer is small
 	slowest      = 64 << 10        // bytes in a second, below which an object takes too long
 	maxAnswer    = 64 << 20        // bytes of a listing's page
-	// MaxObjects is how many objects a source may list.
+	// MaxObjects is the maximum number of objects that a source may list.
 	MaxObjects = 1_000_000
 )
 

@@ -112,7 +112,7 @@ func treeAt(store *filesystem.Storage, head plumbing.Hash, folder string) (tree 
 	return tree, nil
 }
 
-// maxTree is how many bytes a commit or a tree may have.
+// maxTree is the maximum size of a commit or a tree, in bytes.
 const maxTree = 64 << 20
 
 // readObject returns the content of a commit or a tree.
@@ -331,7 +331,7 @@ func (m *atMost) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// dialTime is how long a server may take until it can be asked. go-git's SSH has no limit of its own.
+// dialTime is the time limit for connecting to a server. go-git's SSH has no limit of its own.
 const dialTime = time.Minute
 
 // dialGitWithin is dialGit with a limit. A session that comes too late is closed.

@@ -98,7 +98,7 @@ func dialIMAP(ctx context.Context, at *url.URL, account Account, secure *tls.Con
 // isIMAPAnswer reports whether an error is a refusal of the server.
 func isIMAPAnswer(err error) bool { return errors.As(err, new(*imap.Error)) }
 
-// passedOver are mailboxes that are read only if they are named: what nobody wants to find, and what is elsewhere too.
+// passedOver are mailboxes that are read only if they are named: nobody wants to find their messages, or the messages are elsewhere too.
 var passedOver = []imap.MailboxAttr{imap.MailboxAttrTrash, imap.MailboxAttrJunk, imap.MailboxAttrDrafts, imap.MailboxAttrAll, imap.MailboxAttrFlagged}
 
 // Objects implements Source.

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// maxBarren is how many pages of a listing in a row may be empty.
+// maxBarren is the maximum number of consecutive empty pages in a listing.
 const maxBarren = 100
 
 var errEndless = errors.New("the server's listing does not end")

@@ -74,7 +74,7 @@ type session interface {
 	io.Closer
 }
 
-// sessions are the connections to a server that nobody uses at the moment. One that has failed is closed; the next use
+// sessions are the idle connections to a server. One that has failed is closed; the next use
 // makes another.
 type sessions[S session] struct {
 	dial    func(ctx context.Context) (S, error) // *net.OpError: trying again may help
@@ -139,7 +139,7 @@ func (p *sessions[S]) put(s S) {
 	p.idle = append(p.idle, s)
 }
 
-// Close closes the sessions that nobody uses; the others are closed when they are given back.
+// Close closes the idle sessions; the others are closed when they are given back.
 func (p *sessions[S]) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -52,7 +52,7 @@ type Source interface {
 	Close() error
 }
 
-// Object is what a source says of one of its files, before it is read.
+// Object describes a file of a source before the file is read.
 type Object struct {
 	Path    string // relative to the source, "/"-separated; see CheckPath
 	Version string // as long as it is the same, so is the content
@@ -73,7 +73,7 @@ type HiddenError struct {
 func (e *HiddenError) Error() string { return e.Err.Error() }
 func (e *HiddenError) Unwrap() error { return e.Err }
 
-// Account is what a source is opened with. It is never stored, and no text has it but a request.
+// Account holds the credentials with which a source is opened. They are never stored, and no text contains them except a request.
 type Account struct {
 	User       string // or the id of a key
 	Secret     string // password, token or key
@@ -177,7 +177,7 @@ func schemes() (all []string) {
 	return all
 }
 
-// Covers reports whether another address is that of a place in this source.
+// Covers reports whether an address is that of a place in this source.
 func (a Address) Covers(other Address) bool {
 	b := other.url
 	return a.url.Scheme == b.Scheme && a.url.Host == b.Host && (a.url.User == nil || a.url.User.Username() == b.User.Username()) &&
@@ -221,7 +221,7 @@ func (l limited) Open(ctx context.Context, o Object) (io.ReadCloser, error) {
 
 func (l limited) Close() error { return l.of.Close() }
 
-// maxPath is how many bytes a path of an object may have.
+// maxPath is the maximum length of an object's path, in bytes.
 const maxPath = 2048
 
 // CheckPath returns an error for a path that an object of a source may not have: it would be outside of the source, or

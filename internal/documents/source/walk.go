@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// maxDepth is how many folders may lie inside one another.
+// maxDepth is the maximum depth of nested folders.
 const maxDepth = 100
 
 // entry is an entry of a folder. Its path is relative to the source.

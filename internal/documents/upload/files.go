@@ -43,7 +43,7 @@ type Files interface {
 	Local(ctx context.Context, folder string) (path string, err error)
 }
 
-// File is what a folder says of a file or folder in it.
+// File describes an entry of a folder.
 type File struct {
 	Name     string // without folders
 	Size     int64

@@ -13,7 +13,7 @@ import (
 	"parley/internal/encoder"
 )
 
-// reference is what other programs make of a text: test/encoderweights/reference.py.
+// reference is a text with the vector that other programs compute for it: test/encoderweights/reference.py.
 type reference struct {
 	Text   string
 	Tokens []int32

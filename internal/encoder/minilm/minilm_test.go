@@ -14,7 +14,7 @@ import (
 	"parley/internal/encoder"
 )
 
-// reference is what other programs make of a question and a passage: test/encoderweights/reference.py.
+// reference is a question and a passage with the score of other programs: test/encoderweights/reference.py.
 type reference struct {
 	Question, Passage string
 	Tokens            []int32

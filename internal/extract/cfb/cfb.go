@@ -60,7 +60,7 @@ const (
 
 var errBroken = errors.New("the compound file is broken")
 
-// Magic is what compound files begin with.
+// Magic stands at the beginning of each compound file.
 const Magic = "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 // Open reads the tables of a compound file.
@@ -90,7 +90,7 @@ func Open(r io.ReaderAt, size int64) (*File, error) {
 
 func le32(b []byte) uint32 { return binary.LittleEndian.Uint32(b) }
 
-// sectors is how many sectors the file can have.
+// sectors returns the maximum number of sectors in the file.
 func (c *File) sectors() int64 { return (c.size-1)/c.sector + 1 }
 
 // readSector returns a sector; the last one may be cut.

@@ -79,7 +79,7 @@ type symbol struct {
 	indent int
 }
 
-// maxDepth is how deep headings go below the name of the file.
+// maxDepth is the maximum depth of headings below the name of the file.
 const maxDepth = 5
 
 // declare writes the heading of a declaration, behind what does not belong to it.

@@ -31,7 +31,7 @@ var (
 var controls = []string{"if", "for", "while", "switch", "return", "else", "catch", "do", "elif", "with", "until", "case", "throw", "new",
 	"sizeof", "assert", "print", "printf", "foreach", "using", "lock", "await", "yield", "not", "and", "or", "in", "defer", "go", "select", "match", "super", "this"}
 
-// maxLine is how long a line may be that declares something.
+// maxLine is the maximum length of a line that declares something.
 const maxLine = 400
 
 // declared returns the name that a line of a program declares, "" if it declares none.

@@ -16,7 +16,7 @@ var (
 	assignment = regexp.MustCompile(`([\p{L}_][\p{L}\d_.-]*)(["']?\s*[:=]\s*)("[^"]*"|'[^']*'|[^\s,;}&"']+)`)
 	// secretInURL is the password in an address: scheme://user:password@host.
 	secretInURL = regexp.MustCompile(`(://[^\s:/@]*:)[^\s/@]+@`)
-	// secretBlock is what keys are wrapped in.
+	// secretBlock matches the first line of a private key.
 	secretBlock = regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----`)
 
 	kubernetesSecret = regexp.MustCompile(`(?m)^kind:\s*["']?Secret["']?\s*$`)

@@ -44,7 +44,7 @@ func Alias(label string) string {
 	return label
 }
 
-// Incomplete is how many bytes at the end of b begin a character that goes on behind it.
+// Incomplete returns the number of bytes at the end of b that begin a character but do not complete it.
 func Incomplete(b []byte) int {
 	for n := 1; n <= min(len(b), utf8.UTFMax-1); n++ {
 		if tail := b[len(b)-n:]; utf8.RuneStart(tail[0]) {

@@ -15,7 +15,7 @@ type Builder struct {
 	Budget *Budget
 }
 
-// Budget is how much more text a document may have. The pages of a document share it.
+// Budget is the amount of text that a document may still have. The pages of a document share it.
 type Budget struct {
 	Left   int64
 	Limits extract.Limits

@@ -9,7 +9,7 @@ import (
 var raised = map[rune]rune{'0': '⁰', '1': '¹', '2': '²', '3': '³', '4': '⁴', '5': '⁵', '6': '⁶', '7': '⁷', '8': '⁸', '9': '⁹',
 	'+': '⁺', '-': '⁻', '−': '⁻', '–': '⁻', '=': '⁼', '(': '⁽', ')': '⁾', ',': ',', ' ': ' ', 'n': 'ⁿ', 'i': 'ⁱ'}
 
-// maxRaised is how long a raised text may be. Pages that raise whole sentences mean something else.
+// maxRaised is the maximum length of a raised text. Pages that raise whole sentences mean something else.
 const maxRaised = 20
 
 // Superscript writes raised text so that it cannot be taken for a part of the number before it: 10⁶ is not

@@ -47,7 +47,7 @@ func CompoundFile(t testing.TB, name string) []byte {
 	return data
 }
 
-// Pattern is what the makers of the files put into a stream of a size.
+// Pattern returns the content that the makers of the files put into a stream of a size.
 func Pattern(size int) string {
 	data := make([]byte, size)
 	for i := range data {

@@ -213,7 +213,7 @@ func accented(name, below string) string {
 	return name + "{" + below + "}"
 }
 
-// base is what has an index or exponent, between braces where it is more than one thing.
+// base returns the base of an index or exponent, in braces if it is more than one thing.
 func base(s string) string {
 	if strings.ContainsAny(s, "+-=/ ") && !strings.HasPrefix(s, `\`) && !strings.HasPrefix(s, "(") {
 		return "{" + s + "}"

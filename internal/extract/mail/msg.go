@@ -64,14 +64,14 @@ const (
 	msgMessagePage  = 0x3ffd
 )
 
-// properties are what a message of Outlook, or an attachment, consists of.
+// properties are the properties of a message of Outlook, or of an attachment.
 type properties interface {
 	string(tag int) string   // one that is text; "" if it is not there
 	bytes(tag int) []byte    // one that is not
 	fixed(tag uint16) uint64 // one of a fixed size; 0 if it is not there
 }
 
-// outlook is what people read of a message.
+// outlook holds the parts of a message that people read.
 type outlook struct {
 	properties
 	left int64 // bytes of text that may be read of one property

@@ -60,7 +60,7 @@ func readEPUB(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	return doc, nil
 }
 
-// epubPackage is what the package document (EPUB 3.3, section 5) says of a book.
+// epubPackage is the part of the package document (EPUB 3.3, section 5) that describes a book.
 type epubPackage struct {
 	title    string
 	chapters []string // names of their parts, in reading order

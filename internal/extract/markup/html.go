@@ -78,7 +78,7 @@ func MetaCharset(data []byte) string {
 
 var charsetPattern = regexp.MustCompile(`(?i)<(?:meta\s[^>]*charset|\?xml\s[^>]*encoding)\s*=\s*["']?\s*([-\w:.]+)`)
 
-// htmlHead is what a page says of itself.
+// htmlHead is the description that a page gives of itself.
 type htmlHead struct{ title, url string }
 
 func readHTMLHead(root *html.Node) htmlHead {
@@ -134,7 +134,7 @@ func isHidden(n *html.Node) bool {
 	return false
 }
 
-// hidingStyle is what a style says of an element that browsers do not show.
+// hidingStyle matches a style that makes browsers hide an element.
 var hidingStyle = regexp.MustCompile(`(?i)(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))`)
 
 // isBoilerplate holds for what surrounds the content on every page of a site. A header inside an

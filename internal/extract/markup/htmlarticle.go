@@ -69,7 +69,7 @@ func saysArticle(root *html.Node) bool {
 var furniture = regexp.MustCompile(`(?i)(?:^|[-_ ])(?:comments?|disqus|related|recommend(?:ed|ations?)|sidebar|teasers?|promos?|newsletter|cookies?|consent|` +
 	`shar(?:e|ing)|social|subscri(?:be|ption)|popular|trending|most-?read|sponsor(?:ed)?|advert\w*|ads?|footer|breadcrumbs?|menu|nav(?:bar|igation)?|login|outbrain|taboola|modal|popup)(?:$|[-_ ])`)
 
-// proseLength is how much text under a node reads on: without links, what consists of links, and page furniture.
+// proseLength returns the length of the running text under a node: without links, what consists of links, and page furniture.
 func proseLength(root *html.Node) int {
 	total, _ := prose(root, textLength(root))
 	return total

@@ -230,7 +230,7 @@ func collapse(s string) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// cleanHTML cleans text whose character references have been resolved, but for the marks of
+// cleanHTML cleans text whose character references have been resolved, except for the marks of
 // line breaks.
 func cleanHTML(s string) string {
 	parts := strings.Split(s, string(lineBreak))

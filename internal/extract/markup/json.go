@@ -353,7 +353,7 @@ func (v jsonValue) isRecords() bool {
 	return len(v.items) > 1
 }
 
-// title is what a record is called, "" when it does not say.
+// title returns the name of a record, or "" if it has none.
 func (v jsonValue) title() string {
 	for _, key := range []string{"title", "name", "headline", "subject", "question"} {
 		for _, f := range v.fields {

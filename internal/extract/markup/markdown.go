@@ -216,7 +216,7 @@ func (w *markdownWalker) block(n ast.Node) error {
 	return w.blocks(n) // block quotes and footnotes
 }
 
-// attributes are what Pandoc, kramdown and others have behind a heading: "Introduction {#intro .wide}".
+// attributes match the attributes that Pandoc, kramdown and others put behind a heading: "Introduction {#intro .wide}".
 var attributes = regexp.MustCompile(`\s*\{[#.:][^{}]*\}$`)
 
 // list appends the items of a list, each with its bullet or number, and of nested lists after

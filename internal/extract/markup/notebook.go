@@ -18,7 +18,7 @@ var _ = extract.Register("Jupyter notebook", extract.Reader{Read: readNotebook})
 // maxOutput bounds the bytes that are read of a cell's output.
 const maxOutput = 1000
 
-// notebook is what is read of a notebook (nbformat 3 and 4).
+// notebook holds the parts of a notebook (nbformat 3 and 4) that are read.
 type notebook struct {
 	Format     int                      `json:"nbformat"`
 	Cells      []cell                   `json:"cells"`

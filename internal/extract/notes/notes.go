@@ -149,5 +149,5 @@ func replaced(text string, rules []replacement) string {
 	return text
 }
 
-// maxNested is how deep blocks may stand inside blocks.
+// maxNested is the maximum depth of blocks inside blocks.
 const maxNested = 20

@@ -49,7 +49,7 @@ var (
 	cueTimes = regexp.MustCompile(`^(?:(\d{1,3}):)?(\d{1,2}):(\d{2})[.,]\d{1,3}\s+-->\s`)
 	cueTag   = regexp.MustCompile(`<[^<>]*>|\{\\[^{}]*\}`)
 	cueVoice = regexp.MustCompile(`<v(?:\.[^\s<>]*)?\s+([^<>]+)>`)
-	// notCues begin blocks of WebVTT that nobody sees.
+	// notCues are the first words of WebVTT blocks that players do not show.
 	notCues = regexp.MustCompile(`^(?:WEBVTT|NOTE|STYLE|REGION|X-TIMESTAMP-MAP)(?:\s|=|$)`)
 )
 

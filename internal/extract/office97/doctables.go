@@ -42,7 +42,7 @@ func wideText(b []byte, count int) string {
 	return string(utf16.Decode(units))
 }
 
-// docStyle is what a style says of the paragraphs that have it.
+// docStyle holds the properties that a style gives its paragraphs.
 type docStyle struct {
 	base int
 	properties

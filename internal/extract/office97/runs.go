@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// properties are what is read of the properties of characters and paragraphs.
+// properties holds the properties of characters and paragraphs that are read.
 type properties struct {
 	deleted, raised bool // characters
 	font            int  // of characters
@@ -42,7 +42,7 @@ func (r runs) at(at int) (properties, int) {
 	return properties{}, math.MaxInt
 }
 
-// page is how many bytes of the main stream hold the properties of a range of it.
+// page is the size in bytes of a page of properties in the main stream.
 const page = 512
 
 // runsOf reads the properties of characters or paragraphs from the pages that a table lists (MS-DOC 2.8.5,

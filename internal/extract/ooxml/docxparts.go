@@ -13,7 +13,7 @@ import (
 	"parley/internal/extract/zipxml"
 )
 
-// docxParts is what belongs to a document and stands in parts of its own.
+// docxParts holds the content of a document that has parts of its own.
 type docxParts struct {
 	archive *zipxml.Archive
 	ctx     context.Context //nolint:containedctx // of the one call that reads the document

@@ -9,7 +9,7 @@ import (
 	"parley/internal/extract/zipxml"
 )
 
-// docxStyle is what a paragraph style says about structure.
+// docxStyle holds the structural properties of a paragraph style.
 type docxStyle struct {
 	name    string // the built-in styles have English names whatever the language of the program
 	basedOn string

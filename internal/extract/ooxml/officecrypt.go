@@ -73,7 +73,7 @@ func unlockOffice(f *extract.File) error {
 // lockedBytes bounds an encrypted document, which is held in memory.
 const lockedBytes = 100 << 20
 
-// defaultPassword is what Excel encrypts workbooks with that are protected against changes only.
+// defaultPassword is the password of workbooks that Excel protects against changes only.
 const defaultPassword = "VelvetSweatshop"
 
 func utf16Bytes(s string) []byte {
@@ -89,7 +89,7 @@ type lockScheme interface {
 	unlock(password []byte) (key []byte, ok bool)
 	// decrypt changes data, which is the whole stream, and returns the document in it.
 	decrypt(key, data []byte) ([]byte, error)
-	// vouches reports whether decrypt has checked that nobody has changed the document.
+	// vouches reports whether decrypt has checked the integrity of the document.
 	vouches() bool
 }
 

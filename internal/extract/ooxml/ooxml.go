@@ -87,7 +87,7 @@ func officeTitle(archive *zipxml.Archive) string {
 	return compose.SensibleTitle(title)
 }
 
-// drawingNamespaces are those of DrawingML, transitional and strict, in which shapes, diagrams and
+// drawingNamespaces are the XML namespaces of DrawingML, transitional and strict, in which shapes, diagrams and
 // charts hold their text.
 const (
 	drawingNamespace       = "http://schemas.openxmlformats.org/drawingml/2006/main"

@@ -73,7 +73,7 @@ type rtfReader struct {
 	html     strings.Builder
 }
 
-// rtfState is what a group changes for its own length.
+// rtfState holds the properties that a group changes until it ends.
 type rtfState struct {
 	to      rtfDestination
 	font    int

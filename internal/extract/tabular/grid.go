@@ -86,5 +86,5 @@ func (g *Grid) text(cells []GridCell) string {
 	return compose.RowText(header, texts)
 }
 
-// MaxColumns is how many columns a sheet can have.
+// MaxColumns is the maximum number of columns of a sheet.
 const MaxColumns = 16384

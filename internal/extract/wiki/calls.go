@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// text is what a template shows, as far as that can be told without its wiki.
+// text returns the text that a template shows, as far as that is known without its wiki.
 func (c wikiCall) text() string {
 	if strings.HasPrefix(c.name, "{") { // a parameter with its default: {{{1|text}}}
 		return c.arg(0)

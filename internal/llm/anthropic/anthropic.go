@@ -25,7 +25,7 @@ type Config struct {
 	BaseURL   string // without /v1; https://api.anthropic.com
 	APIKey    string // sent as x-api-key
 	Overrides llm.Overrides
-	HTTP      *http.Client // the default is that of package upstream
+	HTTP      *http.Client // defaults to the client of package upstream
 
 	FirstByte time.Duration // until the upstream answers; 60 s
 	Idle      time.Duration // between two events of a stream; 60 s

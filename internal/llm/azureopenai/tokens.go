@@ -14,7 +14,7 @@ type token struct {
 	expires time.Time
 }
 
-// margin is how long a token must remain valid to be used.
+// margin is the minimum remaining lifetime of a token that is still used.
 const margin = 30 * time.Second
 
 // retryRefresh is the time between two attempts to renew a token that is still valid.
@@ -38,7 +38,7 @@ func newTokens(fetch func(context.Context) (token, error), now func() time.Time)
 	return &tokens{fetch: fetch, now: now, turn: make(chan struct{}, 1)}
 }
 
-// get returns a token that is valid for a while. The error is that of fetch, or the context's.
+// get returns a token that is valid for a while. The error comes from fetch or the context.
 func (t *tokens) get(ctx context.Context) (string, error) {
 	current, asked := t.state()
 	now := t.now()

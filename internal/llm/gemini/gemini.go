@@ -24,7 +24,7 @@ type Config struct {
 	BaseURL   string // without the version; https://generativelanguage.googleapis.com
 	APIKey    string // sent as x-goog-api-key, never in the URL
 	Overrides llm.Overrides
-	HTTP      *http.Client // the default is that of package upstream
+	HTTP      *http.Client // defaults to the client of package upstream
 
 	FirstByte time.Duration // until the upstream answers; 60 s
 	Idle      time.Duration // between two events of a stream; 60 s

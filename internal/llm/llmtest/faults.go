@@ -24,7 +24,7 @@ type Completion struct {
 	Err                            error
 }
 
-// Ask makes a completion and returns its result. Model is that of the first chunk.
+// Ask makes a completion and returns its result. Model is the model of the first chunk.
 func Ask(ctx context.Context, m llm.Model, req llm.Request) (c Completion) {
 	for chunk, err := range m.Stream(ctx, req) {
 		if err != nil {

@@ -27,7 +27,7 @@ type Config struct {
 	// model's own parameters, or else 8192.
 	Context   int
 	Overrides llm.Overrides
-	HTTP      *http.Client // the default is that of package upstream
+	HTTP      *http.Client // defaults to the client of package upstream
 
 	FirstByte time.Duration // until the upstream answers, which includes loading the model; 5 min
 	Idle      time.Duration // between two lines of a stream; 60 s

@@ -13,7 +13,7 @@ import (
 	"parley/internal/llm/ollama"
 )
 
-// Prompts are made for the context with which the model is loaded, whoever sets it.
+// Prompts fit the context size with which the model is loaded, no matter where that size is set.
 func TestStream_LoadsTheModelWithTheContextThatPromptsAreMadeFor(t *testing.T) {
 	own := 6000
 	for name, c := range map[string]struct {

@@ -43,7 +43,7 @@ type Config struct {
 	// EmbedLimits are the limits of one call of embeddings. The default is OpenAI's limits for OpenAI's
 	// BaseURL, and unknown for others.
 	EmbedLimits llm.EmbedLimits
-	// HTTP makes the calls. Its Timeout must be 0. The default is that of package upstream.
+	// HTTP makes the calls. Its Timeout must be 0. It defaults to the client of package upstream.
 	HTTP *http.Client
 
 	FirstByte time.Duration // until the upstream answers; 60 s

@@ -93,7 +93,7 @@ func inOrder(results []wireResult, documents int) ([]float64, error) {
 	return scores, nil
 }
 
-// slack is how far rounding may move a score out of [0, 1].
+// slack is the rounding error that a score outside [0, 1] may have.
 const slack = 1e-3
 
 // maxRaw limits the memory for names of models, which may come from clients.

@@ -34,7 +34,7 @@ import (
 type Config struct {
 	BaseURL string       // the URL without /rerank, such as https://api.cohere.com/v2
 	APIKey  string       // sent as a bearer token unless it is empty
-	HTTP    *http.Client // the default is that of package upstream
+	HTTP    *http.Client // defaults to the client of package upstream
 
 	FirstByte time.Duration // until the upstream answers; 60 s
 	Idle      time.Duration // between two pieces of an answer; 60 s
@@ -72,7 +72,7 @@ func New(cfg Config) (*Provider, error) {
 	}, nil
 }
 
-// teiDocuments is how many documents TEI accepts in one call by default (--max-client-batch-size).
+// teiDocuments is the number of documents that TEI accepts in one call by default (--max-client-batch-size).
 const teiDocuments = 32
 
 // Rerank implements llm.Reranker.

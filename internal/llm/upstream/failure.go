@@ -16,7 +16,7 @@ import (
 	"parley/internal/llm"
 )
 
-// maxFailure is how much of an upstream's own error text is kept, in bytes.
+// maxFailure is the maximum length in bytes of an upstream's own error text that is kept.
 const maxFailure = 2 << 10
 
 // refusal returns the error of a response that is not an answer in the call's framing.

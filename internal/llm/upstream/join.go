@@ -2,7 +2,7 @@ package upstream
 
 import "parley/internal/llm"
 
-// wholeBuffer is the size of the read buffer, in bytes, for a stream whose pieces nobody waits for.
+// wholeBuffer is the size of the read buffer, in bytes, for a stream that is read as a whole.
 const wholeBuffer = 4 << 10
 
 // joiner passes chunks on, and merges the texts of chunks that arrived together, so that the rest of

@@ -28,14 +28,14 @@ type Config struct {
 	Rated func(ctx context.Context, visit func(transcript.Scope, transcript.Hit) bool) error
 }
 
-// Report is what `parley doctor` finds; programs rely on its keys.
+// Report is the result of `parley doctor`; programs rely on its keys.
 type Report struct {
 	OK       bool      `json:"ok"` // no finding is a problem
 	Version  string    `json:"parley"`
 	Findings []Finding `json:"findings"`
 }
 
-// Finding is what one check found.
+// Finding is the result of one check.
 type Finding struct {
 	Check   string  `json:"check"`
 	Verdict Verdict `json:"verdict"`

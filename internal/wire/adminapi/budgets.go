@@ -17,7 +17,7 @@ type limits struct {
 	Cost     wire.USD `json:"cost_usd"`
 }
 
-// spent is what one user or namespace has spent in the period.
+// spent is the cost of one user or namespace in the period.
 type spent struct {
 	Kind     string   `json:"kind"`           // "user" or "namespace"
 	Name     string   `json:"name"`           // the namespace, or the subject of the user
@@ -37,7 +37,7 @@ type budgetReport struct {
 	Left      int     `json:"left_out"` // how many are not listed
 }
 
-// mostSpent is how many users and namespaces a report lists.
+// mostSpent is the maximum number of users and of namespaces in a report.
 const mostSpent = 200
 
 // budgets handles GET /api/budgets. Those who have used up most come first.

@@ -13,7 +13,7 @@ import (
 	"parley/internal/wire"
 )
 
-// rating is what somebody said of an answer. It tells nothing of the question and the answer, which belong to that person.
+// rating is somebody's feedback on an answer. It does not contain the question and the answer, which belong to that person.
 type rating struct {
 	At     string `json:"at"`
 	User   string `json:"user"`
@@ -88,7 +88,7 @@ func linkOf(scope transcript.Scope, c transcript.Chat, subject string) string {
 	return ""
 }
 
-// ratedMessage is what is read of a message: the web page's feedback, and that of "On Your Data".
+// ratedMessage is the part of a message that is read: the feedback of the web page, and that of "On Your Data".
 type ratedMessage struct {
 	CreatedAt string `json:"createdAt"`
 	Feedback  string `json:"feedback"`

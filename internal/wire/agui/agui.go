@@ -14,7 +14,7 @@ import (
 	"parley/internal/wire/openai"
 )
 
-// Config is what a Handler needs. Runner is required.
+// Config configures a Handler. Runner is required.
 type Config struct {
 	Runner chat.Runner
 

@@ -30,7 +30,7 @@ type body struct {
 	Forwarded wire.Value `json:"forwardedProps"`
 }
 
-// maxID is how long an id of the client may be, in bytes.
+// maxID is the maximum length of a client's id, in bytes.
 const maxID = 256
 
 // decode returns the exchange that a request asks for.

@@ -35,7 +35,7 @@ type Board interface {
 	Noticed(ctx context.Context, name string) (value string, err error)
 }
 
-// Config is what a Handler needs. Runner and Turns are required.
+// Config configures a Handler. Runner and Turns are required.
 type Config struct {
 	Runner chat.Runner
 	Turns  Turns

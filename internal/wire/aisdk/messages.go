@@ -10,7 +10,7 @@ import (
 	"parley/internal/wire/openai"
 )
 
-// uiMessage is a message as pages keep it. Content is that of older versions and of hand-written clients.
+// uiMessage is a message as pages keep it. Older versions and hand-written clients send Content.
 type uiMessage struct {
 	ID      wire.Value `json:"id"`
 	Role    wire.Value `json:"role"`
@@ -211,7 +211,7 @@ func (b *messageBuilder) flush() {
 	b.open, b.results = chat.Message{}, nil
 }
 
-// maxTools is how many tools a request may bring.
+// maxTools is the maximum number of tools in a request.
 const maxTools = 128
 
 // toolsOf reads the tools that the page runs, as assistant-ui sends them: {name: {description, parameters}}.

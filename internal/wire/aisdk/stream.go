@@ -284,7 +284,7 @@ func (s *session) document(id, title, name string, from cited) error {
 	return s.stream.SendWithNext(append(line, '}'))
 }
 
-// cited is what a source says beyond the members of its chunk.
+// cited holds the properties of a source that its chunk has no members for.
 type cited struct {
 	Document string `json:"document"`
 	Label    string `json:"citation,omitempty"` // as it stands in the text between brackets

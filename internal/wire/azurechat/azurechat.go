@@ -22,7 +22,7 @@ import (
 	"parley/internal/wire"
 )
 
-// Config is what a Handler needs. Runner and Store are required.
+// Config configures a Handler. Runner and Store are required.
 type Config struct {
 	Runner chat.Runner
 	Store  transcript.Store // of the chats that front ends keep
@@ -39,7 +39,7 @@ type Config struct {
 	MaxMessages    int          // 0 means 1,000
 	MultipartLimit int64        // bytes of a multipart body; 0 means 10 MiB
 	Capabilities   Capabilities // for GET /config
-	SignIn         *SignIn      // for GET /auth_setup; nil: front ends sign nobody in
+	SignIn         *SignIn      // for GET /auth_setup; nil means that front ends do not offer sign-in
 
 	Now   func() time.Time // nil means time.Now
 	NewID func() string    // makes ids; nil means ident.New
@@ -91,7 +91,7 @@ const (
 	StreamNever
 )
 
-// Form is what the route says about a request.
+// Form holds the properties of a request that its route determines.
 type Form struct {
 	Version Version
 	Stream  Streaming

@@ -74,7 +74,7 @@ type caption struct {
 	Highlights           []string `json:"highlights"`
 }
 
-// openingContext is what is known before the model is called; the thoughts never change later.
+// openingContext is the part of the context that is known before the model is called; the thoughts never change later.
 func (x *exchange) openingContext(t *chat.Turn) replyContext {
 	c := replyContext{DataPoints: x.dataPointsOf(t), Thoughts: x.thoughtsOf(t)}
 	if x.webComponent {
@@ -83,7 +83,7 @@ func (x *exchange) openingContext(t *chat.Turn) replyContext {
 	return c
 }
 
-// closingContext is what only the whole answer shows.
+// closingContext is the part of the context that is known only after the answer.
 func (x *exchange) closingContext(t *chat.Turn) replyContext {
 	c := replyContext{FollowUps: t.FollowUps, Unsupported: t.Messages[len(t.Messages)-1].Unsupported()}
 	if x.webComponent {

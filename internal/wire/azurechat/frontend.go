@@ -24,7 +24,7 @@ type SignIn struct {
 	Required  bool     // nobody may ask without
 }
 
-// authSettings is what those front ends ask for before anything else: how to sign in, as settings of MSAL.js.
+// authSettings is the reply to the first request of those front ends: how to sign in, as settings of MSAL.js.
 type authSettings struct {
 	UseLogin                    bool         `json:"useLogin"`
 	RequireAccessControl        bool         `json:"requireAccessControl"`
@@ -92,7 +92,7 @@ func (h *Handler) authSetup(w http.ResponseWriter, _ *wire.Request) error {
 	return wire.Reply(w, http.StatusOK, settings)
 }
 
-// speech answers front ends that want a text spoken: 400 tells them that nobody can.
+// speech answers requests to speak a text: 400 tells front ends that the server cannot.
 func speech(http.ResponseWriter, *wire.Request) error {
 	return wire.Invalidf("speech is not configured on this server")
 }

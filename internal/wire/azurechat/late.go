@@ -9,7 +9,7 @@ import (
 	"parley/internal/wire"
 )
 
-// lateTop is how many passages the later samples search for unless a request says otherwise.
+// lateTop is the number of passages that the later samples search for unless a request sets another.
 const lateTop = 5
 
 // isLate recognises a client of the samples as they are since April 2026, or one of the year before, which sends
@@ -140,7 +140,7 @@ func retrievalEffort(_ *overrides, v wire.Value) string {
 	return `"minimal", "low" or "medium"`
 }
 
-// advancedFlow is what rag-postgres-openai-python calls it when a follow-up question is rewritten before the search.
+// advancedFlow sets whether follow-up questions are rewritten, by the name that rag-postgres-openai-python has for it.
 func advancedFlow(o *overrides, v wire.Value) string {
 	on := true
 	want := setFlag(&on, v)

@@ -13,7 +13,7 @@ import (
 	"parley/internal/wire/wiretest"
 )
 
-// shown is what a front end has after a stream.
+// shown is the state of a front end after a stream.
 type shown struct {
 	Text, State, Err string
 	FollowUps        int

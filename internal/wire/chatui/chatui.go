@@ -95,7 +95,7 @@ const (
 	Never
 )
 
-// Form is what the route says about a request.
+// Form holds the properties of a request that its route determines.
 type Form struct {
 	Team   bool // multi-agent chat
 	Stream Streaming

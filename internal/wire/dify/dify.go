@@ -100,7 +100,7 @@ type record struct {
 	Metadata map[string]any `json:"metadata"`
 }
 
-// maxExamined is how many passages are examined when conditions name what the index cannot filter by.
+// maxExamined is the number of passages that are examined when conditions name fields by which the index cannot filter.
 const maxExamined = 1000
 
 // retrieve handles POST /retrieval.

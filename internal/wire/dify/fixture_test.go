@@ -19,7 +19,7 @@ import (
 	"parley/internal/wire/wiretest"
 )
 
-// passages are what every search finds, if its filter lets them.
+// passages returns the results of every search, if its filter lets them through.
 func passages() []retrieval.Passage {
 	at := time.Date(2026, 11, 23, 10, 0, 0, 0, time.UTC)
 	return []retrieval.Passage{

@@ -179,7 +179,7 @@ func textsOf(v wire.Value) (texts []string, err error) {
 	return texts, nil
 }
 
-// Searched is what is searched: a vector store, or a namespace without files.
+// Searched is the target of a search: a vector store, or a namespace without files.
 type Searched struct {
 	Within *retrieval.Revisions // the documents that pass the filter; nil means all
 	// File returns the file from which a document was made. The error is library.ErrNotFound if it is no

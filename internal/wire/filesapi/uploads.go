@@ -102,7 +102,7 @@ type partBody struct {
 	Upload    string `json:"upload_id"`
 }
 
-// formFrame is how many bytes a form may have around the content of a part: clients send parts of maxPart.
+// formFrame is the number of bytes that a form may add to the content of a part: clients send parts of maxPart.
 const formFrame = 64 << 10
 
 // addPart handles POST /v1/uploads/{id}/parts, a form with the file data.

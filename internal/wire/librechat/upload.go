@@ -17,7 +17,7 @@ import (
 	"parley/internal/wire"
 )
 
-// purpose is that of the files in the library.
+// purpose is the purpose of the files in the library.
 const purpose = "assistants"
 
 // form has the fields of an upload.

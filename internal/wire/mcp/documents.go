@@ -28,7 +28,7 @@ type fetchResult struct {
 	Metadata map[string]string `json:"metadata" jsonschema:"document, namespace, and where there are pages page and pages; truncated is true where text is not all"`
 }
 
-// maxFetch is how many bytes of text a fetch returns: a model can read no more.
+// maxFetch is the maximum number of bytes of text that a fetch returns: a model can read no more.
 const maxFetch = 256 << 10
 
 // fetch returns the text of a page, or of a document.

@@ -38,7 +38,7 @@ type Documents interface {
 	Pages(ctx context.Context, revision int64) ([]retrieval.Page, error)
 }
 
-// Config is what a Handler needs. Runner, Search and Documents are required.
+// Config configures a Handler. Runner, Search and Documents are required.
 type Config struct {
 	Runner    chat.Runner
 	Search    Searcher

@@ -48,7 +48,7 @@ func (h *Handler) baseOf(r *wire.Request) string {
 	return wire.BaseURL(r.Request, h.cfg.PublicURL, false)
 }
 
-// scopeToken is what the syntax of a challenge allows (RFC 6749 section 3.3).
+// scopeToken matches the tokens that the syntax of a challenge allows (RFC 6749 section 3.3).
 var scopeToken = regexp.MustCompile(`^[!#-\[\]-~]+$`)
 
 // refuse answers requests that were not admitted. A challenge names the metadata (RFC 9728 section 5.1) and the scopes

@@ -171,7 +171,7 @@ func spoken(messages []chat.Message) (all []said) {
 	return all
 }
 
-// choreModel is what system_fingerprint says of the answer to a chore.
+// choreModel is the system_fingerprint of the answer to a chore.
 const choreModel = "builtin:chores"
 
 // Run emits the answer.
@@ -237,7 +237,7 @@ func (c *chore) question() string {
 	return ""
 }
 
-// maxTitle is how long a title is, in characters.
+// maxTitle is the maximum length of a title, in characters.
 const maxTitle = 50
 
 // title is the first thing that the user has said, as far as it fits: people find a chat again by their own

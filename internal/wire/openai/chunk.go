@@ -14,7 +14,7 @@ type encoder struct {
 	delta []byte // of every chunk with a choice, up to its delta
 	tail  []byte // of every chunk behind its delta, as long as the answer goes on
 	end   []byte // of every chunk behind its choices
-	plain bool   // a delta is a text: the chunks are those of POST /v1/completions
+	plain bool   // a delta is a text, as in the chunks of POST /v1/completions
 }
 
 // newEncoder returns the encoder of an exchange. The model that answers stands in

@@ -31,7 +31,7 @@ func (h *Handler) completePrompt(w http.ResponseWriter, r *wire.Request) error {
 		return err
 	}
 	if len(prompts) > 1 && r.Header.Get("Idempotency-Key") != "" {
-		// The key is that of one turn, and only this turn would be repeated.
+		// The key belongs to one turn, and only this turn would be repeated.
 		return refusef("prompt", unsupportedValue, `"prompt" must be one text in a request with an Idempotency-Key.`)
 	}
 	first.prompted = true

@@ -54,7 +54,7 @@ func Fail(w http.ResponseWriter, r *wire.Request, err error) { fail(w, r, err) }
 func fail(w http.ResponseWriter, _ *wire.Request, err error) {
 	f := wire.FailureOf(err).OpenAI()
 	f.SetHeaders(w.Header())
-	// Writing fails only when the client is gone, and then nobody is left to tell.
+	// Writing fails only when the client is gone, so the error is ignored.
 	_ = wire.WriteJSON(w, f.Status, appendError(nil, err))
 }
 

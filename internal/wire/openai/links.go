@@ -64,7 +64,7 @@ func (l *linker) note(e chat.Event) {
 	}
 }
 
-// maxHeld is how much text may be held back, in bytes: labels are shorter.
+// maxHeld is the number of bytes of text that may be held back: labels are shorter.
 const maxHeld = 2 << 10
 
 // add takes a piece of the answer and returns what may be sent.

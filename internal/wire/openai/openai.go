@@ -20,7 +20,7 @@ import (
 	"parley/internal/wire"
 )
 
-// Config is what a Handler needs. Runner and Embedding are required.
+// Config configures a Handler. Runner and Embedding are required.
 type Config struct {
 	Runner chat.Runner
 

@@ -80,7 +80,7 @@ func (s *session) event(e chat.Event) error {
 	return nil
 }
 
-// text sends a piece of the answer, or what of it may be sent already.
+// text sends the part of a piece of the answer that may be sent already.
 func (s *session) text(piece string) error {
 	if s.linker != nil {
 		if piece = s.linker.add(piece); piece == "" {

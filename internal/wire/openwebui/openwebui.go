@@ -28,7 +28,7 @@ type Config struct {
 // maxReceiving limits concurrent uploads, since each may use its full limit of the disk.
 const maxReceiving = 8
 
-// patience is how long an upload waits until its file has been read. Clients wait for two minutes.
+// patience limits the time that an upload waits until its file has been read. Clients wait for two minutes.
 const patience = 90 * time.Second
 
 // Handler handles the requests. It is safe for concurrent use.
@@ -129,7 +129,7 @@ func (h *Handler) knowledge(w http.ResponseWriter, r *wire.Request) error {
 	return replyKnowledge(w, s)
 }
 
-// origin is what the attributes of a file say of it.
+// origin is the origin of a file according to its attributes.
 type origin struct {
 	Path string `json:"path"`      // of the source, with directories; "" for files that no client has synchronised
 	Hash string `json:"file_hash"` // of the content, as the client says

@@ -141,7 +141,7 @@ func manifestOf(object wire.Object) (all []entry, err error) {
 	return all, nil
 }
 
-// isDirectory reports whether a path is that of a directory below the root, or "" for the root.
+// isDirectory reports whether a path names a directory below the root, or is "" for the root.
 func isDirectory(dir string) bool {
 	return dir == "" || path.Clean(dir) == dir && dir != "." && !strings.HasPrefix(dir, "/") && dir != ".." && !strings.HasPrefix(dir, "../")
 }

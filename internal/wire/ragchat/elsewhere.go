@@ -8,10 +8,10 @@ import (
 	"parley/internal/turn"
 )
 
-// lookInterval is how often a watcher looks for a turn of another server.
+// lookInterval is the time between two looks of a watcher at a turn of another server.
 const lookInterval = 500 * time.Millisecond
 
-// noticed is what servers tell each other of a run: view in a form that can be stored.
+// noticed is a message between servers about a run: view in a form that can be stored.
 type noticed struct {
 	Turn                                              string
 	ShowSteps, ShowSources, RenderHTML, Web, Rewrites bool

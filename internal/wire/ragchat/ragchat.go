@@ -36,7 +36,7 @@ type Sessions interface {
 	// Conversations returns up to limit conversations of a scope and kind without their History, last
 	// updated first. It begins after the given position, or with the first one if after is zero.
 	Conversations(ctx context.Context, scope turn.Scope, kind string, after turn.Position, limit int) ([]turn.Conversation, error)
-	// Reset deletes the turns of a conversation and the totals of its account. The error is that of
+	// Reset deletes the turns of a conversation and the totals of its account. The error comes from
 	// Conversation.
 	Reset(ctx context.Context, scope turn.Scope, id string, at time.Time) error
 	// Delete deletes a conversation with its turns and the totals of its account. The error is

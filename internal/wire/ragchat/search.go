@@ -16,7 +16,7 @@ type searchResult struct {
 	Total   int      `json:"total"`
 }
 
-// maxFiltered is how many passages are examined if the filter uses fields that the index cannot filter
+// maxFiltered is the number of passages that are examined if the filter uses fields that the index cannot filter
 // by.
 const maxFiltered = 1000
 

@@ -28,7 +28,7 @@ const (
 	maxRecordings = 32 << 20
 )
 
-// keepAlive is how often a client that follows a response hears of the server while nothing happens.
+// keepAlive is the longest silence towards a client that follows a response.
 const keepAlive = 15 * time.Second
 
 var (
@@ -245,10 +245,10 @@ func isPending(body wire.Value) bool {
 
 func pending(status string) bool { return status == waiting || status == inProgress }
 
-// graceTime is how long another server may take from storing a response to beginning its turn.
+// graceTime is the time limit for another server to begin the turn of a response that it has stored.
 const graceTime = 15 * time.Second
 
-// settle ends a stored response that nobody makes any more, because its server was killed.
+// settle ends a stored response that was left unfinished, because its server was killed.
 func (h *Handler) settle(r *wire.Request, key flight) error {
 	if h.flights.find(key) != nil {
 		return nil

@@ -7,10 +7,10 @@ import (
 	"parley/internal/wire"
 )
 
-// messageTokens is what the frame of a message adds to its text.
+// messageTokens is the number of tokens that the frame of a message adds to its text.
 const messageTokens = 4
 
-// maxCounted is how many bytes of a text are counted; the rest is taken to have as many tokens in a byte.
+// maxCounted is the number of bytes of a text that are counted; the rest is assumed to have as many tokens per byte.
 const maxCounted = 64 << 10
 
 // countTokens returns about how many tokens a text has.

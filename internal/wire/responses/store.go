@@ -75,7 +75,7 @@ func (h *Handler) save(ctx context.Context, x *exchange) error {
 	return nil
 }
 
-// expireBatch is how many responses one transaction deletes.
+// expireBatch is the number of responses that one transaction deletes.
 const expireBatch = 500
 
 // Expire deletes the responses that were stored before a time, and returns how many.
@@ -155,7 +155,7 @@ func (h *Handler) recent(items []wire.Value, param string) ([]chat.Message, erro
 	return withoutOrphans(messages), err
 }
 
-// fileShare is how many bytes of a file count as one byte of a conversation: otherwise a file would be forgotten with the next
+// fileShare is the number of bytes of a file that count as one byte of a conversation: otherwise a file would be forgotten with the next
 // question.
 const fileShare = 16
 

@@ -30,7 +30,7 @@ var policy = func() string {
 		"'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 }()
 
-// shown is what the page says.
+// shown holds the data of the page.
 type shown struct {
 	Back   string // where to go on
 	Failed string // why the last attempt did not succeed

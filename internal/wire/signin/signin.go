@@ -55,7 +55,7 @@ type Event struct {
 	Out     bool
 	Subject string // "" where it is not known
 	With    string // the provider, or the id of the key
-	Refused string // why nobody was signed in; "" if somebody was
+	Refused string // why the sign-in failed; "" if it succeeded
 }
 
 func (h *Handler) note(r *wire.Request, what Event) {

@@ -293,7 +293,7 @@ type namespaceShown struct {
 	Chunks    int    `json:"chunks"`
 	Default   bool   `json:"default"`
 	Manage    bool   `json:"manage"`   // the caller may change its members, and the rights of its documents
-	Instruct  bool   `json:"instruct"` // the caller may say what models are told
+	Instruct  bool   `json:"instruct"` // the caller may write the instructions for models
 }
 
 // namespaces handles GET /api/namespaces: the server's own first, followed by others that the caller may

@@ -8,7 +8,7 @@ import (
 	"parley/internal/wire"
 )
 
-// Settings is what the page needs to know when it starts, except what depends on the caller.
+// Settings holds the data that the page needs when it starts, except the data that depends on the caller.
 type Settings struct {
 	Version      string              `json:"version"`
 	Model        string              `json:"model"`   // the answering model, as provider:model

@@ -152,7 +152,7 @@ func (h *Handler) shared(w http.ResponseWriter, r *wire.Request) error {
 	return sendTagged(w, r, out)
 }
 
-// storedMessage is what sharing reads of a message that a client has stored. A field of another type is like a missing one.
+// storedMessage holds the fields of a stored message that sharing reads. A field of another type counts as missing.
 type storedMessage struct {
 	ID        string  `json:"messageId"`
 	OtherID   string  `json:"id"`
@@ -254,7 +254,7 @@ func (h *Handler) shareAnswer(ctx context.Context, sources *sharedSources, m sto
 	return nil
 }
 
-// maxLabels is how many labels an answer may have; each costs a look into the store. One with more is left out.
+// maxLabels is the maximum number of labels in an answer; each costs a lookup in the store. An answer with more is left out.
 const maxLabels = 500
 
 // pageLabel finds what looks like the label of a page.

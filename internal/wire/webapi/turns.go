@@ -129,7 +129,7 @@ func (h *Handler) turn(w http.ResponseWriter, r *wire.Request) error {
 	return sendTagged(w, r, out)
 }
 
-// view is what is known about a turn: its log, as long as that is kept, and its record, once it has
+// view is the knowledge about a turn: its log, as long as that is kept, and its record, once it has
 // ended. It has at least one of them.
 type view struct {
 	id      string

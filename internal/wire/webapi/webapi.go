@@ -93,7 +93,7 @@ type Config struct {
 	// Reindex reads a document again and returns the id of the job. Without it there is no such route.
 	// Optional.
 	Reindex func(context.Context, access.Principal, retrieval.Document) (job string, err error)
-	// Changes says that whoever may ask without signing in may change documents, too.
+	// Changes says that people who may ask without signing in may change documents, too.
 	Changes bool
 	// Uploaded returns the ids of the documents of a namespace that an owner has uploaded. Optional.
 	Uploaded func(ctx context.Context, namespace, owner string) (map[string]bool, error)

@@ -87,7 +87,7 @@ func Send(h http.Handler, method, target, body string, headers ...string) *httpt
 	return w
 }
 
-// token is what most events of a stream are.
+// token is the most frequent event of a stream.
 var token chat.Event = chat.TextDelta{ID: "m", Text: " deductible"}
 
 // TestTokens checks that the token of a stream that has begun is written without an allocation.

@@ -21,7 +21,7 @@ type citation struct {
 	ChunkID  string `json:"chunk_id"`
 }
 
-// found is what the sample calls the content of a tool message, and the service a context.
+// found is the object that the sample calls the content of a tool message, and the service a context.
 type found struct {
 	Citations []citation `json:"citations"`
 	Intent    string     `json:"intent"` // a list of queries as JSON

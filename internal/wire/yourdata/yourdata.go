@@ -22,7 +22,7 @@ import (
 	"parley/internal/wire/openai"
 )
 
-// Config is what a Handler needs. Runner, Store and Complete are required.
+// Config configures a Handler. Runner, Store and Complete are required.
 type Config struct {
 	Runner chat.Runner
 	Store  transcript.Store // of the chats that front ends keep
