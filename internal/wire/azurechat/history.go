@@ -142,7 +142,7 @@ func listOf(r *wire.Request) (list transcript.List, err error) {
 	token := cmp.Or(query.Get("continuationToken"), query.Get("continuation_token"))
 	if token != "" {
 		if list.Before, err = placeOf(token); err != nil {
-			return list, wire.Invalidf(`"continuationToken" is none that this server gave`)
+			return list, wire.Invalidf(`"continuationToken" was not issued by this server`)
 		}
 	}
 	return list, nil

@@ -37,7 +37,7 @@ func (c *client) fetch(ctx context.Context, _ *sdk.CallToolRequest, args fetchAr
 	d, pages, err := c.document(ctx, args.ID)
 	if err != nil {
 		if chat.KindOf(err) == chat.NotFound {
-			err = &chat.Error{Kind: chat.NotFound, Msg: "There is no such document: the id must be that of a result of search."}
+			err = &chat.Error{Kind: chat.NotFound, Msg: "There is no such document: the id must come from a result of search."}
 		}
 		return nil, out, c.explain(ctx, "fetch", err)
 	}

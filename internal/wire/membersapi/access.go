@@ -111,7 +111,7 @@ func (h *Handler) target(ctx context.Context, namespace string, document, folder
 		return r, wire.Invalidf("name either a document or a folder; the folder / is the namespace")
 	case folder != nil:
 		if r.Path = strings.Trim(*folder, "/") + "/"; *folder == "" || !isFolder(r.Path) {
-			return r, wire.Invalidf("%.80q is no folder: expected names with slashes between them, or /", *folder)
+			return r, wire.Invalidf("%.80q is not a folder: expected names with slashes between them, or /", *folder)
 		}
 		return r, nil
 	case len(*document) > maxPath || isOdd(*document):

@@ -106,7 +106,7 @@ var errNoNamespace = &chat.Error{Kind: chat.NotFound, Msg: "There is no such nam
 // CheckNamespace returns an error for a name that no namespace with members can have. Vector stores belong to their makers.
 func CheckNamespace(name string) error {
 	if strings.HasPrefix(name, storePrefix) {
-		return errors.New("a vector store has no members: it belongs to whoever made it")
+		return errors.New("a vector store has no members: it belongs to its creator")
 	}
 	return retrieval.CheckNamespace(name)
 }

@@ -172,7 +172,7 @@ func (h *Handler) partOf(v wire.Value, role llm.Role, at wire.Element) (llm.Part
 	case name == "input_audio", name == "file":
 		return llm.Part{}, refusef(at.String(), unsupported, `"%v" is audio or a file, which this server does not read.`, at)
 	}
-	return llm.Part{}, refusef(at.String(), invalid, `"%v.type" is none of a message of this role.`, at)
+	return llm.Part{}, refusef(at.String(), invalid, `"%v.type" is not allowed in a message of this role.`, at)
 }
 
 func (h *Handler) imageOf(part wire.Object, param string) (llm.Part, error) {

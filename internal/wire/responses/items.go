@@ -157,7 +157,7 @@ func (r *reader) part(v wire.Value, role llm.Role, at wire.Element) (llm.Part, e
 	case name == "input_file", name == "input_audio", name == "input_video", name == "input_image":
 		return llm.Part{}, refusef(at.String(), openai.Unsupported, `"%v" is a file, audio, a video, or an image that no user has sent, which this server does not read.`, at)
 	}
-	return llm.Part{}, refusef(at.String()+".type", openai.Invalid, `"%v.type" is none of a message of this role.`, at)
+	return llm.Part{}, refusef(at.String()+".type", openai.Invalid, `"%v.type" is not allowed in a message of this role.`, at)
 }
 
 func (r *reader) image(part wire.Object, at wire.Element) (llm.Part, error) {
