@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"sync"
 	"testing"
 )
 
@@ -12,9 +13,27 @@ import (
 type process struct {
 	addr   string
 	cmd    *exec.Cmd
-	stdout bytes.Buffer // complete once the process has ended
-	stderr bytes.Buffer
+	stdout output // complete once the process has ended
+	stderr output
 	ended  chan error
+}
+
+// output is what a process has written so far.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
 }
 
 // startServe runs `parley serve` on a free port until the test ends. env has entries of the form
