@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"parley/internal/llm"
 )
@@ -165,10 +167,17 @@ func (a Answerer) units(ctx context.Context, ev *llm.Evidence) (need, []unit) {
 		return need{}, nil
 	}
 	n := needFor(ev)
-	if n.total == 0 {
+	if n.total == 0 || asksNothing(ev.Query) {
 		return n, nil
 	}
 	return n, a.Reader.judge(ctx, ev, n.goesOn, candidates(ev, n))
+}
+
+// asksNothing reports whether a question is a single letter or digit: "x". A character of Han can be a word.
+func asksNothing(question string) bool {
+	word := strings.TrimFunc(question, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	r, size := utf8.DecodeRuneInString(word)
+	return size == len(word) && !unicode.In(r, unicode.Han)
 }
 
 // grounds are what is known of how well the best block answers.
@@ -288,7 +297,7 @@ func (n need) answered(ev *llm.Evidence, units []unit, r *Reader) bool {
 	}
 	if sure, ok := r.sureness(ev); ok {
 		chance := sure.chance(units, best)
-		if chance < minChanceOther && (units[best].anyOne || n.countsOthers(&units[best])) {
+		if chance < minChanceOther && (units[best].anyOne || n.countsOthers(&units[best]) || n.leavesUndefined(&units[best], &units[best].features)) {
 			return false
 		}
 		if worded {
@@ -300,7 +309,7 @@ func (n need) answered(ev *llm.Evidence, units []unit, r *Reader) bool {
 		// What was talked of is near, too, to a question that goes on to something else.
 		return chance >= minChanceWhenRead && units[best].features[like] >= sure.alone && (near || !n.goesOn)
 	}
-	if units[best].anyOne && g.chance() < minChanceOther {
+	if (units[best].anyOne || n.leavesUndefined(&units[best], &units[best].features)) && g.chance() < minChanceOther {
 		return false
 	}
 	return worded || near && g.chance() >= minChance

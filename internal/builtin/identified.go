@@ -55,6 +55,15 @@ func (n need) identifies(u *unit, things map[string]bool) bool {
 	if len(things) == 0 {
 		return true
 	}
+	if u.isRow() { // its cells are names
+		own := n.termSet(u.text)
+		for t := range things {
+			if own[t] || own[likeMark+t] {
+				return true
+			}
+		}
+		return false
+	}
 	words := strings.Fields(u.key)
 	speaks := false
 	for i, w := range words {

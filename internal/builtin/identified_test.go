@@ -65,6 +65,46 @@ func TestAnswer_SaysWhichOneIsAskedFor(t *testing.T) {
 	}
 }
 
+// A row says which one only if it, or what stands above it, is about such things.
+func TestAnswer_ARowOfOtherThingsDoesNotSayWhichOne(t *testing.T) {
+	rows := passage("settings.md", "name: data; default: kestrel-data; meaning: Folder of all that Kestrel stores.\nname: addr; default: 127.0.0.1:8000; meaning: Address on which Kestrel listens.")
+	if got := quotesOf(t, about("Which port does Kestrel use?", rows)); !strings.HasPrefix(got, unknown) {
+		t.Errorf("a row of something else: %s", got)
+	}
+	rows.Text += "\nname: metrics; default: 9090; meaning: Port that Kestrel uses for metrics."
+	if got := quotesOf(t, about("Which port does Kestrel use?", rows)); !strings.Contains(got, "9090") {
+		t.Errorf("the row of the port is not quoted: %s", got)
+	}
+}
+
+// What only mentions a thing does not say what it is.
+func TestAnswer_AMentionIsNoDefinition(t *testing.T) {
+	mention := passage("install.md", "Kestrel creates the database if its user may, which usually takes a superuser. Restart Kestrel at night.")
+	for _, question := range []string{"What is Kestrel?", "What's Kestrel", "Was ist Kestrel?"} {
+		if got := quotesOf(t, about(question, mention)); !isRefusal(got) {
+			t.Errorf("%s is answered with a mention: %s", question, got)
+		}
+	}
+	for text, headings := range map[string][]string{
+		"Kestrel is a scheduler for small clinics.":                    nil,
+		"It schedules the visits of small clinics and sends invoices.": {"Kestrel"},
+		"## What is Kestrel?\n\nA scheduler for small clinics.":        nil,
+	} {
+		if got := quotesOf(t, about("What is Kestrel?", mention, passage("about.md", text, headings...))); !strings.Contains(got, "clinics") {
+			t.Errorf("%q does not say what it is: %s", text, got)
+		}
+	}
+}
+
+func TestAnswer_OneLetterAsksNothing(t *testing.T) {
+	p := passage("parts.md", "The letter x marks the spot of the treasure on each map.")
+	for _, question := range []string{"x", "x?", " 7 ", "?", ""} {
+		if got := quotesOf(t, about(question, p)); !isRefusal(got) {
+			t.Errorf("%q is answered with %s", question, got)
+		}
+	}
+}
+
 func TestAnswer_HowLongSomethingIs(t *testing.T) {
 	for text, want := range map[string]bool{
 		"The update of testing runs twice a day.":             true, // a number and a unit: the scorer has to tell

@@ -114,19 +114,19 @@ func (v *surroundings) features(b block, u *unit) (f features) {
 	}
 	v.topical(b, &f)
 	w := &n.wanted
-	switch {
-	case w.isGiven(s), w.list && b.list, w.time && aTime.MatchString(s), w.person && n.namesPerson(s):
-		f[typed] = 1
-	case w.quantity != nil || u.anyOne:
-		f[untyped] = 1
-	case b.list:
-		f[listing] = 1
-	}
 	if w.definition && n.defines(s) {
 		f[defining] = 1
 		if entry.MatchString(s) {
 			f[defining] = .5 // a sentence says it better
 		}
+	}
+	switch {
+	case w.isGiven(s), w.list && b.list, w.time && aTime.MatchString(s), w.person && n.namesPerson(s):
+		f[typed] = 1
+	case w.quantity != nil || u.anyOne || n.leavesUndefined(u, &f):
+		f[untyped] = 1
+	case b.list:
+		f[listing] = 1
 	}
 	if w.negation && !negated.MatchString(s) && !negated.MatchString(lastHeading(v.p.Headings)) {
 		f[opposing] = 1

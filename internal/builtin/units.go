@@ -66,7 +66,7 @@ func candidates(ev *llm.Evidence, n need) []unit {
 			}
 			u.pieces[0].Start = start
 			u.text = view.read(b, key)
-			u.anyOne = !isRow(key) && !hasCells(key) && !n.identifies(&u, n.wanted.which)
+			u.anyOne = !n.identifies(&u, n.wanted.which)
 			u.features = view.features(b, &u)
 			units = append(units, u)
 		}
@@ -113,6 +113,9 @@ func (n need) termSet(s string) map[string]bool {
 	}
 	return set
 }
+
+// isRow reports whether a unit is a row of a table.
+func (u *unit) isRow() bool { return isRow(u.key) || hasCells(u.key) }
 
 // likeMark stands before a term for which a text has a word of like meaning, and likeShare is what such a word
 // counts, relative to the word itself.

@@ -250,3 +250,10 @@ func (n need) countsOthers(u *unit) bool {
 	}
 	return len(n.wanted.counted) > 0
 }
+
+// leavesUndefined reports whether the question is for what one thing is, "What is Parley?", and a block only mentions it.
+func (n need) leavesUndefined(u *unit, f *features) bool {
+	w := &n.wanted
+	return w.definition && !w.person && w.quantity == nil && len(n.terms) == 1 &&
+		f[defining]+f[onTopic]+f[answering] == 0 && !u.isRow()
+}

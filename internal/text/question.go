@@ -14,7 +14,8 @@ import (
 // question each word counts.
 //
 // forms maps a term to the terms of its possible inflections in the question's language; most of
-// them are not words. English has none, because its words are stemmed.
+// them are not words. English words are stemmed, so they have one other form at most: the noun of a
+// verb with its particle, "backup" for "back up".
 func AnalyzeQuestion(s string) (toks []Token, forms map[string][]string) {
 	toks = Analyze(s)
 	words := foldedWords(toks, s)
@@ -35,9 +36,26 @@ func AnalyzeQuestion(s string) (toks []Token, forms map[string][]string) {
 	}
 	markLoose(toks, s)
 	if language != nil {
-		forms = language.formsOfAll(toks, words)
+		return toks, language.formsOfAll(toks, words)
 	}
-	return toks, forms
+	return toks, nounsOfVerbs(toks, words)
+}
+
+// particles make nouns with the verbs that they follow: "log in" and "login".
+var particles = map[string]bool{"up": true, "down": true, "in": true, "out": true, "on": true, "off": true, "over": true}
+
+// nounsOfVerbs returns the nouns that English verbs form with the particles behind them, by the terms of the verbs.
+func nounsOfVerbs(toks []Token, words []string) map[string][]string {
+	nouns := make(map[string][]string)
+	for i, t := range toks[:max(0, len(toks)-1)] {
+		if len(nouns) == maxFormed {
+			break
+		}
+		if particle := words[i+1]; particles[particle] && !t.Stop && nouns[t.Term] == nil {
+			nouns[t.Term] = []string{Stem(t.Term + particle)}
+		}
+	}
+	return nouns
 }
 
 // LanguageOf returns the language of a question as an ISO 639-1 code, or "en" if it is unknown.

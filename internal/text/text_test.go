@@ -132,7 +132,10 @@ func TestAnalyzeQuestion_KnowsFormsOfItsLanguage(t *testing.T) {
 		{"¿Cuántas devoluciones hay?", "devolucion", "devolucionar"},
 		{"Какие посылки принимают?", "посылки", "посылка"},
 		{"Which parcels are accepted?", "parcel", ""}, // they are stemmed
-		{"Wer hat den Tag gesehen?", "tag", ""},       // too short
+		{"How do I back up?", "back", "backup"},
+		{"Is logging in needed?", "log", "login"},
+		{"Who may log it in?", "log", ""},       // no noun is formed across a word
+		{"Wer hat den Tag gesehen?", "tag", ""}, // too short
 		{"Was kostet max_size im Monat?", "max_size", ""},
 	}
 	for _, tt := range tests {
