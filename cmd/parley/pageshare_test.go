@@ -109,7 +109,7 @@ func TestPage_ManagersSayWhoMaySeeDocuments(t *testing.T) {
 	if !strings.Contains(got.From, "file itself") || !got.Nobody || strings.Join(got.Document, "|") != "Skagen|"+all || got.Reset != all {
 		t.Errorf("rights of a document: %q, none named %v, owner and reader see %q, then %q", got.From, got.Nobody, got.Document, got.Reset)
 	}
-	if !strings.Contains(got.Folder[0], "group CN=keepers,DC=skagen") || got.Folder[1] != "Skagen" || got.Without != all || !strings.Contains(got.Refused, "no folder") {
+	if !strings.Contains(got.Folder[0], "group CN=keepers,DC=skagen") || got.Folder[1] != "Skagen" || got.Without != all || !strings.Contains(got.Refused, "not a folder") {
 		t.Errorf("rights of a folder: %q, without them %q, a bad one: %q", got.Folder, got.Without, got.Refused)
 	}
 	if got.Members[0] == all || got.Members[1] != all || got.Others != 0 {

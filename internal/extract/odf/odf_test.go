@@ -67,7 +67,7 @@ func TestODF_ReadsSheetsAndSlides(t *testing.T) {
 	}
 }
 
-// A document whose media type is lost is still one, and no folder of its parts.
+// A document whose media type is lost is still one, not a folder of its parts.
 func TestODF_IsReadByItsExtensionWithoutAMediaType(t *testing.T) {
 	content := `<?xml version="1.0"?>` + extracttest.OdfStart + `<office:text><text:p>Still here</text:p></office:text>` + extracttest.OdfEnd
 	if got, want := extracttest.Outline(extracttest.Read(t, "a.odt", extracttest.MakeZIP(t, "mimetype", "?", "content.xml", content))), "P Still here\n"; got != want {
