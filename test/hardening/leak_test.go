@@ -110,7 +110,7 @@ func openSockets() (n int) {
 func TestR10_ClientsThatDoNotReadAreDropped(t *testing.T) {
 	slow := rounds(12, 200)
 	// Long enough for all of them to fill the buffers before the first is disconnected.
-	s := newStack(t, options{write: 4*time.Second + time.Duration(slow)*50*time.Millisecond, idle: time.Minute})
+	s := newStack(t, options{write: 4*time.Second + time.Duration(slow)*150*time.Millisecond, idle: time.Minute})
 	s.fault.Store("never")
 	runtime.GC()
 	var before, during runtime.MemStats
