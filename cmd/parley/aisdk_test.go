@@ -24,6 +24,7 @@ type uiShown struct {
 // uiCall is the record of a call that aisdk.mjs prints.
 type uiCall struct {
 	Answer, Next, Resumed, Regenerated, Final, Stopped uiShown
+	Attached                                           uiShown
 	Failed, Refused, Thrown, Status                    string
 	Messages                                           int
 	Ran                                                []string
@@ -97,6 +98,9 @@ func TestSDK_TheAISDKUnderstandsEveryAnswer(t *testing.T) {
 			}
 			if name == "react" {
 				shows("the answer that was asked for again", got.Regenerated)
+				if a := got.Attached; a.Text != answer || len(a.URLs) > 0 || !slices.Equal(a.Files, []string{"lighthouse.md"}) {
+					t.Errorf("the answer from an attached document shows as %+v", a)
+				}
 				slices.Sort(got.Ran)
 				if got.Messages != 2 || got.Regenerated.ID == got.Answer.ID || !slices.Equal(got.Ran, []string{"Bergen", "Oslo"}) ||
 					!strings.Contains(got.Final.Text, "20 in Oslo") || !strings.Contains(got.Stopped.Text, upstreamPieces[0]) || got.Status != "ready" {

@@ -92,6 +92,11 @@ async function react() {
   seen.status = chat.status;
 
   chat = open();
+  const url = "data:text/markdown;base64," + btoa("# The lighthouse\n\nThe lighthouse is 46 metres tall.\n");
+  await chat.sendMessage({ text: question, files: [{ type: "file", mediaType: "text/markdown", filename: "lighthouse.md", url }] });
+  seen.attached = shown(chat.lastMessage);
+
+  chat = open();
   await chat.sendMessage({ text: "FAULT-REFUSE" });
 }
 
