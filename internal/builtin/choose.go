@@ -295,9 +295,10 @@ func (n need) answered(ev *llm.Evidence, units []unit, r *Reader) bool {
 	if n.lacks(&units[best]) {
 		return false
 	}
+	open := units[best].anyOne || n.leavesUndefined(&units[best], &units[best].features)
 	if sure, ok := r.sureness(ev); ok {
 		chance := sure.chance(units, best)
-		if chance < minChanceOther && (units[best].anyOne || n.countsOthers(&units[best]) || n.leavesUndefined(&units[best], &units[best].features)) {
+		if chance < minChanceOther && (open || n.countsOthers(&units[best])) {
 			return false
 		}
 		if worded {
@@ -309,7 +310,7 @@ func (n need) answered(ev *llm.Evidence, units []unit, r *Reader) bool {
 		// What was talked of is near, too, to a question that goes on to something else.
 		return chance >= minChanceWhenRead && units[best].features[like] >= sure.alone && (near || !n.goesOn)
 	}
-	if (units[best].anyOne || n.leavesUndefined(&units[best], &units[best].features)) && g.chance() < minChanceOther {
+	if open && g.chance() < minChanceOther {
 		return false
 	}
 	return worded || near && g.chance() >= minChance

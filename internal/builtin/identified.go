@@ -56,13 +56,7 @@ func (n need) identifies(u *unit, things map[string]bool) bool {
 		return true
 	}
 	if u.isRow() { // its cells are names
-		own := n.termSet(u.text)
-		for t := range things {
-			if own[t] || own[likeMark+t] {
-				return true
-			}
-		}
-		return false
+		return holdsAny(n.termSet(u.text), things)
 	}
 	words := strings.Fields(u.key)
 	speaks := false
@@ -125,9 +119,13 @@ func (n need) isOneOf(w string, things map[string]bool) bool {
 	if strings.ContainsAny(strings.Trim(w, ".,;:()"), "./_@") {
 		return false
 	}
-	own := n.termSet(w)
+	return holdsAny(n.termSet(w), things)
+}
+
+// holdsAny reports whether a set of terms has one of those for things, or a word of like meaning.
+func holdsAny(terms, things map[string]bool) bool {
 	for t := range things {
-		if own[t] || own[likeMark+t] {
+		if terms[t] || terms[likeMark+t] {
 			return true
 		}
 	}
