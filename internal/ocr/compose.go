@@ -30,7 +30,7 @@ const (
 	widerStep       = 140 // per cent of the usual distance of lines, between paragraphs
 )
 
-// Compose makes a page of the words on a picture whose size is given. Paragraphs are those of Tesseract; headings are
+// Compose makes a page from the words on a picture of the given size. Paragraphs are those of Tesseract; headings are
 // known by their height, rows by their gaps, items of lists by what they begin with. The Chars of the page count
 // the characters of its words, and its Boxes say where they stand.
 func Compose(words []Word, size image.Point, number int) (extract.Page, error) {
@@ -97,7 +97,7 @@ func newLine(words []Word) (l line, ok bool) {
 	return l, letters && sum >= leastConfidence*float64(chars)
 }
 
-// lookalikes are what bullets are read as.
+// lookalikes are the characters that Tesseract reads instead of bullets.
 const lookalikes = "e©®¢°«»o*+"
 
 // mendBullet makes a bullet of the letter for which one was taken at the start of a line: it stands further from the next

@@ -172,7 +172,7 @@ func (m *module) imports(code wazero.CompiledModule) map[string]imported {
 	return out
 }
 
-// refused is what system calls return that are not there.
+// refused returns the result of system calls that do not exist here.
 func refused() uint64 { return api.EncodeI32(-wasiNoSystem) }
 
 // invoke calls a function of the module's table for a function that catches exceptions. After one, which ends

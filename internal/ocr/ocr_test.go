@@ -90,7 +90,7 @@ func TestWords_ReadsWhatIsWritten_AndSaysWhere(t *testing.T) {
 	}
 }
 
-// The program and the data are those of Debian's tesseract, in another shape: no more may be wrong with them.
+// The program and the data are Debian's tesseract in another form. They must not make more mistakes than the original.
 func TestWords_AreReadAsWellAsByTheProgramOfTheSystem(t *testing.T) {
 	native, err := exec.LookPath("tesseract")
 	if err != nil {

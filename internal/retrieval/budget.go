@@ -151,7 +151,7 @@ func (c *Corpus) ready(ctx context.Context, namespace string) error {
 	}
 }
 
-// loadReport is how often a start that takes long says how far it is.
+// loadReport is the time between two progress reports of a slow start.
 const loadReport = 5 * time.Second
 
 // loadAll loads the indexes of all namespaces, as far as there is memory for them.

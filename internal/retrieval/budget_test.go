@@ -33,7 +33,7 @@ func newCrowd(t testing.TB) (dir string, namespaces []string, memory int64) {
 	return w.dir, namespaces, w.corpus.Memory().Bytes
 }
 
-// ranking is what a search finds, with the scores.
+// ranking returns the results of a search, with the scores.
 func ranking(res retrieval.Result) (all []string) {
 	for _, p := range res.Passages {
 		all = append(all, fmt.Sprintf("%s %d %v %v", p.Document.ID, p.Chunk.Key.Ordinal, p.Score, p.Rank))

@@ -6,7 +6,7 @@ import (
 	"parley/internal/text"
 )
 
-// maxCaptions is how many spans of a passage are shown as captions.
+// maxCaptions is the maximum number of spans of a passage that are shown as captions.
 const maxCaptions = 2
 
 // captions returns the sentences of a passage that hold most of the query's weight, in the order

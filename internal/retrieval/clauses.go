@@ -12,7 +12,7 @@ import (
 	"parley/internal/text"
 )
 
-// wholeShare is what the score for the whole question counts in the score of a clause: what a
+// wholeShare is the weight of the whole question's score in the score of a clause: what a
 // clause leaves out ("… and what does it cost?") stands in the rest of the question.
 const wholeShare = 0.25
 
@@ -66,7 +66,7 @@ func rank(ctx context.Context, v *lexical.View, q Query, terms []Term, k int) (h
 	return hits[:min(k, len(hits))], matched, nil
 }
 
-// maxOpening is how many bytes of a question are looked at for names and clauses. People ask in fewer;
+// maxOpening is the number of bytes of a question that are searched for names and clauses. People ask in fewer;
 // a longer text is found by its words alone.
 const maxOpening = 4 << 10
 

@@ -7,7 +7,7 @@ import (
 	"parley/internal/lexical"
 )
 
-// tierFactor is how many segments of about the same size are kept before they become one: each
+// tierFactor is the number of segments of similar size that are kept before they become one: each
 // chunk is written again once per factor by which the index grows.
 const tierFactor = 8
 

@@ -111,7 +111,7 @@ func (p *pass) run(ctx context.Context) (err error) {
 	return p.sweep(ctx)
 }
 
-// meanwhileEvery is how often documents are looked for while vectors are indexed in the database.
+// meanwhileEvery is the time between two searches for new documents while the database indexes vectors.
 const meanwhileEvery = time.Second
 
 // index has the database index the vectors where they are too many for memory. Chunks that come meanwhile get their vectors

@@ -154,11 +154,11 @@ func (e *dimensionsError) Error() string {
 	return fmt.Sprintf("the vector has %d dimensions, the others have %d", e.got, e.want)
 }
 
-// questionKey is what a question's vector depends on.
+// questionKey identifies the vector of a question.
 type questionKey struct {
 	generation int64
 	text       string
 }
 
-// maxQuestions is how many vectors of questions are remembered: a few megabytes at most.
+// maxQuestions is the number of question vectors that are remembered: a few megabytes at most.
 const maxQuestions = 256

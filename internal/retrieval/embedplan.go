@@ -32,7 +32,7 @@ func textHead(title string, headings []string) string {
 	return b.String()
 }
 
-// EmbedPlan is what an embedding would take.
+// EmbedPlan counts the work of an embedding.
 type EmbedPlan struct {
 	Model     string // "provider:model"
 	Documents int    // with chunks that have no vector

@@ -50,7 +50,7 @@ func NewGiven(all []Brought) (*Given, error) {
 }
 
 // Search returns the passages that match best. While there are fewer than q.Limit, passages without a match follow
-// from the beginnings of the documents, unless q.MinScore excludes them: whoever hands in a document may ask what it is
+// from the beginnings of the documents, unless q.MinScore excludes them: people who attach a document may ask what it is
 // about. It uses only the text, context, limit and captions of q.
 func (g *Given) Search(ctx context.Context, q Query) (Result, error) {
 	res, limit := Result{Mode: Text}, max(q.Limit, 1)

@@ -134,7 +134,7 @@ func knownShare(terms []Term) float64 {
 // contextBound is the weight below which a term comes from the conversation, not the question.
 const contextBound = 0.5
 
-// fusion is what byBoth knows of the chunks.
+// fusion is the state of byBoth.
 type fusion struct {
 	st        *state
 	asked     question

@@ -330,7 +330,7 @@ func TestOpen_ReadsNoVectorsWithoutAnEmbedder(t *testing.T) {
 	}
 }
 
-// noVectors is a store of which nobody may read vectors.
+// noVectors is a store whose vectors must not be read.
 type noVectors struct {
 	retrieval.Store
 	t *testing.T

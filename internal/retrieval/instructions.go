@@ -12,7 +12,7 @@ import (
 var instruction = regexp.MustCompile(`(?i)^\W*(?:please,? |kindly |also,? )?(?:answer|respond|reply|give|provide|return|round|state|assume|base|approach|express|write|say|explain|use|utili[sz]e|keep|be)\b` +
 	`|^\W*if\b.*\b(?:state|return|say|answer|explain|respond|reply|write)\b`)
 
-// instructionShare is what a word of an instruction counts in the search, relative to one of the question.
+// instructionShare is the weight of an instruction's word in the search, relative to a word of the question.
 const instructionShare = 0.3
 
 // instructions returns the sentences of a question that say how to answer it; none where nothing else

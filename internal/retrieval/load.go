@@ -189,7 +189,7 @@ func (st *state) part(id int64) (part, bool) {
 	return st.parts[i], true
 }
 
-// assembly is what segments and rights give together.
+// assembly is the combination of segments and rights.
 type assembly struct {
 	parts     []part
 	rights    rightsTable

@@ -106,7 +106,7 @@ func (c *Corpus) readBlocks(ctx context.Context, namespace string, g Generation,
 	return b.Blocks(), nil
 }
 
-// add returns the set with further blocks, whose rights are those of a state. Only one set can be
+// add returns the set with further blocks, with the rights of a state. Only one set can be
 // made of a set in this way.
 func (s vectorSet) add(blocks []*vector.Block, st *state) vectorSet {
 	rights := st.allRights()

@@ -18,7 +18,7 @@ type Rule struct {
 // WholeNamespace is the path of a rule for all documents of a namespace.
 const WholeNamespace = "/"
 
-// IsFolder reports whether the rule is that of a folder.
+// IsFolder reports whether the rule applies to a folder.
 func (r Rule) IsFolder() bool { return strings.HasSuffix(r.Path, "/") }
 
 // Covers reports whether the rule is for a document, unless there is a nearer one.

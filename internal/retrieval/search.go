@@ -173,7 +173,7 @@ func (st *state) find(ctx context.Context, q Query, asked question, k int) (res 
 	return res, found, err
 }
 
-// pageFactor is how many times more hits are ranked than wanted, so that enough pages are among
+// pageFactor is the ratio of ranked to wanted hits, so that enough pages are among
 // them.
 const pageFactor = 4
 

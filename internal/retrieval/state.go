@@ -55,7 +55,7 @@ func newState(version int64, parts []part, rights rightsTable, loading time.Dura
 	return st
 }
 
-// withVectors returns the state with other vectors, which are those of a version.
+// withVectors returns the state with the vectors of another version.
 func (st *state) withVectors(vectors vectorSet, version int64) *state {
 	next := newState(st.version.Load(), st.parts, st.rights, st.loading)
 	next.vectors = vectors

@@ -42,7 +42,7 @@ type Writing interface {
 	RevisionChunks(ctx context.Context, revision int64) ([]Chunk, error)
 }
 
-// Searching is what a search reads.
+// Searching is the part of a Store that searches read.
 type Searching interface {
 	// Version returns a number that grows with every Apply, by whatever process.
 	Version(ctx context.Context) (int64, error)
@@ -150,7 +150,7 @@ type FileKey struct {
 	Path string // relative to the root, "/"-separated; "." when the root is the file
 }
 
-// File is what the last ingestion saw of a file, so that an unchanged one costs a stat.
+// File is the state of a file at its last ingestion, so that an unchanged one costs only a stat.
 type File struct {
 	FileKey
 	Namespace  string // whose root that is; the store's answer, for an Apply that of the batch counts

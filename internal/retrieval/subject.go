@@ -86,7 +86,7 @@ func wordsOf(query string) (words []word) {
 	return words
 }
 
-// maxJoined is how many words a file name may write as one.
+// maxJoined is the maximum number of words that a file name may write as one.
 const maxJoined = 3
 
 // shortYear finds years beside a period in short: FY2018, FY22, 2Q23, H12021.

@@ -12,7 +12,7 @@ import (
 // analyzeQuery returns the terms of a query: those of the text with weight 1 for each time they
 // occur, then the strongest of the context that the text lacks.
 // A word that no chunk holds is read as the most frequent word that differs by one slip, or else as
-// the words that it is composed of. The error is that of ctx.
+// the words that it is composed of. The error comes from ctx.
 func analyzeQuery(ctx context.Context, v *lexical.View, q Query) ([]Term, error) {
 	var terms []Term
 	at := make(map[string]int)
@@ -80,7 +80,7 @@ func strongest(terms []Term) []Term {
 	return kept
 }
 
-// maxForms is how many forms of a word are searched for beside the one of the question, and formWeight
+// maxForms is the number of forms of a word that are searched for beside the question's own, and formWeight
 // what they weigh.
 const (
 	maxForms   = 4
@@ -109,7 +109,7 @@ func appendForms(v *lexical.View, terms []Term, t Term, forms []string, at map[s
 	return terms
 }
 
-// maxContext is how many words of the conversation take part in a search: those that weigh most.
+// maxContext is the number of words of the conversation that take part in a search: those that weigh most.
 const maxContext = 40
 
 // contextOf returns the strongest terms of the conversation that the question lacks.
@@ -179,7 +179,7 @@ const (
 )
 
 // namesIn returns the names of documents that the text spells out, as terms that only chunks of
-// those documents hold. The error is that of ctx.
+// those documents hold. The error comes from ctx.
 func namesIn(ctx context.Context, v *lexical.View, s string) ([]lexical.Term, error) {
 	var words []text.Token
 	for _, t := range text.Analyze(s) {

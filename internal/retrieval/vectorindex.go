@@ -102,7 +102,7 @@ func (c *Corpus) sampling(ctx context.Context, namespace string, g Generation, c
 	return &sampled{c.index, c.log, of}, nil
 }
 
-// vectorBound is how many bytes of vectors of one namespace may be in memory if there is an index; 0 for any number.
+// vectorBound returns the number of bytes of one namespace's vectors that may be in memory if there is an index; 0 means no limit.
 func (c *Corpus) vectorBound() int64 { return c.memory / 2 }
 
 // keepIndexes has the database index the vectors of a generation where they are too many for memory, and

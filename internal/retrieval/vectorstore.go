@@ -33,7 +33,7 @@ type VectorStore interface {
 	// texts are left out. The bytes are valid until the next one. An error is the last item.
 	LinkedVectors(ctx context.Context, namespace string, generation, after, until int64) iter.Seq2[LinkedVector, error]
 	// SweepVectors deletes up to limit rows that no search needs: those of Retired generations, and
-	// the oldest of the vectors without a link but for as many as are to be kept. It returns how many
+	// the oldest of the vectors without a link, and keeps the number that it is given. It returns how many
 	// it deleted; 0 says that there are no more.
 	SweepVectors(ctx context.Context, keep, limit int) (int, error)
 }
@@ -50,7 +50,7 @@ type UnembeddedChunks interface {
 	KnownVectors(ctx context.Context, generation int64, hashes []Hash) (map[Hash]bool, error)
 }
 
-// Generation is what vectors must have in common to be compared.
+// Generation identifies vectors that can be compared with each other.
 type Generation struct {
 	ID         int64
 	Model      string // "provider:model"

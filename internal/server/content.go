@@ -31,7 +31,7 @@ var inline = map[string]bool{
 var errNoDocument = wire.Refuse(http.StatusNotFound, "not_found", "There is no such document.")
 
 // content serves the original of a document by its citation name. The URL's path is looked up as a name
-// and never opened as a file. The filter is that of search. Byte ranges and conditional requests work as
+// and never opened as a file. The filter is the same as for searches. Byte ranges and conditional requests work as
 // in http.ServeContent (RFC 9110 sections 13 and 14).
 func (s *Server) content(w http.ResponseWriter, r *wire.Request) error {
 	doc, err := s.document(r, strings.TrimPrefix(r.URL.Path, "/content/"))

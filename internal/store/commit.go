@@ -30,7 +30,7 @@ type commit struct {
 	err   error
 }
 
-// maxTogether is how many commits share a transaction.
+// maxTogether is the maximum number of commits that share a transaction.
 const maxTogether = 64
 
 // commit runs work in a write transaction, and commits unless work fails. Other callers may share

@@ -138,7 +138,7 @@ func (s *State) owns(ctx context.Context, tx *sql.Tx, scope turn.Scope, id strin
 	return nil
 }
 
-// expireBatch is how many conversations one transaction expires.
+// expireBatch is the number of conversations that one transaction expires.
 const expireBatch = 100
 
 // ExpireConversations deletes the conversations of all kinds, and the chats of clients, that were last updated before a time.

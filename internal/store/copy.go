@@ -19,7 +19,7 @@ func OpenTarget(ctx context.Context, place, dir string, log *slog.Logger) (*DB, 
 	return openFiles(ctx, place, log)
 }
 
-// Copied is what Copy has copied of one table, of the originals or of the uploaded files.
+// Copied counts the copied rows of one table, or the copied originals or uploaded files.
 type Copied struct {
 	What string
 	N    int

@@ -7,7 +7,7 @@ import (
 	"parley/internal/retrieval"
 )
 
-// maxAt is how many documents with one address are returned.
+// maxAt is the maximum number of documents with one address that are returned.
 const maxAt = 1000
 
 // DocumentsAt returns the documents with one of these addresses that the filter admits, sorted by

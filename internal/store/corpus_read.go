@@ -171,7 +171,7 @@ func scanDocument(r row) (d retrieval.Document, restricted bool, err error) {
 	return d, restricted, err
 }
 
-// accessBatch is how many access lists one query reads.
+// accessBatch is the number of access lists that one query reads.
 const accessBatch = 500
 
 // readAccess fills the access lists of restricted documents. A missing list is an error, because

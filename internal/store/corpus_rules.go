@@ -177,7 +177,7 @@ func ruleOf(rules []retrieval.Rule, path, owner string) retrieval.Rule {
 	return rules[slices.IndexFunc(rules, func(r retrieval.Rule) bool { return r.Path == path && r.Owner == owner })]
 }
 
-// someRevisions is a condition on rows with a revision. Its argument is that of listOf.
+// someRevisions is a condition on rows with a revision. Its argument comes from listOf.
 const someRevisions = "revision IN (SELECT value FROM json_each(?))"
 
 func listOf(revisions []int64) string {

@@ -31,7 +31,7 @@ func (e *FolderError) Error() string {
 // Unwrap returns the cause.
 func (e *FolderError) Unwrap() error { return e.Err }
 
-// errHalfRestored says that some of the folder's files are those of before a restore.
+// errHalfRestored says that some of the folder's files are from before a restore.
 var errHalfRestored = errors.New("a restore was interrupted")
 
 // NewerError says that a newer version of Parley wrote a database. Its text may be shown to users.

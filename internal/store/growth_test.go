@@ -15,7 +15,7 @@ import (
 	"parley/internal/turn"
 )
 
-// grown is how many ledger entries, turns, conversations and documents BenchmarkTurnPath has.
+// grown is the number of ledger entries, turns, conversations and documents in BenchmarkTurnPath.
 const grown = 1_000_000
 
 // BenchmarkTurnPath runs a turn's store calls alternately on an empty and a grown store; see

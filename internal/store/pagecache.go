@@ -12,7 +12,7 @@ import (
 	"parley/internal/store/pagesum"
 )
 
-// cachedPages is how many database pages the process keeps in memory, over all connections: 4.3
+// cachedPages is the number of database pages that the process keeps in memory, over all connections: 4.3
 // MiB.
 //
 // This build of SQLite has one page cache for all connections. Its limit is the sum of their

@@ -86,7 +86,7 @@ func openPostgres(ctx context.Context, url, dir string, log *slog.Logger) (*DB, 
 	return db, nil
 }
 
-// longestConnect is how long one host of several is waited for, unless the URL says something else.
+// longestConnect is the time limit for connecting to one of several hosts, unless the URL sets another.
 const longestConnect = 5 * time.Second
 
 // prepareFailover makes connections go to the host that can be written to, if there are several, and not wait
@@ -315,7 +315,7 @@ func hampered(err error) error {
 	return &chat.Error{Kind: chat.Unavailable, Msg: msg, RetryAfter: time.Second, Err: err}
 }
 
-// patience is how long a transaction is tried that others keep from succeeding, like busy_timeout
+// patience is the time for which a transaction in conflict with others is retried, like busy_timeout
 // of SQLite.
 const patience = 30 * time.Second
 

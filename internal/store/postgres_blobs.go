@@ -118,7 +118,7 @@ func (s *sharedBlobs) drop(ctx context.Context, sha string) error {
 	return s.db.fail("remove a blob", err)
 }
 
-// fetchPatience is how long Open waits for a blob of the database.
+// fetchPatience is the time that Open waits for a blob of the database.
 const fetchPatience = 5 * time.Minute
 
 // fetch copies a blob from the database into the folder.
@@ -141,7 +141,7 @@ func (b *Blobs) fetch(sha, name string) error {
 	return b.publish(temp, name)
 }
 
-// cacheBytes is how many bytes of originals stay in the folder of a replica.
+// cacheBytes is the size limit of the originals in the folder of a replica.
 const cacheBytes = 1 << 30
 
 // trim keeps at most limit bytes of originals in the folder. All of them are in the database.

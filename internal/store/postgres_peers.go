@@ -10,7 +10,7 @@ import (
 	"parley/internal/turn"
 )
 
-// Peers is what servers on one PostgreSQL database tell each other. It implements turn.Peers.
+// Peers holds the messages between servers on one PostgreSQL database. It implements turn.Peers.
 type Peers struct {
 	db    *database
 	locks *turnLocks
@@ -113,7 +113,7 @@ const (
 	serverAge  = 20 * time.Second // without a word of a server
 )
 
-// Sweep forgets what nobody needs any more.
+// Sweep deletes rows that are no longer needed.
 func (p *Peers) Sweep(ctx context.Context) error {
 	for statement, age := range map[string]time.Duration{
 		"DELETE FROM wanted_turns WHERE GREATEST(wanted_at, running_at) < " + serverNow + " - ?":                                   partsAge,

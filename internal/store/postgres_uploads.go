@@ -248,7 +248,7 @@ func (u *sharedUploads) Open(name string) (io.ReadSeekCloser, error) {
 	return opened, nil
 }
 
-// openUpload is a copy that nobody else uses.
+// openUpload is a private copy of an upload.
 type openUpload struct{ *os.File }
 
 func (o *openUpload) Close() error { return errors.Join(o.File.Close(), os.Remove(o.Name())) }

@@ -129,7 +129,7 @@ func (x *VectorIndex) locate(ctx context.Context) error {
 	return err
 }
 
-// scanTuples is how many vectors a search may look at before it gives up looking for more that its filter
+// scanTuples is the number of vectors that a search may examine before it stops looking for more that its filter
 // lets through. Searches that a filter leaves fewer than a hundredth of a million for are exact.
 const scanTuples = 200_000
 

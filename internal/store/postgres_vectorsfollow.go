@@ -48,7 +48,7 @@ func (x *VectorIndex) Follow(ctx context.Context, namespace string, g retrieval.
 	}
 }
 
-// maxRaces is how many documents in a row may be deleted while a batch is copied.
+// maxRaces is the maximum number of consecutive documents that may be deleted while a batch is copied.
 const maxRaces = 100
 
 // create creates the extension and the list of tables.

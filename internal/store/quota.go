@@ -28,7 +28,7 @@ const (
 	maxKeys     = 100_000
 )
 
-// turnsPerChat is how many turns without a conversation may be stored for each chat of the quota.
+// turnsPerChat is the number of turns without a conversation that may be stored for each chat of the quota.
 const turnsPerChat = 10
 
 // Evicted is the number of rows of one kind that MakeRoom deleted.
@@ -97,7 +97,7 @@ func (q Quota) forTurns() Quota {
 	return q
 }
 
-// evictBatch is how many rows one transaction deletes, so that others need not wait long.
+// evictBatch is the number of rows that one transaction deletes, so that others need not wait long.
 const evictBatch = 100
 
 func (d *database) evictThreads(ctx context.Context, t threads, q Quota) (total int, err error) {

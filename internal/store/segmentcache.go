@@ -33,7 +33,7 @@ type segmentCache struct {
 	hits, misses atomic.Int64
 }
 
-// segmentBytes is how many bytes of segments the cache keeps, unless LimitSegments says otherwise.
+// segmentBytes is the size limit of the cached segments, unless LimitSegments sets another.
 const segmentBytes = 1 << 30
 
 func openSegmentCache(dir string) (*segmentCache, error) {

@@ -62,7 +62,7 @@ func (s *Shelf) Items(ctx context.Context, list shelf.List) (all []shelf.Item, e
 	return all, err
 }
 
-// selection returns the query of a list, whose order is that of an index.
+// selection returns the query of a list, in the order of an index.
 func selection(ctx context.Context, tx *sql.Tx, list shelf.List) (query string, args []any, err error) {
 	query = `SELECT ` + itemColumns + ofShelf + ` AND (? = '' OR grp = ?) AND (? = '' OR state = ?)`
 	args = []any{list.Owner, string(list.Kind), list.Parent, list.Group, list.Group, list.State, list.State}

@@ -52,7 +52,7 @@ var pragmas = []string{
 // searches faster.
 var readPragmas = []string{"cache_size(-512)", "query_only(1)"}
 
-// dialect is what one kind of database needs that another does not.
+// dialect holds the differences between the kinds of databases.
 type dialect struct {
 	reading   sql.TxOptions    // of transactions that read
 	updating  sql.TxOptions    // of update
@@ -147,7 +147,7 @@ func dsn(path string, pragmas []string) string {
 	return u.String() + "?vfs=" + pagesum.VFS + "&_pragma=" + strings.Join(pragmas, "&_pragma=")
 }
 
-// sqliteDialect is that of SQLite.
+// sqliteDialect is the dialect of SQLite.
 var sqliteDialect = dialect{reading: sql.TxOptions{ReadOnly: true}, oneWriter: true}
 
 func (d *database) close() error {

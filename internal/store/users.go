@@ -243,7 +243,7 @@ func hashOf(subject string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// deletionAge is how long a deletion is remembered, which is longer than any request runs.
+// deletionAge is the time for which a deletion is remembered. It is longer than any request runs.
 const deletionAge = 24 * time.Hour
 
 // ForgetDeletions removes the marks of deletions that no request can have outlived, and returns how many.

@@ -160,7 +160,7 @@ func (c *Corpus) Unembedded(ctx context.Context, generation int64, after retriev
 	return all, c.db.fail("read chunks without a vector", err)
 }
 
-// hashBatch is how many hashes one query looks up.
+// hashBatch is the number of hashes that one query looks up.
 const hashBatch = 500
 
 // KnownVectors returns the hashes whose vectors the generation already has.

@@ -108,7 +108,7 @@ func zipNames(archive *zipxml.Archive) []string {
 }
 
 // nameEncoding finds the code page of names, which are too short for statistics alone: what is
-// common in one code page is rare in the others. The last resort is that of DOS.
+// common in one code page is rare in the others. The last resort is the code page of DOS.
 func nameEncoding(names []byte) encoding.Encoding {
 	switch {
 	case codepage.IsShiftJIS(names):

@@ -49,7 +49,7 @@ func openLZMA(properties []byte, size uint64, packed []io.ReadCloser) (io.ReadCl
 	return decompressor{r, packed[0]}, err
 }
 
-// lzmaProperties is how many bytes come before the length in the head of an LZMA stream.
+// lzmaProperties is the number of bytes before the length in the head of an LZMA stream.
 const lzmaProperties = 5
 
 func openLZMA2(properties []byte, _ uint64, packed []io.ReadCloser) (io.ReadCloser, error) {

@@ -32,7 +32,7 @@ type encryptedEntry struct {
 
 var _ sevenzip.CryptoReadCloser = (*encryptedEntry)(nil)
 
-// maxRounds is what 7-Zip itself supports. It writes 19.
+// maxRounds is the maximum that 7-Zip itself supports. It writes 19.
 const maxRounds = 24
 
 var errNoPassword = &extract.Error{Reason: extract.Encrypted, Detail: "the archive needs a password"}

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// minBands is how many rows a table has at least whose columns no lines part.
+// minBands is the minimum number of rows of a table that has no lines between its columns.
 const minBands = 3
 
 // bandsOf returns the tables whose rows are parted by level lines of one length, and whose columns by nothing but

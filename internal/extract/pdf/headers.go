@@ -276,7 +276,7 @@ func outerLines(lines []pdfLine) []int {
 
 var digits = regexp.MustCompile(`\p{Nd}+`)
 
-// runningKey is what lines that differ only in numbers have in common.
+// runningKey returns a key that is the same for lines that differ only in numbers.
 func runningKey(text []byte) string {
 	return strings.ToLower(digits.ReplaceAllString(string(text), "#"))
 }

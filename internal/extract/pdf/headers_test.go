@@ -37,7 +37,7 @@ func TestPDF_KeepsTitlesAndLastLinesAndDropsRunningLines(t *testing.T) {
 
 // TestPDF_LosesNoLineOfTheBody draws documents whose pages are of any length, with lines at their
 // edges that recur at random, and holds that each line stands in the text as often as on the pages,
-// but for the headers, footers and page numbers that are printed on all of them.
+// except for the headers, footers and page numbers that are printed on all of them.
 func TestPDF_LosesNoLineOfTheBody(t *testing.T) {
 	rounds := 60
 	if testing.Short() {

@@ -46,7 +46,7 @@ type wordBox struct {
 	left, right float32
 }
 
-// pdfPageState is what a page turned out to be.
+// pdfPageState is the outcome of reading a page.
 type pdfPageState int
 
 const (
@@ -88,7 +88,7 @@ type pdfReader struct {
 	boldWords  int
 }
 
-// pdfStyle is what the characters of one text object have in common.
+// pdfStyle holds the properties that the characters of one text object share.
 type pdfStyle struct {
 	size    float32
 	bold    bool

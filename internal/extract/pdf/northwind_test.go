@@ -34,7 +34,7 @@ func northwind(t testing.TB) map[string][]byte {
 	return files
 }
 
-// The words of each page are those that pdftotext finds, but for the hyphens that it drops at
+// The words of each page are those that pdftotext finds, except for the hyphens that it drops at
 // line ends.
 func TestPDF_FindsTheWordsOfNorthwind(t *testing.T) {
 	files := northwind(t)

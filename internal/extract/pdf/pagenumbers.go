@@ -13,7 +13,7 @@ var pageNumber = regexp.MustCompile(`^(?:[-–—|] ?)?((?:page )?(?:[a-z]{1,3} 
 // fewer, a list of figures at the ends of pages could do so by chance.
 const leastNumbered = 5
 
-// numbering is what the page numbers of one part of a document have in common.
+// numbering holds the pattern that the page numbers of one part of a document share.
 type numbering struct {
 	top    bool   // they are the first lines of their pages, not the last ones
 	prefix string // "f-"

@@ -10,7 +10,7 @@ import (
 	"parley/internal/extract/compose"
 )
 
-// strip is what stands on one baseline of a part of a page, from left to right.
+// strip is a row of text on one baseline of a part of a page, from left to right.
 type strip struct {
 	lines       []pdfLine
 	pieces      []piece
@@ -20,7 +20,7 @@ type strip struct {
 	sure        bool // one of its gaps is wider than any space between words
 }
 
-// piece is what stands between two gaps of a strip: a cell of a table, or all of a line of prose.
+// piece is the text between two gaps of a strip: a cell of a table, or a whole line of prose.
 type piece struct {
 	compose.Mapped
 	left, right float32

@@ -47,7 +47,7 @@ func findTable(strips []strip, at int) (t table, from, to int) {
 	return table{}, 0, 0
 }
 
-// maxLabels is how many strips without cells may stand between two rows: the label of a group of rows,
+// maxLabels is the maximum number of strips without cells between two rows: the label of a group of rows,
 // and labels of more than one line.
 const maxLabels = 3
 
@@ -206,7 +206,7 @@ func (t *table) goesOnAs(next *table, between []strip) bool {
 	return t.hasColumnsOf(next)
 }
 
-// maxHead is how many strips a header has at most.
+// maxHead is the maximum number of strips in a header.
 const maxHead = 12
 
 // hasColumnsOf reports whether each figure of another table stands in a column of this one.

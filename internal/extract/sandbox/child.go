@@ -31,11 +31,11 @@ type child struct {
 	waits waits
 }
 
-// workerProcs is how many threads of a worker run Go code at once. Compiled WebAssembly does not yield, and must not
+// workerProcs is the number of threads of a worker that run Go code at once. Compiled WebAssembly does not yield, and must not
 // keep the worker from noticing its end.
 const workerProcs = 2
 
-// startChild starts this program as a worker, in an environment that is empty but for what the
+// startChild starts this program as a worker, in an environment that is empty except for what the
 // Go runtime and the system need.
 func startChild() (*child, error) {
 	executable, err := workerExecutable()
@@ -127,7 +127,7 @@ var errBegunTwice = errors.New("the worker says twice that it has begun")
 // unasked says that a job did not reach its worker.
 type unasked struct{ error }
 
-// took is how long a job has taken since a time, without the time that it waited for a processor.
+// took returns the duration of a job, without the time that it waited for a processor.
 func (c *child) took(since time.Time) time.Duration {
 	const telling = 100 * time.Millisecond // asking how long it waited takes as long as a small file
 	took := time.Since(since)

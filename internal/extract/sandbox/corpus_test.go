@@ -79,7 +79,7 @@ func TestPool_TakesEveryHostileFile(t *testing.T) {
 	}
 }
 
-// knownPasswords are those of pdf.js, and those that pdfminer's and Tika's own tests use.
+// knownPasswords are the passwords in the tests of pdf.js, pdfminer and Tika.
 func knownPasswords(t *testing.T, root string) map[string]string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(root, "pdfjs_passwords.json"))

@@ -10,7 +10,7 @@ import (
 	"parley/internal/extract"
 )
 
-// job is what a pool asks a worker: one file.
+// job is a request of a pool to a worker: one file.
 type job struct {
 	extract.Request
 	Render   *extract.Rendering // a picture is wanted

@@ -234,7 +234,7 @@ func (p *Pool) run(ctx context.Context, c *child, j job) (r *extract.Result, die
 	stopWaiting()
 	killed := !stopKilling()
 	if !began.IsZero() {
-		took = min(c.took(began), j.Limits.Time) // nobody tells how long one waited that is gone
+		took = min(c.took(began), j.Limits.Time) // the waiting time of a child that has ended is unknown
 	}
 	if !killed && err == nil {
 		p.put(c)

@@ -47,7 +47,7 @@ func usedOf(elapsed, ran, waited time.Duration) time.Duration {
 	return max(elapsed-max(waited, 0), ran/workerProcs)
 }
 
-// patience is how many times its limit a job may take on a busy machine.
+// patience is the multiple of its time limit that a job may take on a busy machine.
 const patience = 20
 
 // end calls f once, when a job has used its time, or with busy when it has not, but the patience with the machine is

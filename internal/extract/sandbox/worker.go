@@ -213,7 +213,7 @@ func timeoutError(l extract.Limits) *extract.Error {
 	return &extract.Error{Reason: extract.Timeout, Detail: fmt.Sprintf("reading it takes longer than %s", l.Time)}
 }
 
-// loadTime is how long a worker may take to load a parser: compiling PDFium takes 2 s of an idle
+// loadTime is the time limit for a worker to load a parser: compiling PDFium takes 2 s of an idle
 // processor, and much longer on a busy machine.
 const loadTime = 2 * time.Minute
 

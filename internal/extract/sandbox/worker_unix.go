@@ -43,7 +43,7 @@ func confineCPU(wall time.Duration) {
 	setLimit(syscall.RLIMIT_CPU, seconds, &limit)
 }
 
-// groupAttributes are those of a process that leads a group with what it starts.
+// groupAttributes make a process the leader of a group of all that it starts.
 func groupAttributes() *syscall.SysProcAttr {
 	a := workerAttributes()
 	if a == nil {

@@ -48,7 +48,7 @@ type conn struct {
 	inside     bool              // in a transaction
 }
 
-// maxTranslated is how many statements a connection remembers. Few have text that varies.
+// maxTranslated is the number of statements that a connection remembers. Few have text that varies.
 const maxTranslated = 512
 
 func (c *conn) translate(query string) string {

@@ -36,7 +36,7 @@ type CorpusParts struct {
 	Vectors retrieval.VectorStore
 }
 
-// Writing is what changes a corpus.
+// Writing is the part of a store that changes a corpus.
 type Writing interface {
 	retrieval.Writing
 	// SweepReplaced deletes up to limit documents and segments of all namespaces Replaced, and returns

@@ -10,7 +10,7 @@ import (
 	"parley/internal/retrieval"
 )
 
-// racers is how many goroutines write the same rows in a test.
+// racers is the number of goroutines that write the same rows in a test.
 const racers = 12
 
 // race calls do in several goroutines, each with its number, and waits for them.
