@@ -48,6 +48,12 @@ func (a Answerer) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chu
 		if len(parts) == 0 {
 			parts = append(parts, a.refusal(ctx, ev, name == ModelName))
 		}
+		reason := "stop"
+		if name == ModelName && req.MaxOutputTokens > 0 { // findings are for other agents: the limit is for the answer
+			if cut := within(parts, req.MaxOutputTokens); cut != nil {
+				parts, reason = cut, "length"
+			}
+		}
 		var input, output llm.TokenEstimate
 		for _, p := range parts {
 			if err := ctx.Err(); err != nil {
@@ -62,9 +68,34 @@ func (a Answerer) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chu
 		for _, m := range req.Messages {
 			input.Add(m.Text())
 		}
-		yield(llm.Chunk{Model: name, FinishReason: "stop",
+		yield(llm.Chunk{Model: name, FinishReason: reason,
 			Usage: &llm.Usage{Input: input.Tokens(), Output: output.Tokens(), Estimated: true}}, nil)
 	}
+}
+
+// within returns the beginning of an answer that has a number of tokens at most; nil if all of it has. The answer ends
+// behind a word, or within one if it has no other, but never within a citation.
+func within(parts []string, tokens int) (cut []string) {
+	var used llm.TokenEstimate
+	for i, p := range parts {
+		for at, r := range p {
+			if used.Add(string(r)); used.Tokens() <= tokens {
+				continue
+			}
+			begun := p[:at]
+			if open := strings.LastIndex(begun, " ["); open > strings.LastIndexByte(begun, ']') {
+				begun = begun[:open]
+			} else if space := strings.LastIndexByte(begun, ' '); space >= 0 && r != ' ' {
+				begun = begun[:space]
+			}
+			cut = append([]string{}, parts[:i]...)
+			if strings.TrimSpace(begun) != "" {
+				cut = append(cut, begun)
+			}
+			return cut
+		}
+	}
+	return nil
 }
 
 // unpasted returns the evidence without what was pasted below a question, so that a question of any length takes little time.

@@ -374,3 +374,39 @@ func TestPieces_TakeForAQuestionAllThatAsksItInItsLine(t *testing.T) {
 		}
 	}
 }
+
+func TestAnswer_EndsWithinTheLimitOfTokens(t *testing.T) {
+	ev := about("What does the dental plan cover?", passage("a.pdf#page=1", "The dental plan covers fillings and crowns."))
+	for _, c := range []struct {
+		tokens       int
+		want, reason string
+	}{
+		{0, "The dental plan covers fillings and crowns. [a.pdf#page=1]", "stop"},
+		{15, "The dental plan covers fillings and crowns. [a.pdf#page=1]", "stop"},
+		{14, "The dental plan covers fillings and crowns.", "length"}, // no half citation
+		{11, "The dental plan covers fillings and crowns.", "length"},
+		{5, "The dental plan", "length"},
+		{1, "The", "length"},
+	} {
+		var text, reason string
+		var usage *llm.Usage
+		for chunk, err := range (Answerer{}).Stream(t.Context(), llm.Request{Evidence: ev, MaxOutputTokens: c.tokens}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, reason, usage = text+chunk.Text, chunk.FinishReason, chunk.Usage
+		}
+		if text != c.want || reason != c.reason || c.tokens > 0 && usage.Output > c.tokens {
+			t.Errorf("%d tokens: %q, %s, %+v", c.tokens, text, reason, usage)
+		}
+	}
+	if got := within([]string{"One.", " Two three."}, 3); strings.Join(got, "|") != "One.| Two" {
+		t.Errorf("the second sentence is cut to %q", got)
+	}
+	if got := within([]string{"年次有給休暇は二十日"}, 4); strings.Join(got, "|") != "年次有給" {
+		t.Errorf("a text without spaces is cut to %q", got)
+	}
+	if got := within([]string{"Extraordinarily"}, 1); strings.Join(got, "|") != "Extr" {
+		t.Errorf("a long word is cut to %q", got)
+	}
+}
