@@ -73,7 +73,7 @@ func TestOpenAI_EveryRefusalHasItsShape(t *testing.T) {
 		{"POST", completionPath, question, []string{"Content-Type", "multipart/form-data; boundary=b"}, 415, "unsupported_media_type"},
 		{"POST", completionPath, question, []string{"Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"}, 403, "forbidden_origin"},
 		{"POST", completionPath + "/", `{}`, nil, 400, "missing_required_parameter"},
-		{"GET", completionPath, "", nil, 405, "method_not_allowed"},
+		{"PUT", completionPath, "", nil, 405, "method_not_allowed"},
 		{"DELETE", "/v1/models/parley", "", nil, 405, "method_not_allowed"},
 		{"GET", "/v1/models/gpt-5", "", nil, 404, "model_not_found"},
 		{"GET", "/v1/models/", "", nil, 404, "model_not_found"},

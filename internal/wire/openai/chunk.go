@@ -15,13 +15,14 @@ type encoder struct {
 	tail  []byte // of every chunk behind its delta, as long as the answer goes on
 	end   []byte // of every chunk behind its choices
 	plain bool   // a delta is a text, as in the chunks of POST /v1/completions
+	calls bool   // the answer may be a call of a tool, which has no text
 }
 
 // newEncoder returns the encoder of an exchange. The model that answers stands in
 // system_fingerprint, which OpenAI has for "the backend configuration that the model runs with",
 // while model stays what the client asked for and can look up in /v1/models.
 func newEncoder(x *exchange, answering string) *encoder {
-	e := &encoder{end: []byte(`}`), plain: x.prompted}
+	e := &encoder{end: []byte(`}`), plain: x.prompted, calls: len(x.req.Options.Tools) > 0}
 	if x.usage {
 		e.end = []byte(`,"usage":null}`)
 	}
@@ -74,7 +75,12 @@ func (e *encoder) first(dst []byte) []byte {
 	if e.plain {
 		return e.text(dst, "")
 	}
-	dst = append(append(dst, e.delta...), `{"role":"assistant","content":"","refusal":null}`...)
+	content := `""`
+	if e.calls {
+		content = `null`
+	}
+	dst = append(append(append(dst, e.delta...), `{"role":"assistant","content":`...), content...)
+	dst = append(dst, `,"refusal":null}`...)
 	return append(dst, e.tail...)
 }
 

@@ -91,7 +91,7 @@ func (h *Handler) Protocol() wire.Protocol {
 	turn := wire.Route{Right: wire.Ask, Fail: fail, Turn: true, Body: wire.JSON}
 	return wire.Protocol{
 		OpenAPI: openAPI,
-		Routes: append(wire.Slashed(turn.At("POST /v1/chat/completions", h.complete), turn.At("POST /v1/completions", h.completePrompt),
+		Routes: append(wire.Slashed(rt.At("GET /v1/chat/completions", stored), turn.At("POST /v1/chat/completions", h.complete), turn.At("POST /v1/completions", h.completePrompt),
 			post.At("POST /v1/embeddings", h.embed), post.At("POST /openai/deployments/{name}/embeddings", h.embed)),
 			rt.At("GET /v1/models", h.models),
 			rt.At("GET /v1/models/{id...}", h.model)),
@@ -108,6 +108,11 @@ func (h *Handler) complete(w http.ResponseWriter, r *wire.Request) error {
 		return err
 	}
 	return h.answer(w, r, x)
+}
+
+// stored answers GET /v1/chat/completions, which lists completions that were stored. None is.
+func stored(w http.ResponseWriter, _ *wire.Request) error {
+	return wire.WriteJSON(w, http.StatusOK, []byte(`{"object":"list","data":[],"first_id":null,"last_id":null,"has_more":false}`))
 }
 
 // answer answers exchanges one after another, each as a choice of one reply.
