@@ -213,11 +213,21 @@ func (c *Corpus) storedSegment(ctx context.Context, id int64) (data []byte, err 
 }
 
 // Stats counts the contents of a namespace.
-func (c *Corpus) Stats(ctx context.Context, namespace string) (s retrieval.Stats, err error) {
+func (c *Corpus) Stats(ctx context.Context, namespace string) (retrieval.Stats, error) {
+	return c.stats(ctx, "namespace = ?", namespace)
+}
+
+// VisibleStats counts the documents that a filter admits.
+func (c *Corpus) VisibleStats(ctx context.Context, f retrieval.Filter) (retrieval.Stats, error) {
+	condition, args := visible(f)
+	return c.stats(ctx, condition, args...)
+}
+
+func (c *Corpus) stats(ctx context.Context, condition string, args ...any) (s retrieval.Stats, err error) {
 	err = c.db.read.QueryRowContext(ctx, `SELECT COUNT(*),
 		COALESCE(SUM(CASE WHEN pages = 0 THEN 1 ELSE pages END), 0),
 		COALESCE(SUM(chunks), 0), COALESCE(SUM(size), 0), COALESCE(SUM(CASE WHEN notes <> '' THEN 1 ELSE 0 END), 0)
-		FROM documents WHERE namespace = ?`, namespace).
+		FROM documents WHERE `+condition, args...).
 		Scan(&s.Documents, &s.Pages, &s.Chunks, &s.Bytes, &s.Partly)
 	return s, c.db.fail("count documents", err)
 }

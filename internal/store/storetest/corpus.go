@@ -55,6 +55,8 @@ type Catalogue interface {
 	Page(ctx context.Context, revision int64, number int) (retrieval.Page, int, error)
 	Pages(ctx context.Context, revision int64) ([]retrieval.Page, error)
 	Stats(ctx context.Context, namespace string) (retrieval.Stats, error)
+	// VisibleStats counts the documents that a filter admits.
+	VisibleStats(ctx context.Context, f retrieval.Filter) (retrieval.Stats, error)
 	// RightsOf returns who may see a document, and why.
 	RightsOf(ctx context.Context, namespace, name string) (retrieval.Ruled, error)
 }

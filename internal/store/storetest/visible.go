@@ -91,10 +91,10 @@ func (c corpus) sameDocuments(f retrieval.Filter, puts []retrieval.Put) int {
 	for _, d := range listed {
 		names = append(names, d.Name)
 	}
-	want := []string{}
+	want, size := []string{}, int64(0)
 	for _, p := range puts {
 		if f.MaySee(p.Document.Category, p.Document.Access) {
-			want = append(want, p.Document.Name)
+			want, size = append(want, p.Document.Name), size+p.Document.Size
 		}
 	}
 	c.equal("names listed", want, names)
@@ -102,6 +102,9 @@ func (c corpus) sameDocuments(f retrieval.Filter, puts []retrieval.Put) int {
 	c.must(err)
 	c.equal("documents found", listed, found)
 	c.equal("documents counted", len(want), total)
+	stats, err := c.VisibleStats(c.Context(), f)
+	c.must(err)
+	c.equal("documents and bytes counted", []int64{int64(len(want)), size}, []int64{int64(stats.Documents), stats.Bytes})
 	some := puts[rand.IntN(len(puts))].Document
 	_, err = c.Document(c.Context(), f, some.Name)
 	if found := err == nil; found != slices.Contains(want, some.Name) {

@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"parley/internal/access"
 	"parley/internal/chat"
@@ -26,7 +27,7 @@ import (
 	"parley/internal/wire/openai"
 )
 
-// Config configures a Handler. Library, Search and Pages are required.
+// Config configures a Handler. Library, Search, Stats and Pages are required.
 type Config struct {
 	Library *library.Library
 	// Search finds passages in a namespace.
@@ -38,6 +39,9 @@ type Config struct {
 
 	// Pages returns the pages of a revision of a document, in order.
 	Pages func(ctx context.Context, revision int64) ([]retrieval.Page, error)
+
+	// Stats counts the documents that a filter admits.
+	Stats func(context.Context, retrieval.Filter) (retrieval.Stats, error)
 
 	// Namespaces returns the namespaces that a caller may search, beside Namespace, which is always one. Nil means
 	// that there are no others.
@@ -57,6 +61,7 @@ const maxReceiving = 8
 type Handler struct {
 	cfg       Config
 	catalog   openai.Catalog
+	since     time.Time     // the start of the server, since when other namespaces than vector stores count as existing
 	receiving chan struct{} // holds a value for each upload in progress
 	giving    chan struct{} // holds a value for each request whose files are being read
 	readings  *lru.Cache[string, reading]
@@ -68,7 +73,7 @@ func New(cfg Config) *Handler {
 		cfg.MaxUpload = 200 << 20
 	}
 	cfg.Namespace = cmp.Or(cfg.Namespace, "default")
-	return &Handler{cfg: cfg, catalog: openai.Catalog{Namespaces: cfg.Namespaces, Own: cfg.Namespace}, receiving: make(chan struct{}, maxReceiving), giving: make(chan struct{}, maxGiving), readings: newReadings()}
+	return &Handler{cfg: cfg, catalog: openai.Catalog{Namespaces: cfg.Namespaces, Own: cfg.Namespace}, receiving: make(chan struct{}, maxReceiving), giving: make(chan struct{}, maxGiving), readings: newReadings(), since: time.Now()}
 }
 
 // Protocol returns the routes of the API.

@@ -221,7 +221,7 @@ func TestSearch_TakesNamespacesWithoutFiles(t *testing.T) {
 	for _, namespace := range []string{"default", "hr"} {
 		put := retrieval.Put{
 			Document: retrieval.Document{
-				ID: ident.New(), Namespace: namespace, Name: "rules/leave.md", Title: "Leave", SHA256: strings.Repeat("a", 64),
+				ID: ident.New(), Namespace: namespace, Name: "rules/leave.md", Title: "Leave", SHA256: strings.Repeat("a", 64), Size: 17,
 				Access: access.List{Users: []string{"ann"}}, IndexedAt: time.Now().UTC().Truncate(time.Microsecond), Generation: "1",
 			},
 			Pages:  []retrieval.Page{{Text: "Leave is 30 days."}},
@@ -240,6 +240,24 @@ func TestSearch_TakesNamespacesWithoutFiles(t *testing.T) {
 		}
 		if got := find(200, namespace, "bob", ""); len(got.Data) != 0 {
 			t.Errorf("%s finds for somebody else: %+v", namespace, got)
+		}
+	}
+	for _, c := range []struct {
+		namespace, user string
+		status, files   int
+	}{{"default", "ann", 200, 1}, {"hr", "ann", 200, 1}, {"hr", "bob", 200, 0}, {"finance", "ann", 404, 0}} {
+		w := s.send("GET", "/v1/vector_stores/"+c.namespace, "", "X-Test-User", c.user)
+		var got struct {
+			ID, Object, Status string
+			Usage              int64                          `json:"usage_bytes"`
+			Counts             struct{ Completed, Total int } `json:"file_counts"`
+		}
+		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != c.status {
+			t.Errorf("%s for %s: %v, %d %s", c.namespace, c.user, err, w.Code, w.Body)
+		}
+		if c.status == 200 && (got.ID != c.namespace || got.Object != "vector_store" || got.Status != "completed" ||
+			got.Counts.Completed != c.files || got.Counts.Total != c.files || got.Usage != int64(17*c.files)) {
+			t.Errorf("%s for %s: %s", c.namespace, c.user, w.Body)
 		}
 	}
 	find(404, "finance", "ann", "")
