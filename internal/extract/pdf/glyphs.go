@@ -105,7 +105,7 @@ func (r *pdfReader) mendSpace(index int, char rune, g pdfGlyph, raised bool) {
 	size, gap := r.current.size, g.left-r.last.right
 	if r.spaced {
 		before, _ := utf8.DecodeLastRune(r.line.Text[:n-1])
-		if r.made && (abs(gap) < touching*size || gap < size && (codepage.Unspaced(before) && codepage.Unspaced(char) || r.isPair(index))) {
+		if r.made && (abs(gap) < touching*size || r.isTracking(gap) || gap < size && (codepage.Unspaced(before) && codepage.Unspaced(char) || r.isPair(index))) {
 			r.line.Mapped = r.line.Slice(0, n-1)
 			r.spaced = false
 		}
@@ -123,7 +123,7 @@ func (r *pdfReader) mendSpace(index int, char rune, g pdfGlyph, raised bool) {
 			r.putSpace()
 		}
 	case gap < .1*size || gap > 2*size || !unicode.IsLetter(before) || !unicode.IsLetter(char) || codepage.Unspaced(before) || codepage.Unspaced(char):
-	case r.textObject(r.lastIndex) != r.textObject(index):
+	case r.textObject(r.lastIndex) != r.textObject(index) && !r.isTracking(gap):
 		r.putSpace()
 	}
 }

@@ -76,6 +76,7 @@ type pdfReader struct {
 	lastRight  float32  // where its last glyph ends
 	last       pdfGlyph // that glyph, as its line is read
 	lastIndex  int      // and which character that is
+	tracking   tracking // how its word is spaced
 	glyphStart int      // where in the line its characters begin
 	ground     pdfGlyph // its last glyph that is not raised
 	raised     bool     // its last glyph is
@@ -213,6 +214,7 @@ func (r *pdfReader) char(index int) {
 		word.left, word.right = min(word.left, box.left), max(word.right, box.right)
 	}
 	ligature := r.isLigature(index, glyph, clean[0])
+	r.tracking.next(clean[0], r, glyph.left-r.last.right)
 	r.lastRight = box.right
 	r.last, r.lastIndex, r.raised = glyph, index, raised
 	if !raised {
