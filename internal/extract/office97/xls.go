@@ -70,7 +70,7 @@ func readXLS(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	}
 	x := xlsReader{ctx: ctx, data: data, page: "windows-1252", formats: map[int]numfmt.Format{}, left: f.Limits.TextBytes,
 		epoch: time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)}
-	if err := x.globals(f.Limits); err != nil {
+	if err := x.globals(f.Limits, f.Passwords); err != nil {
 		return nil, err
 	}
 	out := compose.Builder{Budget: compose.NewBudget(f.Limits)}
@@ -109,7 +109,7 @@ func (x *xlsReader) record(at int) (kind int, body []byte, next int) {
 }
 
 // globals reads what all sheets share.
-func (x *xlsReader) globals(limits extract.Limits) error {
+func (x *xlsReader) globals(limits extract.Limits, passwords []string) error {
 	kind, body, at := x.record(0)
 	if kind != recBOF || len(body) < 2 {
 		return extract.Damagedf("the workbook is older than Excel 5, or broken")
@@ -121,7 +121,9 @@ func (x *xlsReader) globals(limits extract.Limits) error {
 		case recEOF:
 			return nil
 		case recFilePass:
-			return &extract.Error{Reason: extract.Encrypted, Detail: "the workbook needs a password"}
+			if err := x.decrypt(body, next, passwords); err != nil {
+				return err
+			}
 		case recSST:
 			var err error
 			if next, err = x.sharedStrings(body, next, limits); err != nil {

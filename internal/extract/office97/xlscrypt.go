@@ -1,0 +1,191 @@
+package office97
+
+import (
+	"crypto/md5"
+	"crypto/rc4"
+	"crypto/sha1"
+	"encoding/binary"
+	"hash"
+	"slices"
+	"unicode/utf16"
+
+	"parley/internal/extract"
+)
+
+// Workbooks are encrypted as [MS-XLS] and [MS-OFFCRYPTO] say. These are records, or their first bytes, that are not.
+const (
+	recUserExclusive = 0x194
+	recFileLock      = 0x195
+	recInterface     = 0xe1
+	recRevisionInfo  = 0x196
+	recRevisionHead  = 0x138
+	boundSheetPlain  = 4
+)
+
+// defaultPassword is the password of workbooks that Excel protects against changes only.
+const defaultPassword = "VelvetSweatshop"
+
+// xlsLock decrypts records in place.
+type xlsLock interface {
+	// decrypt takes the body of the record at a position, of which the first bytes are not encrypted.
+	decrypt(body []byte, at, plain int)
+}
+
+// xlsCipher is encryption with RC4. Each block of the stream has its own key, and what is not encrypted uses up its part of
+// the key stream.
+type xlsCipher struct {
+	hash     func() hash.Hash
+	base     []byte // the hash of the password and the salt
+	keyBytes int
+	padTo    int // length of the key with zeros behind it; 0 for none
+
+	loaded int // the block whose key stream is in keys, from 1; 0 for none
+	keys   [xlsBlock]byte
+}
+
+const xlsBlock = 1024
+
+// decrypt decrypts the records behind a position, in place. Its error is for people.
+func (x *xlsReader) decrypt(pass []byte, at int, passwords []string) error {
+	refuse := func(why string) error { return &extract.Error{Reason: extract.Encrypted, Detail: why} }
+	open, ok := readCipher(pass, x.unicode)
+	if !ok {
+		return refuse("the workbook is encrypted with a method that Parley does not support")
+	}
+	for _, password := range append(slices.Clip(passwords), defaultPassword) {
+		if c := open(password); c != nil {
+			x.apply(c, at)
+			return nil
+		}
+	}
+	if len(passwords) > 0 {
+		return refuse("none of the passwords given opens the workbook")
+	}
+	return refuse("the workbook needs a password")
+}
+
+// readCipher reads the record FilePass. What it returns gives the cipher for a password, nil for a wrong one. It is not ok for
+// an unknown method.
+//
+//nolint:gosec // the format prescribes the hashes
+func readCipher(pass []byte, unicode bool) (open func(password string) xlsLock, ok bool) {
+	switch {
+	case len(pass) < 4:
+		return nil, false
+	case !unicode:
+		return readXOR(pass), true
+	case len(pass) >= 6 && binary.LittleEndian.Uint16(pass) == 0:
+		return readXOR(pass[2:]), true
+	case len(pass) < 6 || binary.LittleEndian.Uint16(pass) != 1:
+		return nil, false
+	}
+	major, minor, rest := binary.LittleEndian.Uint16(pass[2:]), binary.LittleEndian.Uint16(pass[4:]), pass[6:]
+	switch {
+	case major == 1 && minor == 1 && len(rest) >= 48:
+		return func(password string) xlsLock {
+			first := sum(md5.New, utf16Bytes(password))[:5]
+			salted := slices.Repeat(slices.Concat(first, rest[:16]), 16)
+			c := &xlsCipher{hash: md5.New, base: sum(md5.New, salted)[:5], keyBytes: 16}
+			return c.verified(rest[16:32], rest[32:48])
+		}, true
+	case major >= 2 && major <= 4 && minor == 2 && len(rest) >= 8:
+		return readCryptoAPI(rest[4:])
+	}
+	return nil, false
+}
+
+// readCryptoAPI reads the header and the verifier of the newer method.
+//
+//nolint:gosec // the format prescribes the hash
+func readCryptoAPI(data []byte) (open func(password string) xlsLock, ok bool) {
+	const (
+		algRC4    = 0x6801
+		leastHead = 32
+	)
+	size := uint64(binary.LittleEndian.Uint32(data))
+	data = data[4:]
+	if size < leastHead || uint64(len(data)) < size+60 {
+		return nil, false
+	}
+	bits, verifier := binary.LittleEndian.Uint32(data[16:]), data[size:]
+	if bits == 0 {
+		bits = 40
+	}
+	if binary.LittleEndian.Uint32(data[8:]) != algRC4 || bits < 40 || bits > 128 || bits%8 != 0 || binary.LittleEndian.Uint32(verifier) != 16 {
+		return nil, false
+	}
+	return func(password string) xlsLock {
+		c := &xlsCipher{hash: sha1.New, base: sum(sha1.New, verifier[4:20], utf16Bytes(password)), keyBytes: int(bits / 8)}
+		if bits == 40 {
+			c.padTo = 16
+		}
+		return c.verified(verifier[20:36], verifier[40:60])
+	}, true
+}
+
+// verified returns the cipher if it decrypts a value and the value's hash.
+func (c *xlsCipher) verified(value, digest []byte) xlsLock {
+	plain := slices.Concat(value, digest)
+	c.block(0).XORKeyStream(plain, plain)
+	if string(sum(c.hash, plain[:len(value)])) != string(plain[len(value):]) {
+		return nil
+	}
+	return c
+}
+
+// block returns the cipher of a block of the stream.
+//
+//nolint:gosec // the format prescribes RC4
+func (c *xlsCipher) block(n int) *rc4.Cipher {
+	key := sum(c.hash, c.base, binary.LittleEndian.AppendUint32(nil, uint32(n)))[:c.keyBytes]
+	if c.padTo > 0 {
+		key = append(slices.Clone(key), make([]byte, c.padTo-c.keyBytes)...)
+	}
+	stream, err := rc4.NewCipher(key)
+	if err != nil {
+		panic(err) // the length of the key is checked
+	}
+	return stream
+}
+
+func (c *xlsCipher) decrypt(body []byte, at, plain int) {
+	for i := plain; i < len(body); i++ {
+		if n := (at+i)/xlsBlock + 1; n != c.loaded {
+			clear(c.keys[:])
+			c.block(n-1).XORKeyStream(c.keys[:], c.keys[:])
+			c.loaded = n
+		}
+		body[i] ^= c.keys[(at+i)%xlsBlock]
+	}
+}
+
+// apply decrypts the records behind a position.
+func (x *xlsReader) apply(lock xlsLock, from int) {
+	for at := from; at < len(x.data); {
+		kind, body, next := x.record(at)
+		switch kind {
+		case recBOF, recUserExclusive, recFileLock, recInterface, recRevisionInfo, recRevisionHead:
+		case recBoundSheet:
+			lock.decrypt(body, next-len(body), boundSheetPlain)
+		default:
+			lock.decrypt(body, next-len(body), 0)
+		}
+		at = next
+	}
+}
+
+func sum(h func() hash.Hash, parts ...[]byte) []byte {
+	d := h()
+	for _, p := range parts {
+		d.Write(p)
+	}
+	return d.Sum(nil)
+}
+
+func utf16Bytes(s string) []byte {
+	var b []byte
+	for _, u := range utf16.Encode([]rune(s)) {
+		b = binary.LittleEndian.AppendUint16(b, u)
+	}
+	return b
+}
