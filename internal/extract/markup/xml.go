@@ -71,7 +71,12 @@ const (
 )
 
 func (w *xmlWalker) visit(d *xml.Decoder, token xml.Token) error {
+	if d.Entity == nil {
+		d.Entity = xml.HTMLEntity
+	}
 	switch t := token.(type) {
+	case xml.Directive:
+		d.Entity = knownEntities(string(t))
 	case xml.StartElement:
 		if t.Name.Local == "math" {
 			formula, err := latex.ReadMathML(d, t)

@@ -49,6 +49,19 @@ func TestXML_ReadsElementsByTheirForm(t *testing.T) {
 	extracttest.WantReason(t, "a.xml", []byte("<a><b>"+long+"</b></a>"), extract.Limits{TextBytes: 50}, extract.TooLarge)
 }
 
+func TestXML_FillsInTheEntitiesThatItDeclaresAndThoseOfHTML(t *testing.T) {
+	data := `<?xml version="1.0"?><!DOCTYPE book PUBLIC "-//OASIS//DTD DocBook XML V4.5//EN" "docbookx.dtd" [
+<!ENTITY % more "x"> <!ENTITY ware "Acme <b>Mixer</b>&#160;3"> <!ENTITY firm 'A &amp; B'> <!ENTITY legal SYSTEM "legal.xml">
+<!ENTITY lol "&ware;&ware;"> <!ENTITY huge "` + strings.Repeat("x", 1000) + `"> ]>
+<book><title>The &ware; manual</title><para>&firm; caf&eacute;&nbsp;here. &legal; &lol;&huge; The end.</para></book>`
+	if got, want := extracttest.Outline(extracttest.Read(t, "a.xml", []byte(data))), "H1 The Acme Mixer 3 manual\nP A & B café here. &ware;&ware; The end.\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := extracttest.Outline(extracttest.Read(t, "a.xml", []byte("<p>5&nbsp;000 &euro;</p>"))), "P 5 000 €\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestXML_ReadsOfficeDocumentsOfOneFile(t *testing.T) {
 	word := `<?xml version="1.0"?><w:wordDocument xmlns:w="http://schemas.microsoft.com/office/word/2003/wordml"><w:body>` + extracttest.Para("", "Hello") +
 		`<w:tbl><w:tr>` + extracttest.Cell("a") + extracttest.Cell("b") + `</w:tr></w:tbl></w:body></w:wordDocument>`
