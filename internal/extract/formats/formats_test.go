@@ -12,6 +12,9 @@ import (
 func TestFile_GoesByContentBeforeExtension(t *testing.T) {
 	pdf := extracttest.MakePDF(extracttest.Set("R", 11, 72, 700, "A sentence in a PDF document."))
 	docx := extracttest.MakeZIP(t, "[Content_Types].xml", "", "word/document.xml", `<w:document xmlns:w="w"><w:body><w:p><w:r><w:t>Word here</w:t></w:r></w:p></w:body></w:document>`)
+	odt := extracttest.MakeZIP(t, "mimetype", "application/vnd.oasis.opendocument.text", "content.xml",
+		`<office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0">`+
+			`<office:body><office:text><text:p>Writer here</text:p></office:text></office:body></office:document-content>`)
 	for _, c := range []struct {
 		name string
 		data []byte
@@ -20,6 +23,9 @@ func TestFile_GoesByContentBeforeExtension(t *testing.T) {
 		{"a.txt", pdf, "page 1\nP A sentence in a PDF document.\n"},
 		{"noextension", pdf, "page 1\nP A sentence in a PDF document.\n"},
 		{"a.zip", docx, "P Word here\n"},
+		{"a.odt", docx, "P Word here\n"},
+		{"a.docx", odt, "P Writer here\n"},
+		{"a.xlsx", odt, "P Writer here\n"},
 		{"a.pdf", []byte("<!DOCTYPE html><p>Not found</p>"), "P Not found\n"},
 		{"a.txt", []byte("<html> is a tag\n"), "P <html> is a tag\n"},
 		{"README", []byte("Plain text"), "P Plain text\n"},

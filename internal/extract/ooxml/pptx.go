@@ -1,6 +1,7 @@
 package ooxml
 
 import (
+	"archive/zip"
 	"context"
 	"encoding/xml"
 	"slices"
@@ -27,6 +28,9 @@ func readPPTX(ctx context.Context, f *extract.File) (*extract.Document, error) {
 		return nil, err
 	}
 	if len(slides) == 0 {
+		if hasPart(archive, mainPart(archive, "ppt/presentation.xml")) {
+			return nil, &extract.Error{Reason: extract.Empty, Detail: "the presentation has no slides"}
+		}
 		return nil, extract.Damagedf("the archive holds no presentation")
 	}
 	if len(slides) > f.Limits.Pages {
@@ -82,6 +86,10 @@ func slideParts(archive *zipxml.Archive) ([]string, error) {
 		slides = numberedParts(archive, "ppt/slides/slide", ".xml")
 	}
 	return slides, nil
+}
+
+func hasPart(archive *zipxml.Archive, name string) bool {
+	return slices.ContainsFunc(archive.File, func(e *zip.File) bool { return e.Name == name })
 }
 
 // numberedParts returns the parts with a number between prefix and suffix, in its order.

@@ -65,6 +65,8 @@ func TestPPTX_ReadsASlideUpToItsDamage(t *testing.T) {
 	if got := extracttest.Outline(doc); got != "page 1\nP Before\npage 2\nP Whole\n" || len(doc.Notes) != 1 {
 		t.Errorf("got %q, notes %q", got, doc.Notes)
 	}
+	extracttest.WantReason(t, "a.pptx", extracttest.MakePPTX(t, nil), extract.Limits{}, extract.Empty)
+	extracttest.WantReason(t, "a.pptx", extracttest.MakeZIP(t, "ppt/other.xml", "<x/>"), extract.Limits{}, extract.Damaged)
 	extracttest.WantReason(t, "a.pptx", extracttest.MakePPTX(t, []string{"<broken"}), extract.Limits{}, extract.Damaged)
 	extracttest.WantReason(t, "a.pptx", extracttest.MakePPTX(t, []string{extracttest.Slide()}), extract.Limits{}, extract.Empty)
 	extracttest.WantReason(t, "a.pptx", extracttest.MakePPTX(t, []string{extracttest.Slide(), extracttest.Slide()}), extract.Limits{Pages: 1}, extract.TooLarge)

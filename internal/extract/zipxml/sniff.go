@@ -39,8 +39,6 @@ func sniffByEntries(f *extract.File) (string, error) {
 			return "Excel", nil
 		case has("ppt/"):
 			return "PowerPoint", nil
-		case isOOXML:
-			return byName, nil
 		}
 	}
 	if byName == "iWork" || has("Index/Document.iwa") || has("index.apxl") {
@@ -56,6 +54,9 @@ func sniffByEntries(f *extract.File) (string, error) {
 		if strings.HasPrefix(byName, "OpenDocument ") {
 			return byName, nil // its type cannot be read
 		}
+	}
+	if isOOXML {
+		return byName, nil
 	}
 	return "ZIP archive", nil
 }
