@@ -331,6 +331,9 @@ func TestBlocks_KeepTogetherWhatBelongsTogether(t *testing.T) {
 	}{
 		{"The first one is here. The second one is there.", []string{"The first one is here.", "The second one is there."}},
 		{"It holds:\n• a torch\n• a rope\n\nThe rest is this.", []string{"It holds:\n• a torch\n• a rope", "a torch", "a rope", "The rest is this."}},
+		{"These steps must be done.\n\n• Lock it\n• Leave", []string{"These steps must be done.\n\n• Lock it\n• Leave", "Lock it", "Leave"}},
+		{"All of it is done.\n\n• Lock it\n• Leave", []string{"All of it is done.", "Lock it", "Lock it\n• Leave", "Leave"}},
+		{"Severe faults stop a release. Currently these are crashes.", []string{"Severe faults stop a release.", "Severe faults stop a release. Currently these are crashes."}},
 		{"Note: this is one sentence.", []string{"Note: this is one sentence."}},
 		{"It says:\n\nStay in the office. The bell rings at noon.", []string{"It says:\n\nStay in the office.", "Stay in the office.", "The bell rings at noon."}},
 		{"Install it with:\n\npip install tides\n\nThen start it at once.", []string{"Install it with:\n\npip install tides", "Then start it at once."}},

@@ -57,6 +57,7 @@ func pieces(p *llm.Passage) []piece {
 		}
 	}
 	markQuestions(s, out)
+	markAnnouncements(s, out)
 	markContents(out)
 	markEntries(s, out)
 	markHeadings(s, out)
@@ -92,6 +93,20 @@ func markQuestions(s string, all []piece) {
 // broken reports whether a line break stands before a piece.
 func broken(s string, all []piece, i int) bool {
 	return i > 0 && strings.Contains(s[all[i-1].End:all[i].Start], "\n")
+}
+
+// announcing finds sentences that announce a list, though no colon ends them: "These steps must be done."
+var announcing = regexp.MustCompile(`(?i)(?:^|[^\pL])(?:(?:the )?following|as follows|below|these (?:\pL+ ){0,3}(?:steps|things|documents|items|conditions|requirements|rules|points|options|cases|tasks|tools|ways|types|kinds|reasons)` +
+	`|folgende[nrsm]?|wie folgt|diese[nr]? (?:\pL+ )?(?:schritte|punkte|unterlagen|bedingungen|voraussetzungen|regeln)|suivante?s?|ci-dessous|siguientes?|a continuación|seguenti?|seguintes?|abaixo)(?:[^\pL]|$)|以下|下列|如下`)
+
+// markAnnouncements marks sentences that announce the list behind them.
+func markAnnouncements(s string, all []piece) {
+	for i := range all[:max(0, len(all)-1)] {
+		q := &all[i]
+		if q.kind == statement && !q.item && all[i+1].item && announcing.MatchString(s[q.Start:q.End]) {
+			q.kind = lends
+		}
+	}
 }
 
 // minContents is the least number of items of a table of contents. A list is one if half of its items are questions.

@@ -130,6 +130,7 @@ func (a Answerer) best(ctx context.Context, ev *llm.Evidence, most limits) []uni
 	if len(units) == 0 {
 		return nil
 	}
+	units = n.reachable(units)
 	if !n.answered(ev, units, a.Reader) {
 		if units = a.Reader.foreign(ctx, ev, units, candidates(ev, n)); units == nil {
 			return nil
@@ -145,6 +146,18 @@ func (a Answerer) best(ctx context.Context, ev *llm.Evidence, most limits) []uni
 		best = append(best, units[i])
 	}
 	return best
+}
+
+// reachable returns the units that give the address or the number for which the question asks, or all if none does.
+func (n need) reachable(units []unit) []unit {
+	if n.wanted.contact == nil {
+		return units
+	}
+	given := slices.DeleteFunc(slices.Clone(units), func(u unit) bool { return !n.wanted.contact.MatchString(u.key) })
+	if len(given) == 0 {
+		return units
+	}
+	return given
 }
 
 // needFor returns what the question needs. It leaves out the words of a request for a summary.

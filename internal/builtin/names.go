@@ -82,27 +82,41 @@ func spelled(w string) *regexp.Regexp {
 	return regexp.MustCompile(s)
 }
 
-// named reports whether the chosen units are about what the question names: the best one's document has one
-// of the names, and each identifier stands near one of the units.
+// named reports whether the chosen units are about what the question names: the best one's passage has one
+// of the names, or its document is about one, and each identifier stands near one of the units.
 func (n need) named(ev *llm.Evidence, units []unit, chosen []int) bool {
 	names := namesAsked(ev)
 	if len(names) == 0 {
 		return true
 	}
 	first := units[chosen[0]].passage
-	about := documentText(ev, documentAt(&ev.Passages[first]))
+	document := documentAt(&ev.Passages[first])
 	var near strings.Builder
 	for _, i := range chosen {
 		near.WriteString(passageText(&ev.Passages[units[i].passage]) + "\n")
 	}
 	some := false
 	for _, x := range names {
-		some = some || n.has(about, x)
+		some = some || n.has(passageText(&ev.Passages[first]), x) || n.isAbout(ev, document, x)
 		if x.term == "" && !n.has(near.String(), x) {
 			return false
 		}
 	}
 	return some
+}
+
+// isAbout reports whether half of the passages that were found of a document have a name.
+func (n need) isAbout(ev *llm.Evidence, document string, x name) bool {
+	found, having := 0, 0
+	for i := range ev.Passages {
+		if documentAt(&ev.Passages[i]) == document {
+			found++
+			if n.has(passageText(&ev.Passages[i]), x) {
+				having++
+			}
+		}
+	}
+	return 2*having >= found && having > 0
 }
 
 func (n need) has(s string, x name) bool {
@@ -113,17 +127,6 @@ func (n need) has(s string, x name) bool {
 		return false
 	}
 	return n.termSet(s)[x.term]
-}
-
-// documentText returns all that was found of a document.
-func documentText(ev *llm.Evidence, document string) string {
-	var s strings.Builder
-	for i := range ev.Passages {
-		if documentAt(&ev.Passages[i]) == document {
-			s.WriteString(passageText(&ev.Passages[i]) + "\n")
-		}
-	}
-	return s.String()
 }
 
 // passageText returns a passage below what stands above it, and the name of its document.

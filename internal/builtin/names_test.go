@@ -41,6 +41,31 @@ func TestAnswer_IsAboutWhatTheQuestionNames(t *testing.T) {
 	}
 }
 
+// A name that stands on one page of a long document does not make the document about it.
+func TestNamed_ANameOnAnotherPageIsNotEnough(t *testing.T) {
+	for text, want := range map[string]bool{
+		"Export the ledger with the menu File, and choose a format.":            false,
+		"Export the ledger to Oakbase with the menu File, and choose a format.": true,
+	} {
+		ev := about("How do I export the ledger to Oakbase?", passage("guide.pdf#page=9", text),
+			passage("guide.pdf#page=12", "The ledger has a page for each account."), passage("guide.pdf#page=40", "Checks fit the forms of Oakbase."))
+		for i := range ev.Terms {
+			ev.Terms[i].Known, ev.Terms[i].IDF = true, 2
+		}
+		n := needFor(ev)
+		if got := n.named(ev, candidates(ev, n), []int{0}); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}
+
+func TestDefinition_OfAThingIsNotThatOfAnotherThatIsNamedAfterIt(t *testing.T) {
+	ev := about("What is wear?", passage("a.md", "A wear plan is a model of how parts age."), passage("b.md", "Wear is what parts lose in use."))
+	if got := quotesOf(t, ev); !strings.HasPrefix(got, "Wear is") {
+		t.Errorf("answered with %q", got)
+	}
+}
+
 func TestRefusal_NamesTheNearestSources(t *testing.T) {
 	near := passage("guide.pdf#page=3", "The parking garage opens at six. It has a lift and a kiosk.")
 	far := passage("menu.md", "Soup is served at noon.")

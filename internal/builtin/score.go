@@ -125,7 +125,8 @@ func (v *surroundings) features(b block, u *unit) (f features) {
 		f[typed] = 1
 	case w.quantity != nil || u.anyOne || n.leavesUndefined(u, &f):
 		f[untyped] = 1
-	case b.list:
+	}
+	if b.list && !w.list && f[untyped] == 0 {
 		f[listing] = 1
 	}
 	if w.negation && !negated.MatchString(s) && !negated.MatchString(lastHeading(v.p.Headings)) {

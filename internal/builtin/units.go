@@ -370,7 +370,16 @@ func (n need) defines(s string) bool {
 func (n need) names(s string) bool {
 	own := n.termSet(s)
 	share, matched := n.held(own)
-	return share >= minDefined && len(own) <= matched+1
+	return share >= minDefined && len(own) <= matched+1 && !n.namesAnother(s)
+}
+
+// namesAnother reports whether a name goes on, behind the words of the question, with what makes it that of another thing: a
+// "depreciation scheme" is no depreciation.
+func (n need) namesAnother(s string) bool {
+	words := strings.Fields(s)
+	last := words[len(words)-1]
+	first, _ := utf8.DecodeRuneInString(last)
+	return len(words) > 1 && unicode.IsLower(first) && len(termSet(last)) > 0 && !holdsAny(n.termSet(last), n.wanted.words) && n.asks(words[len(words)-2])
 }
 
 // yesOrNo finds what begins by saying yes or no.
@@ -378,7 +387,7 @@ var yesOrNo = regexp.MustCompile(`(?i)^(?:yes|no|ja|nein|oui|non|sí|sì|sim|nã
 
 // leans reports whether a sentence opens with words that refer to the one before it.
 func leans(s string) bool {
-	if openings.MatchString(s) || pointing.MatchString(s) {
+	if openings.MatchString(s) || pointing.MatchString(s) || refersBack.MatchString(s) {
 		return true
 	}
 	first, rest, _ := strings.Cut(s, " ")
@@ -388,6 +397,9 @@ func leans(s string) bool {
 	}
 	return false
 }
+
+// refersBack finds sentences that refer to the one before them behind an adverb, or in a set phrase: "Currently these are …".
+var refersBack = regexp.MustCompile(`(?i)^(?:\pL+,? )?(?:these|those|this) (?:are|is|were|was)\b|^\pL+ (?:sind|ist|waren|war) (?:dies|das)\b|^(?:\pL+,? )?(?:il s['’]agit d|se trata de|si tratta d|trata-se d)|^es handelt sich (?:dabei |hierbei )?um\b`)
 
 // pointing matches sentences whose object was named before: "You can find them in the folder."
 var pointing = regexp.MustCompile(`(?i)^(?:(?:you|we|one|users|please|then|to|and)\s)?(?:(?:can|may|must|should|will|could)\s)?(?:(?:also|then|always|never)\s)?\pL{2,}\s(?:them|these|those)\s(?:in|at|on|from|by|to|with|for|as|below|here|there)\b`)

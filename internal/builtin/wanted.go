@@ -19,6 +19,7 @@ type wanted struct {
 	who        bool            // nothing else than who somebody is
 	contact    *regexp.Regexp  // nil for none: how to reach somebody, which the text of an answer must match
 	counted    map[string]bool // terms of the things that a question counts ("how many doors"); nil if it counts nothing
+	words      map[string]bool // terms of the question as it is put
 	which      map[string]bool // terms of the things of which it wants one ("which database"); nil for none
 }
 
@@ -70,7 +71,7 @@ func withoutArticles(words string) string {
 }
 
 // measure finds a number with a unit. A year is none.
-var measure = regexp.MustCompile(`(?i)(?:[\p{Nd}\p{No}]|(?:^|[^\pL])(?:` + numberWords + `)) ?-?(?:[%€$£¥°"′″]|(?:[mckµ]?m|ft|feet|foot|in|inch(?:es)?|yards?|mi|miles?|meilen?|millas?|miglia|milhas?|[mck]?g|lbs?|oz` +
+var measure = regexp.MustCompile(`(?i)(?:[\p{Nd}\p{No}]|(?:^|[^\pL])(?:` + numberWords + `))(?:[,.][-–—]{1,2})? ?-?(?:[%€$£¥°"′″]|(?:[mckµ]?m|ft|feet|foot|in|inch(?:es)?|yards?|mi|miles?|meilen?|millas?|miglia|milhas?|[mck]?g|lbs?|oz` +
 	`|(?:[a-zé]+)?met(?:re|er|ro|ri)s?|mètres?|(?:kilo|milli)?gramm?[eoi]?s?|kilos?|tonn?[eas]*|pounds?|pfund|percent|prozent|pour ?cent|per ?cento|por ?ciento|degrees?|grad|degrés?|grad[oi]s?|celsius|fahrenheit|kelvin` +
 	`|euros?|dollars?|stories|storeys|floors|minutes?|minuten|hours?|stunden|days?|tage)(?:[^\pL]|$)|[米公里尺厘度斤克吨层元])`)
 
@@ -111,7 +112,7 @@ var quantities = []quantity{
 	},
 	{
 		regexp.MustCompile(`(?i)\bhow (?:many|long|old|often|far|tall|big|large|fast|high|deep|heavy|hot|cold|wide|quickly|soon|late|early)\b|\bwhat (?:percentage|year|share|number|age)\b|^\W*(?:within|for|until|by|from|in|since) (?:what|which|how)\b|\b(?:minimum|maximum|most)\b.*\b(?:age|length|number|amount|it can|I can)\b` +
-			`|wie ?groß(?:[^\pL]|$)|wie ?(?:viele?|hoch|lange?|oft|weit|alt|schwer|schnell|breit|tief)\b|\bcombien\b|cuánt[oa]s?\b|quant[oiae]s?\b|hoeveel|hoe (?:lang|hoog|vaak)\b` +
+			`|wie ?groß(?:[^\pL]|$)|wie ?(?:viele?[nrm]?|hoch|lange?|oft|weit|alt|schwer|schnell|breit|tief)\b|\bcombien\b|cuánt[oa]s?\b|quant[oiae]s?\b|hoeveel|hoe (?:lang|hoog|vaak)\b` +
 			`|сколько|多少|多久|多长|多大|几[个天年月日次小]|いくつ|何[時日人年月回]|몇`),
 		anyNumber,
 	},
@@ -142,6 +143,7 @@ var decides = regexp.MustCompile(`(?i)^\W*(?:and |but |so )?(?:is|are|was|were|d
 // wantedBy returns what an answer to a question must have.
 func wantedBy(question string) wanted {
 	w := wanted{
+		words:      termSet(question),
 		list:       asksList.MatchString(question),
 		definition: asksDefinition.MatchString(question),
 		negation:   asksNegation.MatchString(question),
@@ -149,10 +151,16 @@ func wantedBy(question string) wanted {
 	}
 	w.time, w.person = asksTime.MatchString(question), asksPerson.MatchString(question)
 	w.who, w.counted, w.which = asksWho.MatchString(question), countedBy(question), whichOf(question)
-	if asksContact.MatchString(question) {
-		if w.contact = anAddress; asksPhone.MatchString(question) {
-			w.contact = aPhone
-		}
+	switch {
+	case asksPhone.MatchString(question) && asksContact.MatchString(question):
+		w.contact = aPhone
+	case asksContact.MatchString(question):
+		w.contact = anAddress
+	case asksPlace.MatchString(question):
+		w.contact = aPlace
+	}
+	if w.contact != nil {
+		w.which = nil // it looks like one
 	}
 	for _, q := range quantities {
 		if q.asks.MatchString(question) {
@@ -201,13 +209,15 @@ var (
 	aDate = regexp.MustCompile(aTime.String() + `|\b1\d{3}\b|(?i)(?:^|[^\pL])(?:ago|yesterday|today|since|before|after|during|century|vor|nach|seit|während|jahrhundert|avant|après|depuis|pendant|siècle|antes|después|desde|durante|siglo|prima|dopo|secolo|depois|século)(?:[^\pL]|$)|[前后後]`)
 )
 
-// asksContact finds questions for a phone number or an address of e-mail, and asksPhone those for the former.
+// asksContact finds questions for a phone number or an address of e-mail, asksPhone those for the former, and asksPlace those for any address.
 var (
 	asksContact = regexp.MustCompile(`(?i)^\W*(?:what|which|wie lautet|wie ist|welche|quel(?:le)?|cuál|qual[ei]?|che)\b.{0,40}` +
 		`(?:` + phoneNumber + `|e-?mail[ -]?address|e-?mail-?adresse|adresse (?:e-?mail|mail|électronique)|correo electrónico|indirizzo e-?mail|endereço de e-?mail)`)
+	asksPlace = regexp.MustCompile(`(?i)^\W*(?:(?:to|at) )?(?:what|which) (?:postal |mailing )?address\b|^\W*an welche adresse|^\W*à quelle adresse|^\W*¿?a qué dirección|^\W*a quale indirizzo`)
 	asksPhone = regexp.MustCompile(`(?i)` + phoneNumber)
 	aPhone    = regexp.MustCompile(`\p{Nd}{3}|\p{Nd}\p{Nd}[ /-]\p{Nd}\p{Nd}`)
 	anAddress = regexp.MustCompile(`@|https?://|\bwww\.`)
+	aPlace    = regexp.MustCompile(anAddress.String() + `|\p{Nd}`)
 )
 
 const phoneNumber = `(?:phone|fax|mobile) number|telefonnummer|handynummer|numéro de (?:téléphone|portable)|(?:número|numero) d[ei] tel[eé]fon[eo]|número de telefone`

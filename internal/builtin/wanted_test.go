@@ -1,7 +1,6 @@
 package builtin
 
 import (
-	"strings"
 	"testing"
 
 	"parley/internal/llm"
@@ -13,21 +12,26 @@ func TestAnswer_RefusesWhatLacksTheKindOfAnswer(t *testing.T) {
 		{"Who repaired the tide mill in Harbour Lane?", "The tide mill in Harbour Lane is being repaired with parts from Italy."},
 		{"Which version of Python does the tide mill need?", "The tide mill is a library for Python."},
 		{"What is the phone number of the Harbour Bakery?", "The Harbour Bakery opens at 7 and closes at 12."},
+		{"Nach wie vielen Tagen werden alte Sicherungen gelöscht?", "Alte Sicherungen werden gelöscht, und Tage später sind sie fort."},
+		{"What address do I send a report to?", "Send a report to the address of the office."},
 		{"What does the harbour tour cost?", "No claim is made that the harbour tour is at its best in winter."},
 	} {
-		if got := quotesOf(t, about(c.question, passage("a.md", c.text))); !strings.HasPrefix(got, unknown) {
+		if got := quotesOf(t, about(c.question, passage("a.md", c.text))); !isRefusal(got) {
 			t.Errorf("%s: %s", c.question, got)
 		}
 	}
 	for question, text := range map[string]string{
-		"Who built the tide mill?":                         "The tide mill was built by Jonas Fell in 1820.",
-		"Who repaired the tide mill?":                      "Priya repaired the tide mill in May.",
-		"Which version of Python does the tide mill need?": "The tide mill needs Python 3.8 or newer.",
-		"Who signed the minutes?":                          "The minutes were signed in haste (JF).",
-		"What is the phone number of the Harbour Bakery?":  "The Harbour Bakery: call 0431 555 01.",
-		"What does the harbour tour cost?":                 "For the harbour tour there is no charge.",
+		"Who built the tide mill?":                                "The tide mill was built by Jonas Fell in 1820.",
+		"Who repaired the tide mill?":                             "Priya repaired the tide mill in May.",
+		"Which version of Python does the tide mill need?":        "The tide mill needs Python 3.8 or newer.",
+		"Who signed the minutes?":                                 "The minutes were signed in haste (JF).",
+		"What is the phone number of the Harbour Bakery?":         "The Harbour Bakery: call 0431 555 01.",
+		"Nach wie vielen Tagen werden alte Sicherungen gelöscht?": "Alte Sicherungen werden nach 30 Tagen gelöscht.",
+		"Wie hoch ist die Gebühr für das Konto?":                  "Die Gebühr für das Konto: 5,- € im Monat.",
+		"What address do I send a report to?":                     "Send a report to reports@example.org.",
+		"What does the harbour tour cost?":                        "For the harbour tour there is no charge.",
 	} {
-		if got := quotesOf(t, about(question, passage("a.md", text))); strings.HasPrefix(got, unknown) {
+		if got := quotesOf(t, about(question, passage("a.md", text))); isRefusal(got) {
 			t.Errorf("%s: %s", question, got)
 		}
 	}

@@ -16,8 +16,11 @@ import (
 // docs/measurements.md has their effect on reports.
 const (
 	looked      = 60  // chunks that are looked at
+	lookedOne   = 250 // the same for a question of one word, which many chunks may hold alike: "What is Parley?"
 	nearWeight  = 0.3 // all neighbours in the question are neighbours in the chunk
 	headWeight  = 0.5 // a heading of the page is what the question names, and no other page has such a heading
+	titleWeight = 1.0 // a heading of the chunk is the question, or what it is about
+	maxTitle    = 4   // words that say something in a question that may be a heading
 	reversed    = 0.8 // what neighbours in the other order count
 	maxDistance = 40  // words; further apart is not near
 	headLines   = 8   // lines at the beginning of a chunk that may be headings
@@ -167,6 +170,44 @@ func (w *wording) headings(p *Passage, own map[string]bool, found map[string]flo
 	}
 }
 
+// depth returns how many chunks are looked at for a question.
+func depth(q Query) int {
+	asked, _ := text.AnalyzeQuestion(beginning(q.Text))
+	if len(inRow(asked)) == 1 {
+		return lookedOne
+	}
+	return looked
+}
+
+// mayBeTitle reports whether the question is short enough to be a heading.
+func (w *wording) mayBeTitle() bool { return 0 < len(w.words) && len(w.words) <= maxTitle }
+
+// isTitle reports whether a line of a chunk, or the heading that the chunk stands under, has the words of the question and no
+// others: "Tides" or "What are tides?" for "What are tides?"
+func (w *wording) isTitle(c *Chunk) bool {
+	if n := len(c.Headings); n > 0 && w.isAsked(c.Headings[n-1]) {
+		return true
+	}
+	for line := range strings.Lines(c.Text) {
+		if len(line) <= maxHeading && w.isAsked(line) {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *wording) isAsked(line string) bool {
+	seen := make([]bool, len(w.words))
+	for _, t := range text.Analyze(line) {
+		if i, ok := w.at[t.Term]; ok {
+			seen[i] = true
+		} else if !t.Stop {
+			return false
+		}
+	}
+	return !slices.Contains(seen, false)
+}
+
 // ownWords returns the words that name a passage's document.
 func ownWords(p *Passage) map[string]bool {
 	own := make(map[string]bool)
@@ -186,14 +227,20 @@ type leaf struct {
 
 func leafOf(c candidate) leaf { return leaf{c.key.Revision, c.page} }
 
-// reorder ranks candidates of documents with pages anew, by the passages that are there, and changes nothing but their order
-// and their ranks. A heading counts for all chunks of its page, the less the more pages have such a heading, and
+// reorder ranks candidates anew by the passages that are there, and changes nothing but their order and their ranks. Headings
+// that have a part of the question, and how near its words stand, count in documents with pages. A heading counts for all chunks of its page, the less the more pages have such a heading, and
 // the less the question names its document.
 func (w *wording) reorder(about lexical.Subjects, found []candidate, passages map[ChunkKey]*Passage) {
 	heads, near := make(map[leaf]map[string]float64), make([]float64, len(found))
 	for i, c := range found {
 		p := passages[c.key]
-		if p == nil || c.page == 0 {
+		if p == nil {
+			continue
+		}
+		if w.mayBeTitle() && w.isTitle(&p.Chunk) {
+			found[i].rank *= 1 + titleWeight
+		}
+		if c.page == 0 {
 			continue
 		}
 		own, at := ownWords(p), leafOf(c)

@@ -33,11 +33,32 @@ func TestReorder_WeighsHeadings(t *testing.T) {
 		"the one that says nothing else":      {"Plan", nil, []string{"Hospice Care And Ambulance Trips", "Covered Services"}, 2},
 		"not the name of the document":        {"Zava Company", nil, []string{"Zava Company", "Hospice Care At Home"}, 2},
 		"not in a document that is not meant": {"Plan", lexical.Subjects{2: 1}, []string{"Exceptions", "Hospice Care"}, 1},
-		"not one word":                        {"Plan", nil, []string{"Exceptions", "Hospice"}, 1},
+		"not one word of several":             {"Plan", nil, []string{"Exceptions", "Hospice"}, 1},
 		"not the parts of one word":           {"Plan", nil, []string{"Exceptions", "Co-vered"}, 1},
 	} {
 		if got := firstOf(question, tc.title, tc.about, tc.headings...); got != tc.want {
 			t.Errorf("%s: page %d is first, want %d", name, got, tc.want)
+		}
+	}
+}
+
+// A short question finds the section that is headed by it, or by what it is about, in documents without pages too.
+func TestReorder_PutsFirstWhatIsHeadedByTheQuestion(t *testing.T) {
+	for text, first := range map[string]int{
+		"## What are tides?\n\nThe sea rises and falls.":     1,
+		"# Tides\n\nThe sea rises and falls.":                1,
+		"## Tides and boats\n\nThe sea rises and falls.":     0,
+		"Here\n\nTides are what the sea does. It rises.":     0,
+		"## How this part works\n\nThe sea rises and falls.": 0,
+	} {
+		found := []candidate{{key: ChunkKey{Revision: 1}, rank: 1}, {key: ChunkKey{Revision: 2}, rank: .8}}
+		passages := map[ChunkKey]*Passage{
+			found[0].key: {Chunk: Chunk{Text: "Tides are in the tables of tides."}},
+			found[1].key: {Chunk: Chunk{Text: text}},
+		}
+		w := newWording(Query{Text: "What are tides?"}, []Term{{Text: "tide", Weight: 1, IDF: 1}})
+		if w.reorder(nil, found, passages); found[0].key.Revision != int64(first+1) {
+			t.Errorf("%q: revision %d is first", text, found[0].key.Revision)
 		}
 	}
 }

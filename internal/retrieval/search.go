@@ -61,7 +61,7 @@ func (c *Corpus) prepare(ctx context.Context, q Query) (*state, question, error)
 // searchState searches one state of the index. It is not complete when a hit is no longer stored.
 func (c *Corpus) searchState(ctx context.Context, st *state, q Query, asked question) (res Result, complete bool, err error) {
 	limit := max(q.Limit, 1)
-	res, found, err := st.find(ctx, q, asked, max(limit*pageFactor, looked))
+	res, found, err := st.find(ctx, q, asked, max(limit*pageFactor, depth(q)))
 	if err != nil {
 		return Result{}, false, err
 	}
@@ -103,19 +103,20 @@ func (c *Corpus) searchState(ctx context.Context, st *state, q Query, asked ques
 	return res, complete, nil
 }
 
-// reorder ranks the best candidates anew by what stands in them, if some of them are of documents with pages, and returns
-// what it has read for that. In a search by vectors the likeness decides.
+// reorder ranks the best candidates anew by what stands in them, if the question may be a heading or some of them are of documents
+// with pages, and returns what it has read for that. In a search by vectors the likeness decides.
 func (c *Corpus) reorder(ctx context.Context, st *state, q Query, res Result, all []candidate) (map[ChunkKey]*Passage, error) {
 	read := make(map[ChunkKey]*Passage)
-	found := all[:min(len(all), looked)]
-	if res.Mode == Vectors || !slices.ContainsFunc(found, func(h candidate) bool { return h.page > 0 }) {
+	found := all[:min(len(all), depth(q))]
+	w := newWording(q, res.Terms)
+	if res.Mode == Vectors || !w.mayBeTitle() && !slices.ContainsFunc(found, func(h candidate) bool { return h.page > 0 }) {
 		return read, nil
 	}
 	if err := c.readMissing(ctx, q.Namespace, found, read); err != nil {
 		return nil, err
 	}
 	about := st.view(q.Filter).forQuery().lexical.Subjects(ctx, subjectTerms(beginning(q.Text)))
-	newWording(q, res.Terms).reorder(about, found, read)
+	w.reorder(about, found, read)
 	if res.Mode == Text { // scores fall along the ranking
 		for i := range all {
 			all[i].score = all[i].rank / all[0].rank
@@ -228,7 +229,7 @@ func (c *Corpus) Rank(ctx context.Context, q Query) ([]Hit, error) {
 	if err != nil {
 		return nil, err
 	}
-	res, found, err := st.find(ctx, q, asked, max(q.Limit, looked))
+	res, found, err := st.find(ctx, q, asked, max(q.Limit, depth(q)))
 	if err != nil {
 		return nil, err
 	}

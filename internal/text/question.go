@@ -14,8 +14,7 @@ import (
 // question each word counts.
 //
 // forms maps a term to the terms of its possible inflections in the question's language; most of
-// them are not words. English words are stemmed, so they have one other form at most: the noun of a
-// verb with its particle, "backup" for "back up".
+// them are not words. English words are stemmed, so only verbs have other forms: "written" for "wrote", "backup" for "back up".
 func AnalyzeQuestion(s string) (toks []Token, forms map[string][]string) {
 	toks = Analyze(s)
 	words := foldedWords(toks, s)
@@ -38,24 +37,32 @@ func AnalyzeQuestion(s string) (toks []Token, forms map[string][]string) {
 	if language != nil {
 		return toks, language.formsOfAll(toks, words)
 	}
-	return toks, nounsOfVerbs(toks, words)
+	return toks, englishForms(toks, words)
 }
 
 // particles make nouns with the verbs that they follow: "log in" and "login".
 var particles = map[string]bool{"up": true, "down": true, "in": true, "out": true, "on": true, "off": true, "over": true}
 
-// nounsOfVerbs returns the nouns that English verbs form with the particles behind them, by the terms of the verbs.
-func nounsOfVerbs(toks []Token, words []string) map[string][]string {
-	nouns := make(map[string][]string)
-	for i, t := range toks[:max(0, len(toks)-1)] {
-		if len(nouns) == maxFormed {
+// englishForms returns the other forms of English verbs by their terms: those of irregular verbs, and the nouns that verbs form
+// with the particles behind them.
+func englishForms(toks []Token, words []string) map[string][]string {
+	forms := make(map[string][]string)
+	for i, t := range toks {
+		if len(forms) == maxFormed {
 			break
 		}
-		if particle := words[i+1]; particles[particle] && !t.Stop && nouns[t.Term] == nil {
-			nouns[t.Term] = []string{Stem(t.Term + particle)}
+		if t.Stop || forms[t.Term] != nil {
+			continue
+		}
+		other := slices.Clone(formsOfVerbs()[t.Term])
+		if i+1 < len(toks) && particles[words[i+1]] {
+			other = append(other, Stem(t.Term+words[i+1]))
+		}
+		if len(other) > 0 {
+			forms[t.Term] = other
 		}
 	}
-	return nouns
+	return forms
 }
 
 // LanguageOf returns the language of a question as an ISO 639-1 code, or "en" if it is unknown.

@@ -133,7 +133,7 @@ func runsOn(first bool, segment, rest string) bool {
 	}
 	s := strings.TrimRightFunc(segment, unicode.IsSpace)
 	next, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(rest, unicode.IsSpace))
-	if first && isMarker(s) {
+	if first && isMarker(s) || beginsWithStop(segment, next) || strings.HasSuffix(s, "/...") {
 		return true
 	}
 	word := lastWord(s)
@@ -153,6 +153,14 @@ func runsOn(first bool, segment, rest string) bool {
 		return !starters[firstWord(rest)]
 	}
 	return false
+}
+
+// beginsWithStop reports whether the full stop at the end of a segment begins the next word: that of a file name, as in
+// "all .log files", or of a suffix (".deb").
+func beginsWithStop(segment string, next rune) bool {
+	before, ok := strings.CutSuffix(segment, ".")
+	last, _ := utf8.DecodeLastRuneInString(before)
+	return ok && isWordRune(next) && (before == "" || unicode.IsSpace(last) || strings.ContainsRune("([{\"'“”„‘’«»`/", last))
 }
 
 // isMarker reports whether a segment is only the number or letter of a list item, or has neither

@@ -56,6 +56,8 @@ func TestSentences_EndWhereAReaderWouldEndThem(t *testing.T) {
 		{"dates", "On Jan. 5 it snowed. By Feb. It was gone.", []string{"On Jan. 5 it snowed.", "By Feb.", "It was gone."}},
 		{"days before a month", "Er verfällt am 31. März. Es sind 20. Mehr nicht.",
 			[]string{"Er verfällt am 31. März.", "Es sind 20.", "Mehr nicht."}},
+		{"words that begin with a full stop", "It deletes all .log and .LCK files (”.tmp” too). Use .NET or Red Hat/... Linux. Done.",
+			[]string{"It deletes all .log and .LCK files (”.tmp” too).", "Use .NET or Red Hat/... Linux.", "Done."}},
 		{"bytes that are no text", "One\xff. Two\xfe.", []string{"One\xff.", "Two\xfe."}},
 	}
 	for _, tt := range tests {

@@ -134,7 +134,10 @@ func TestAnalyzeQuestion_KnowsFormsOfItsLanguage(t *testing.T) {
 		{"Which parcels are accepted?", "parcel", ""}, // they are stemmed
 		{"How do I back up?", "back", "backup"},
 		{"Is logging in needed?", "log", "login"},
-		{"Who may log it in?", "log", ""},       // no noun is formed across a word
+		{"Who may log it in?", "log", ""}, // no noun is formed across a word
+		{"Who wrote the FAQ?", "wrote", "written"},
+		{"Which one did they choose?", "choos", "chosen"},
+		{"Who founded it?", "found", ""},        // nobody found it
 		{"Wer hat den Tag gesehen?", "tag", ""}, // too short
 		{"Was kostet max_size im Monat?", "max_size", ""},
 	}
