@@ -123,11 +123,11 @@ func differs(ahead time.Duration, server, remedy string) []finding {
 	}
 	switch {
 	case off <= someSkew:
-		return found(fine, "", "it agrees with that of %s", server)
+		return found(fine, "", "it agrees with the clock of %s", server)
 	case off > muchSkew:
 		v = broken
 	}
-	return found(v, remedy, "it is %v %s that of %s", off, way, server)
+	return found(v, remedy, "it is %v %s the clock of %s", off, way, server)
 }
 
 // otherServers returns the addresses of the configured models and the public URL.

@@ -26,7 +26,7 @@ type keysCmd struct {
 
 type keysCreateCmd struct {
 	Role    string   `default:"reader" help:"What the key may do: reader (ask and read), editor (also add and delete documents) or administrator (also change what others own, and, with all namespaces, manage keys and see the usage of others)."`
-	In      []string `placeholder:"NAME" help:"Namespaces that the key may use, separated by commas; * for all. By default that of --namespace, and all for an administrator without --namespace."`
+	In      []string `placeholder:"NAME" help:"Namespaces that the key may use, separated by commas; * for all. By default the namespace of --namespace, or all for an administrator without --namespace."`
 	Route   []string `placeholder:"PATH" help:"Paths that the key may call, such as /v1/*. By default all that its role allows."`
 	Expires string   `help:"When the key expires: a duration such as 90d, or a day such as 2027-03-31. By default never."`
 	Name    string   `help:"What the key is for, for people who list keys."`

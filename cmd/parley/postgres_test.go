@@ -129,7 +129,7 @@ func TestDoctor_ChecksPostgres(t *testing.T) {
 func TestDoctor_ComparesTheClockWithThatOfTheDatabase(t *testing.T) {
 	url := pgtest.New(t)
 	findings, _ := doctor(t, nil, "--database", url)
-	wantFinding(t, findings, "clock", fine, "agrees with that of the PostgreSQL server")
+	wantFinding(t, findings, "clock", fine, "agrees with the clock of the PostgreSQL server")
 	pgtest.Exec(t, url, "ALTER FUNCTION pg_catalog.clock_timestamp() RENAME TO right_time")
 	t.Cleanup(func() {
 		pgtest.Exec(t, url, "DROP FUNCTION pg_catalog.clock_timestamp(); ALTER FUNCTION pg_catalog.right_time() RENAME TO clock_timestamp")
@@ -140,14 +140,14 @@ func TestDoctor_ComparesTheClockWithThatOfTheDatabase(t *testing.T) {
 		text    string
 		code    int
 	}{
-		{"+ interval '20 seconds'", fine, "agrees with that of the PostgreSQL server", exitOK},
-		{"+ interval '2 minutes'", warned, "it is 2m0s behind that of the PostgreSQL server let both machines follow a time server", exitOK},
-		{"- interval '1 hour'", broken, "it is 1h0m0s ahead of that of the PostgreSQL server", exitFailure},
+		{"+ interval '20 seconds'", fine, "agrees with the clock of the PostgreSQL server", exitOK},
+		{"+ interval '2 minutes'", warned, "it is 2m0s behind the clock of the PostgreSQL server let both machines follow a time server", exitOK},
+		{"- interval '1 hour'", broken, "it is 1h0m0s ahead of the clock of the PostgreSQL server", exitFailure},
 	} {
 		pgtest.Exec(t, url, "CREATE OR REPLACE FUNCTION pg_catalog.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS $$SELECT right_time() "+c.off+"$$")
 		findings, code := doctor(t, []string{"OPENAI_API_KEY=right", "OPENAI_BASE_URL=" + modelServer(t, 0)}, "--database", url, "--model", "openai:gpt-4o-mini")
 		wantFinding(t, findings, "clock", c.verdict, c.text)
-		wantFinding(t, findings, "clock", fine, "agrees with that of http://127.0.0.1")
+		wantFinding(t, findings, "clock", fine, "agrees with the clock of http://127.0.0.1")
 		if code != c.code {
 			t.Errorf("%s: exit code %d, want %d", c.off, code, c.code)
 		}

@@ -10,11 +10,11 @@ import (
 // removed are the settings that were removed, with advice on a replacement. Setting one is an
 // error, because the user relies on its effect.
 var removed = map[string]string{
-	"azure_openai.authority_host":      "the cloud is that of azure_openai.endpoint",
+	"azure_openai.authority_host":      "azure_openai.endpoint decides the cloud",
 	"azure_openai.identity_endpoint":   "Parley reads IDENTITY_ENDPOINT, which Azure sets",
 	"azure_openai.identity_header":     "Parley reads IDENTITY_HEADER, which Azure sets",
 	"azure_openai.reasoning":           "say which model a deployment is like in capabilities: {'azure-openai:NAME': {like: o3}}",
-	"azure_openai.scope":               "the cloud is that of azure_openai.endpoint",
+	"azure_openai.scope":               "azure_openai.endpoint decides the cloud",
 	"azure_openai.token":               "write the token to a file that azure_openai.token_file names",
 	"azurechat.history":                "front ends can always list past chats",
 	"crawl.time":                       "the time for a web site follows from --max-pages and crawl.delay",

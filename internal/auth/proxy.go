@@ -45,7 +45,7 @@ func (p Proxy) Check() error {
 	case strings.HasPrefix(p.Secret, apikey.Prefix):
 		return fmt.Errorf("its secret must not begin like a key, with %s", apikey.Prefix)
 	case isReserved(p.Prefix):
-		return fmt.Errorf("the prefix %q is that of keys or proxies", p.Prefix)
+		return fmt.Errorf("the prefix %q is already used for keys or proxies", p.Prefix)
 	}
 	return nil
 }

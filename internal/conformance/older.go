@@ -107,12 +107,12 @@ func completions() Protocol {
 			ask("completion", `"prompt":{question}`, json1(create, http.StatusOK), []Rule{
 				rule("members", reply, `The reply has its id, "object": "text_completion", the time and the model.`, head...),
 				rule("choice", reply, "There is one choice, with its text, index and logprobs, which may be null.", length("choices", 1), is("choices.0.index", 0), each("choices", choice...), filled("choices.0.text")),
-				rule("reason", reply, "The finish_reason is one of those of the API.", is("choices.0.finish_reason", "stop", "length", "content_filter")),
+				rule("reason", reply, "The finish_reason is one that the API defines.", is("choices.0.finish_reason", "stop", "length", "content_filter")),
 				rule("usage", reply, "The usage is there, and its total is the sum.", has("usage", object), sum("usage.total_tokens", "usage.prompt_tokens", "usage.completion_tokens")),
 				rule("no-error", reply, `A reply that succeeds has no member "error".`, lacks("error")),
 			}),
 			ask("prompts", `"prompt":[{question},{question}]`, json1(create, http.StatusOK), []Rule{
-				rule("each", create, "Each prompt of a list has a choice, whose index is that of the prompt.", length("choices", 2), is("choices.0.index", 0), is("choices.1.index", 1), each("choices", choice...))}),
+				rule("each", create, "Each prompt of a list has a choice, with the index of the prompt.", length("choices", 2), is("choices.0.index", 0), is("choices.1.index", 1), each("choices", choice...))}),
 			{Name: "stream", Method: http.MethodPost, Path: path, Body: `{"model":"{model_id}","prompt":{question},"stream":true,"stream_options":{"include_usage":true}}`, Accept: "text/event-stream", frame: sse, Rules: []Rule{
 				whole(create, http.StatusOK), typed(create, "text/event-stream"), unbuffered(create),
 				framed(create, "Each event is data lines with one JSON object, and an empty line ends it."), ended(create), unnamed(create),

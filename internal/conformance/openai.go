@@ -24,7 +24,7 @@ func openAI() Protocol {
 				rule("models", models, `Each model has an id, "object": "model", a time and an owner.`, each("data", filled("id"), is("object", "model"), has("created", number), filled("owned_by")))})},
 			{Name: "completion", Method: http.MethodPost, Path: path, Body: ask, Rules: join(json1(create, http.StatusOK), completion(create), []Rule{
 				rule("used", create, "The usage is there.", has("usage", object)),
-				rule("reasons", create, "The finish_reason is one of those of the API.", is("choices.0.finish_reason", "stop", "length", "tool_calls", "content_filter", "function_call")),
+				rule("reasons", create, "The finish_reason is one that the API defines.", is("choices.0.finish_reason", "stop", "length", "tool_calls", "content_filter", "function_call")),
 				rule("no-error", create, `A reply that succeeds has no member "error".`, lacks("error"))})},
 			{Name: "stream", Method: http.MethodPost, Path: path, Body: events, Accept: "text/event-stream", frame: sse, Rules: join([]Rule{
 				whole(create, http.StatusOK),

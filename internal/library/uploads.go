@@ -31,7 +31,7 @@ const Pending = "pending"
 var (
 	ErrState    = errors.New("the upload is not pending")
 	ErrSize     = errors.New("the parts do not have the size of the upload")
-	ErrPart     = errors.New("an id is not that of a part of the upload, or is there twice")
+	ErrPart     = errors.New("an id belongs to no part of the upload, or is given twice")
 	ErrChecksum = errors.New("the parts do not have the checksum")
 )
 

@@ -32,9 +32,9 @@ type VectorStore interface {
 	// after one version of the vectors and up to another one, in the order of version and key. Refused
 	// texts are left out. The bytes are valid until the next one. An error is the last item.
 	LinkedVectors(ctx context.Context, namespace string, generation, after, until int64) iter.Seq2[LinkedVector, error]
-	// SweepVectors deletes up to limit rows that no search needs: those of Retired generations, and
-	// the oldest of the vectors without a link, and keeps the number that it is given. It returns how many
-	// it deleted; 0 says that there are no more.
+	// SweepVectors deletes up to limit rows that no search needs: those of Retired generations, and the
+	// vectors without a link, the oldest first, except the newest keep of them. It returns how many it
+	// deleted; 0 says that there are no more.
 	SweepVectors(ctx context.Context, keep, limit int) (int, error)
 }
 

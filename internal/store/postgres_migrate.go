@@ -100,7 +100,7 @@ func postgresMigrations(part string) ([]migration, error) {
 	for i, file := range own {
 		var version int
 		if _, err := fmt.Sscanf(path.Base(file), "%04d_", &version); err != nil || version < 1 || version > len(shared) {
-			return nil, fmt.Errorf("migration %s: its number is none of a migration of SQLite", file)
+			return nil, fmt.Errorf("migration %s: no migration of SQLite has its number", file)
 		}
 		script, err := migrationFiles.ReadFile(file)
 		if err != nil {

@@ -147,7 +147,7 @@ func (p *Provider) check() error {
 	}
 	for _, reserved := range access.Reserved {
 		if strings.HasPrefix(reserved, p.Prefix) && p.Prefix != "" || strings.HasPrefix(p.Prefix, reserved) {
-			return fmt.Errorf("%s: the prefix %q is that of keys, of auth.proxies or of Parley itself", p.Issuer, p.Prefix)
+			return fmt.Errorf("%s: the prefix %q is already used for keys, for auth.proxies or by Parley itself", p.Issuer, p.Prefix)
 		}
 	}
 	return nil
@@ -296,7 +296,7 @@ func (p *provider) principal(all claimSet) (who access.Principal, err error) {
 	}
 	who.Subject = p.Prefix + subject
 	if p.isAnothers(who.Subject) {
-		return who, errInvalid("its subject begins like those of another provider")
+		return who, errInvalid("its subject begins with the prefix of another provider")
 	}
 	who.Name, _ = all[p.Email].(string)
 	who.Name = plainName(who.Name)

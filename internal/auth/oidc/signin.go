@@ -104,7 +104,7 @@ func (v *Verifier) Begin(ctx context.Context, name, redirect string) (address st
 const (
 	msgStale    = "This sign-in has expired, or was begun in another window. Please sign in again."
 	msgDenied   = "The sign-in was cancelled, or the identity provider refused it."
-	msgProvider = "The identity provider's answer cannot be used. Please sign in again; if it happens again, tell whoever runs this server."
+	msgProvider = "The identity provider's answer cannot be used. Please sign in again; if it happens again, tell the person who runs this server."
 )
 
 // Finish returns the person who has signed in, from the answer that a provider gave to the browser. An *Error refuses them; any other
@@ -116,7 +116,7 @@ func (v *Verifier) Finish(ctx context.Context, name, redirect string, pending Pe
 	}
 	if pending.State == "" || pending.Nonce == "" || pending.Verifier == "" ||
 		subtle.ConstantTimeCompare([]byte(answer.Get("state")), []byte(pending.State)) != 1 || len(answer["state"]) != 1 {
-		return Identity{}, refuse(msgStale, errors.New("the state is not that of this browser"))
+		return Identity{}, refuse(msgStale, errors.New("the state belongs to another browser"))
 	}
 	client, said, err := p.client(ctx, redirect)
 	if err != nil {
@@ -180,7 +180,7 @@ func (p *provider) identify(ctx context.Context, v *Verifier, token, accessToken
 // checkAnswer checks that an ID token answers this attempt of this application.
 func (p *provider) checkAnswer(all claimSet, nonce string) error {
 	if got, _ := all["nonce"].(string); subtle.ConstantTimeCompare([]byte(got), []byte(nonce)) != 1 {
-		return errInvalid("the nonce is not that of this browser")
+		return errInvalid("the nonce belongs to another browser")
 	}
 	if azp, named := all["azp"]; named && azp != p.ClientID {
 		return errInvalid("it was issued to another application")

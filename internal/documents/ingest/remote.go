@@ -205,7 +205,7 @@ func (o *remote) candidates(ctx context.Context, t *target, all []source.Object)
 			continue
 		case i > 0 && all[i-1].Path == object.Path, insideOther(object.Path, names):
 			t.skipped = append(t.skipped, FileResult{Path: t.display(object.Path), Reason: extract.Unreadable,
-				Detail: "its name cannot be told from that of another object, or of a file inside one"})
+				Detail: "another object, or a file inside one, has the same name"})
 			continue
 		}
 		t.candidates = append(t.candidates, &candidate{

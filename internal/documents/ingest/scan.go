@@ -347,7 +347,7 @@ func (w *walker) entry(p string, typ fs.FileMode, r *metadata.Rules, described b
 	}
 	c := &candidate{target: w.target, path: p, key: rowPath(p), size: st.Size(), modTime: st.ModTime().UTC(), rules: r}
 	if w.seen[c.key] {
-		w.skip(p, extract.Unreadable, "its name cannot be told from that of another file")
+		w.skip(p, extract.Unreadable, "another file is stored under the same name")
 		return
 	}
 	w.seen[c.key] = true

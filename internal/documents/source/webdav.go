@@ -123,7 +123,7 @@ func (d *davFolder) list(ctx context.Context, dir string) ([]entry, error) {
 		all = append(all, e)
 	}
 	if !listed {
-		return nil, errors.New("the server's listing is not that of the folder that was asked for")
+		return nil, errors.New("the server listed another folder than the one asked for")
 	}
 	slices.SortFunc(all, func(a, b entry) int { return cmp.Compare(a.Path, b.Path) })
 	return all, nil

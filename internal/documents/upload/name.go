@@ -57,9 +57,9 @@ func check(name string) error {
 	case strings.ContainsAny(name, "/\\\x00") || !utf8.ValidString(name):
 		why = "is not the name of a file"
 	case strings.HasPrefix(name, ".") || strings.HasPrefix(name, "~$"):
-		why = "is that of a hidden file, and those are not indexed"
+		why = "belongs to a hidden file, and hidden files are not indexed"
 	case lower == "parley.yaml" || lower == "parley.yml" || strings.HasSuffix(lower, ".parley.yaml") || strings.HasSuffix(lower, ".parley.yml"):
-		why = "is that of a file that says something of others, and those cannot be uploaded"
+		why = "belongs to a file that describes others, and those cannot be uploaded"
 	case lower == "node_modules" || lower == "parley-data" || deviceName(lower):
 		why = "is reserved"
 	default:

@@ -144,7 +144,7 @@ func Failure(err error) error {
 	case errors.Is(err, library.ErrSize):
 		return openai.Refuse(chat.Invalid, "bytes", openai.Invalid, "The parts do not have the size that was announced for the upload.")
 	case errors.Is(err, library.ErrPart):
-		return openai.Refuse(chat.Invalid, "part_ids", openai.Invalid, "Each id must be that of a part of this upload, once.")
+		return openai.Refuse(chat.Invalid, "part_ids", openai.Invalid, "Each id must name a part of this upload, and stand there once.")
 	case errors.Is(err, library.ErrChecksum):
 		return openai.Refuse(chat.Invalid, "md5", openai.Invalid, "The parts do not have this checksum.")
 	case missing:

@@ -96,7 +96,7 @@ func (m *message) roleOf(param string) (llm.Role, error) {
 	case "tool":
 		return llm.ToolRole, nil
 	case "function":
-		return "", refusef(param+".role", unsupported, `"%s.role" is that of a function's result; use "tool".`, param)
+		return "", refusef(param+".role", unsupported, `"%s.role" cannot be "function"; use "tool" for the result of a tool.`, param)
 	}
 	return "", refusef(param+".role", invalid, `"%s.role" must be "user", "assistant", "system", "developer" or "tool".`, param)
 }

@@ -285,7 +285,7 @@ func (d *Document) keyword(s object, keyword string, rule, v any) error {
 		}
 	case "enum":
 		if !slices.Contains(rule.([]any), v) {
-			return fmt.Errorf("%v is none of %v", v, rule)
+			return fmt.Errorf("%v is not one of %v", v, rule)
 		}
 	case "minimum":
 		if n, ok := v.(float64); ok && n < rule.(float64) {
