@@ -40,19 +40,19 @@ var Table = []Format{
 		Name: "Word 97–2003", Extensions: []string{"doc"}, Rare: []string{"dot"}, View: Text, Web: true, Binary: true,
 		Media:  []Media{{"application/msword", []string{"doc"}, "doc"}},
 		Reads:  "text with headings, lists, tables, footnotes and comments",
-		Limits: "no equations of the old editor; no text in pictures",
+		Limits: "no equations of the old editor; no text in pictures; no encrypted documents",
 	},
 	{
 		Name: "Excel 97–2003", Extensions: []string{"xls"}, Rare: []string{"xlt"}, View: Sheet, Web: true, Binary: true,
 		Media:  []Media{{"application/vnd.ms-excel", []string{"xls"}, "xls"}},
-		Reads:  "each sheet under its name, row by row, with values as the cells show them",
+		Reads:  "each sheet under its name, row by row, with values as the cells show them; workbooks that are only protected against changes open without a password",
 		Limits: "formulas by their last values; no charts",
 	},
 	{
 		Name: "PowerPoint 97–2003", Extensions: []string{"ppt"}, Rare: []string{"pps"}, View: Slide, Web: true, Binary: true,
 		Media:  []Media{{"application/vnd.ms-powerpoint", []string{"ppt"}, "ppt"}},
 		Reads:  "a page for each slide: title, text, speaker's notes",
-		Limits: "tables cell by cell; no charts; no text in pictures; nothing that masters repeat",
+		Limits: "tables cell by cell; no charts; no text in pictures; nothing that masters repeat; no encrypted presentations",
 	},
 	{
 		Name: "OpenDocument text", Extensions: []string{"odt"}, Rare: []string{"ott", "odm", "sxw"}, View: Text, Web: true, Binary: true,
@@ -162,8 +162,9 @@ var Table = []Format{
 	},
 	{
 		Name: "XML", Extensions: []string{"xml"}, Rare: []string{"rdf", "dita", "docbook", "dbk", "tei"}, View: Text, Vague: true,
-		Media: []Media{{"application/xml", []string{"xml"}, ""}},
-		Reads: "titles, paragraphs, and short elements as lines `name: text`; formulas (MathML) as LaTeX",
+		Media:  []Media{{"application/xml", []string{"xml"}, ""}},
+		Reads:  "titles, paragraphs, and short elements as lines `name: text`; formulas (MathML) as LaTeX; entities that the file declares",
+		Limits: "no files that entities stand for",
 	},
 	{
 		Name: "Word XML", Extensions: []string{"xml"}, View: Text, Roots: []string{"w:wordDocument", "pkg:package"},

@@ -182,20 +182,21 @@ func depth(q Query) int {
 // mayBeTitle reports whether the question is short enough to be a heading.
 func (w *wording) mayBeTitle() bool { return 0 < len(w.words) && len(w.words) <= maxTitle }
 
-// isTitle reports whether a line of a chunk, or the heading that the chunk stands under, has the words of the question and no
-// others: "Tides" or "What are tides?" for "What are tides?"
+// isTitle reports whether a line of a chunk that stands alone, or the heading that the chunk stands under, has the words of the
+// question and no others: "Tides" or "What are tides?" for "What are tides?"
 func (w *wording) isTitle(c *Chunk) bool {
 	if n := len(c.Headings); n > 0 && w.isAsked(c.Headings[n-1]) {
 		return true
 	}
-	for line := range strings.Lines(c.Text) {
-		if len(line) <= maxHeading && w.isAsked(line) {
+	for paragraph := range strings.SplitSeq(c.Text, "\n\n") {
+		if len(paragraph) <= maxHeading && !strings.Contains(paragraph, "\n") && w.isAsked(paragraph) {
 			return true
 		}
 	}
 	return false
 }
 
+// isAsked reports whether a line has the words of the question and no others.
 func (w *wording) isAsked(line string) bool {
 	seen := make([]bool, len(w.words))
 	for _, t := range text.Analyze(line) {
@@ -228,8 +229,8 @@ type leaf struct {
 func leafOf(c candidate) leaf { return leaf{c.key.Revision, c.page} }
 
 // reorder ranks candidates anew by the passages that are there, and changes nothing but their order and their ranks. Headings
-// that have a part of the question, and how near its words stand, count in documents with pages. A heading counts for all chunks of its page, the less the more pages have such a heading, and
-// the less the question names its document.
+// that have a part of the question, and how near its words stand, count in documents with pages. A heading counts for all
+// chunks of its page, the less the more pages have such a heading, and the less the question names its document.
 func (w *wording) reorder(about lexical.Subjects, found []candidate, passages map[ChunkKey]*Passage) {
 	heads, near := make(map[leaf]map[string]float64), make([]float64, len(found))
 	for i, c := range found {
