@@ -120,7 +120,7 @@ func TestProxy_MustBeSafe(t *testing.T) {
 	for want, change := range map[string]func(*auth.Proxy){
 		"from is empty": func(p *auth.Proxy) { p.From = nil }, "user is empty": func(p *auth.Proxy) { p.User = "" },
 		"fewer than 24": func(p *auth.Proxy) { p.Secret = "short" }, "begin like a key": func(p *auth.Proxy) { p.Secret = "parley_" + proxySecret },
-		"that of keys": func(p *auth.Proxy) { p.Prefix = "key:" },
+		"used for keys": func(p *auth.Proxy) { p.Prefix = "key:" },
 	} {
 		p := whole
 		change(&p)

@@ -438,7 +438,7 @@ func TestNew_RefusesSettingsThatWouldLetStrangersIn(t *testing.T) {
 		"audience is empty":   {change(one, func(p *oidc.Provider) { p.Audience = nil })},
 		"different prefixes":  {one, change(two, func(p *oidc.Provider) { p.Prefix = "" })},
 		"named twice":         {one, change(two, func(p *oidc.Provider) { p.Issuer = one.Issuer })},
-		"is that of keys":     {change(one, func(p *oidc.Provider) { p.Prefix = "key:" })},
+		"used for keys":       {change(one, func(p *oidc.Provider) { p.Prefix = "key:" })},
 	} {
 		if _, err := oidc.New(all, http.DefaultTransport, time.Now); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want %s", err, want)
