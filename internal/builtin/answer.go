@@ -73,8 +73,8 @@ func (a Answerer) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chu
 	}
 }
 
-// within returns the beginning of an answer that has a number of tokens at most; nil if all of it has. The answer ends
-// behind a word, or within one if it has no other, but never within a citation.
+// within cuts an answer to a number of tokens. It returns nil if the whole answer fits. It cuts after a word, or inside the
+// word if there is only one, but never inside a citation.
 func within(parts []string, tokens int) (cut []string) {
 	var used llm.TokenEstimate
 	for i, p := range parts {

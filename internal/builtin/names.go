@@ -105,7 +105,7 @@ func (n need) named(ev *llm.Evidence, units []unit, chosen []int) bool {
 	return some
 }
 
-// isAbout reports whether half of the passages that were found of a document have a name.
+// isAbout reports whether at least half of the passages that were found in a document contain a name.
 func (n need) isAbout(ev *llm.Evidence, document string, x name) bool {
 	found, having := 0, 0
 	for i := range ev.Passages {

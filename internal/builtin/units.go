@@ -373,8 +373,8 @@ func (n need) names(s string) bool {
 	return share >= minDefined && len(own) <= matched+1 && !n.namesAnother(s)
 }
 
-// namesAnother reports whether a name goes on, behind the words of the question, with what makes it that of another thing: a
-// "depreciation scheme" is no depreciation.
+// namesAnother reports whether a name is the words of the question followed by a noun that makes it another thing: a
+// "depreciation scheme" is not depreciation.
 func (n need) namesAnother(s string) bool {
 	words := strings.Fields(s)
 	last := words[len(words)-1]

@@ -160,7 +160,7 @@ func wantedBy(question string) wanted {
 		w.contact = aPlace
 	}
 	if w.contact != nil {
-		w.which = nil // it looks like one
+		w.which = nil // the address itself says which one
 	}
 	for _, q := range quantities {
 		if q.asks.MatchString(question) {

@@ -16,11 +16,11 @@ import (
 // docs/measurements.md has their effect on reports.
 const (
 	looked      = 60  // chunks that are looked at
-	lookedOne   = 250 // the same for a question of one word, which many chunks may hold alike: "What is Parley?"
+	lookedOne   = 250 // the same for a question of one word that many chunks hold: "What is Parley?"
+	commonIDF   = 1   // of a word that stands in every third chunk
 	nearWeight  = 0.3 // all neighbours in the question are neighbours in the chunk
 	headWeight  = 0.5 // a heading of the page is what the question names, and no other page has such a heading
-	titleWeight = 1.0 // a heading of the chunk is the question, or what it is about
-	maxTitle    = 4   // words that say something in a question that may be a heading
+	titleWeight = 1.0 // a heading of the chunk is such a question, or its word
 	reversed    = 0.8 // what neighbours in the other order count
 	maxDistance = 40  // words; further apart is not near
 	headLines   = 8   // lines at the beginning of a chunk that may be headings
@@ -170,17 +170,17 @@ func (w *wording) headings(p *Passage, own map[string]bool, found map[string]flo
 	}
 }
 
-// depth returns how many chunks are looked at for a question.
+// depth returns how many chunks are ranked at least for a question.
 func depth(q Query) int {
-	asked, _ := text.AnalyzeQuestion(beginning(q.Text))
-	if len(inRow(asked)) == 1 {
+	if asked, _ := text.AnalyzeQuestion(beginning(q.Text)); len(inRow(asked)) == 1 {
 		return lookedOne
 	}
 	return looked
 }
 
-// mayBeTitle reports whether the question is short enough to be a heading.
-func (w *wording) mayBeTitle() bool { return 0 < len(w.words) && len(w.words) <= maxTitle }
+// asksCommon reports whether the question is one word that stands in every third chunk, so that counting words cannot tell the
+// chunks apart. Looking for headings at every short question would double the time of a search.
+func (w *wording) asksCommon() bool { return len(w.words) == 1 && w.idf[0] < commonIDF }
 
 // isTitle reports whether a line of a chunk that stands alone, or the heading that the chunk stands under, has the words of the
 // question and no others: "Tides" or "What are tides?" for "What are tides?"
@@ -233,12 +233,13 @@ func leafOf(c candidate) leaf { return leaf{c.key.Revision, c.page} }
 // chunks of its page, the less the more pages have such a heading, and the less the question names its document.
 func (w *wording) reorder(about lexical.Subjects, found []candidate, passages map[ChunkKey]*Passage) {
 	heads, near := make(map[leaf]map[string]float64), make([]float64, len(found))
+	common := w.asksCommon()
 	for i, c := range found {
 		p := passages[c.key]
 		if p == nil {
 			continue
 		}
-		if w.mayBeTitle() && w.isTitle(&p.Chunk) {
+		if common && w.isTitle(&p.Chunk) {
 			found[i].rank *= 1 + titleWeight
 		}
 		if c.page == 0 {

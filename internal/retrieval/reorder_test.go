@@ -1,6 +1,7 @@
 package retrieval
 
 import (
+	"slices"
 	"testing"
 
 	"parley/internal/lexical"
@@ -42,7 +43,7 @@ func TestReorder_WeighsHeadings(t *testing.T) {
 	}
 }
 
-// A short question finds the section that is headed by it, or by what it is about, in documents without pages too.
+// A question for one word that most chunks have finds the section that is headed by it, or by the word.
 func TestReorder_PutsFirstWhatIsHeadedByTheQuestion(t *testing.T) {
 	for text, first := range map[string]int{
 		"## What are tides?\n\nThe sea rises and falls.":     1,
@@ -56,9 +57,12 @@ func TestReorder_PutsFirstWhatIsHeadedByTheQuestion(t *testing.T) {
 			found[0].key: {Chunk: Chunk{Text: "Tides are in the tables of tides."}},
 			found[1].key: {Chunk: Chunk{Text: text}},
 		}
-		w := newWording(Query{Text: "What are tides?"}, []Term{{Text: "tide", Weight: 1, IDF: 1}})
-		if w.reorder(nil, found, passages); found[0].key.Revision != int64(first+1) {
-			t.Errorf("%q: revision %d is first", text, found[0].key.Revision)
+		for idf, want := range map[float64]int{.5: first, 3: 0} { // a rare word finds its section by itself
+			ranked := slices.Clone(found)
+			w := newWording(Query{Text: "What are tides?"}, []Term{{Text: "tide", Weight: 1, IDF: idf}})
+			if w.reorder(nil, ranked, passages); ranked[0].key.Revision != int64(want+1) {
+				t.Errorf("%q, %v: revision %d is first", text, idf, ranked[0].key.Revision)
+			}
 		}
 	}
 }

@@ -103,13 +103,18 @@ func (c *Corpus) searchState(ctx context.Context, st *state, q Query, asked ques
 	return res, complete, nil
 }
 
-// reorder ranks the best candidates anew by what stands in them, if the question may be a heading or some of them are of documents
-// with pages, and returns what it has read for that. In a search by vectors the likeness decides.
+// reorder ranks the best candidates anew by what stands in them, if the question is one common word or some of them are of
+// documents with pages, and returns what it has read for that. In a search by vectors the likeness decides.
 func (c *Corpus) reorder(ctx context.Context, st *state, q Query, res Result, all []candidate) (map[ChunkKey]*Passage, error) {
 	read := make(map[ChunkKey]*Passage)
-	found := all[:min(len(all), depth(q))]
-	w := newWording(q, res.Terms)
-	if res.Mode == Vectors || !w.mayBeTitle() && !slices.ContainsFunc(found, func(h candidate) bool { return h.page > 0 }) {
+	if res.Mode == Vectors {
+		return read, nil
+	}
+	w, found := newWording(q, res.Terms), all[:min(len(all), looked)]
+	switch {
+	case w.asksCommon():
+		found = all[:min(len(all), lookedOne)]
+	case !slices.ContainsFunc(found, func(h candidate) bool { return h.page > 0 }):
 		return read, nil
 	}
 	if err := c.readMissing(ctx, q.Namespace, found, read); err != nil {

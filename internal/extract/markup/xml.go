@@ -45,12 +45,13 @@ func readXML(ctx context.Context, f *extract.File) (*extract.Document, error) {
 
 // xmlWalker collects the texts of elements as they stream by.
 type xmlWalker struct {
-	out     compose.Builder
-	hasText bool
-	open    []*xmlElement
-	lines   strings.Builder // of short texts that are not written yet
-	depth   int             // of the element whose lines these are
-	table   xmlTable        // that is not written yet
+	out      compose.Builder
+	hasText  bool
+	open     []*xmlElement
+	lines    strings.Builder // of short texts that are not written yet
+	depth    int             // of the element whose lines these are
+	table    xmlTable        // that is not written yet
+	declared bool            // the document type was read
 }
 
 // xmlElement is an element that is open.
@@ -76,7 +77,10 @@ func (w *xmlWalker) visit(d *xml.Decoder, token xml.Token) error {
 	}
 	switch t := token.(type) {
 	case xml.Directive:
-		d.Entity = knownEntities(string(t))
+		if !w.declared { // a document has one type
+			w.declared = true
+			d.Entity = knownEntities(string(t))
+		}
 	case xml.StartElement:
 		if t.Name.Local == "math" {
 			formula, err := latex.ReadMathML(d, t)

@@ -57,6 +57,10 @@ func TestXML_FillsInTheEntitiesThatItDeclaresAndThoseOfHTML(t *testing.T) {
 	if got, want := extracttest.Outline(extracttest.Read(t, "a.xml", []byte(data))), "H1 The Acme Mixer 3 manual\nP A & B café here. &ware;&ware; The end.\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	twice := `<!DOCTYPE d [<!ENTITY a "one">]><!DOCTYPE d [<!ENTITY a "two">]><p>Only &a; counts.</p>`
+	if got, want := extracttest.Outline(extracttest.Read(t, "a.xml", []byte(twice))), "P Only one counts.\n"; got != want {
+		t.Errorf("of two document types: %q, want %q", got, want)
+	}
 	if got, want := extracttest.Outline(extracttest.Read(t, "a.xml", []byte("<p>5&nbsp;000 &euro;</p>"))), "P 5 000 €\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -12,7 +12,7 @@ import (
 	"parley/internal/extract"
 )
 
-// Workbooks are encrypted as [MS-XLS] and [MS-OFFCRYPTO] say. These are records, or their first bytes, that are not.
+// Workbooks are encrypted as [MS-XLS] and [MS-OFFCRYPTO] describe. These records, or their first bytes, are not encrypted.
 const (
 	recUserExclusive = 0x194
 	recFileLock      = 0x195
@@ -27,12 +27,12 @@ const defaultPassword = "VelvetSweatshop"
 
 // xlsLock decrypts records in place.
 type xlsLock interface {
-	// decrypt takes the body of the record at a position, of which the first bytes are not encrypted.
+	// decrypt decrypts the body of a record except its first plain bytes. The body begins at byte at of the stream.
 	decrypt(body []byte, at, plain int)
 }
 
-// xlsCipher is encryption with RC4. Each block of the stream has its own key, and what is not encrypted uses up its part of
-// the key stream.
+// xlsCipher is encryption with RC4. Each block of the stream has its own key. Bytes that are not encrypted use up key stream
+// too.
 type xlsCipher struct {
 	hash     func() hash.Hash
 	base     []byte // the hash of the password and the salt
@@ -64,8 +64,8 @@ func (x *xlsReader) decrypt(pass []byte, at int, passwords []string) error {
 	return refuse("the workbook needs a password")
 }
 
-// readCipher reads the record FilePass. What it returns gives the cipher for a password, nil for a wrong one. It is not ok for
-// an unknown method.
+// readCipher reads the record FilePass. open returns the cipher for a password, or nil if the password is wrong. ok is false if
+// the method is unknown.
 //
 //nolint:gosec // the format prescribes the hashes
 func readCipher(pass []byte, unicode bool) (open func(password string) xlsLock, ok bool) {

@@ -8,7 +8,7 @@ import (
 // xlsXOR is the oldest way in which workbooks are encrypted: XOR obfuscation, method 1 ([MS-OFFCRYPTO], section 2.3.7).
 type xlsXOR [16]byte
 
-// readXOR reads the key and the verifier of a record FilePass. What it returns gives nil for a wrong password.
+// readXOR reads the key and the verifier of a record FilePass. open returns nil if the password is wrong.
 func readXOR(pass []byte) (open func(password string) xlsLock) {
 	key, verifier := binary.LittleEndian.Uint16(pass), binary.LittleEndian.Uint16(pass[2:])
 	return func(password string) xlsLock {

@@ -61,7 +61,7 @@ const maxReceiving = 8
 type Handler struct {
 	cfg       Config
 	catalog   openai.Catalog
-	since     time.Time     // the start of the server, since when other namespaces than vector stores count as existing
+	since     time.Time     // when the server started, given as the creation time of namespaces
 	receiving chan struct{} // holds a value for each upload in progress
 	giving    chan struct{} // holds a value for each request whose files are being read
 	readings  *lru.Cache[string, reading]

@@ -210,7 +210,7 @@ func (h *Handler) store(w http.ResponseWriter, r *wire.Request) error {
 	return h.replyStore(r.Context(), w, s)
 }
 
-// namespace replies with a namespace that is no vector store as if it were one: it has the documents that the caller may see.
+// namespace describes a namespace as a vector store that holds the documents the caller may see.
 func (h *Handler) namespace(w http.ResponseWriter, r *wire.Request) error {
 	id := r.PathValue("id")
 	ok, err := h.catalog.Has(r.Context(), r.Who, id)

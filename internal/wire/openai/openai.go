@@ -110,7 +110,7 @@ func (h *Handler) complete(w http.ResponseWriter, r *wire.Request) error {
 	return h.answer(w, r, x)
 }
 
-// stored answers GET /v1/chat/completions, which lists completions that were stored. None is.
+// stored answers GET /v1/chat/completions, which lists stored completions. Parley stores none.
 func stored(w http.ResponseWriter, _ *wire.Request) error {
 	return wire.WriteJSON(w, http.StatusOK, []byte(`{"object":"list","data":[],"first_id":null,"last_id":null,"has_more":false}`))
 }
