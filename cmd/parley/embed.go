@@ -11,6 +11,7 @@ import (
 
 	"parley/internal/builtin"
 	"parley/internal/documents/ingest"
+	"parley/internal/interrupt"
 	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/llm/price"
@@ -113,7 +114,7 @@ func (p *program) embedNow(ctx context.Context, in *instance, out io.Writer, d *
 		if !waiting {
 			p.log.Info("waiting for another process that embeds", "process", locked.PID)
 		}
-		if !sleep(ctx, lockInterval) {
+		if interrupt.Sleep(ctx, lockInterval) != nil {
 			return ctx.Err()
 		}
 	}
@@ -121,16 +122,6 @@ func (p *program) embedNow(ctx context.Context, in *instance, out io.Writer, d *
 
 // lockInterval is the time between two checks whether another process has finished embedding.
 const lockInterval = time.Second
-
-// sleep waits, and reports false if ctx ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
 
 // planned describes the expected work of an embedding.
 func planned(plan retrieval.EmbedPlan, prices *price.Table) string {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"parley/internal/documents/ingest"
+	"parley/internal/interrupt"
 )
 
 // How often a server looks for documents without vectors, and how long it waits after a failure.
@@ -28,7 +29,7 @@ func (s *serving) keepEmbedded(ctx context.Context, ingested <-chan struct{}) {
 		return
 	}
 	embedded := int64(-1) // version of the corpus whose documents all have vectors
-	for failures, wait := 0, time.Duration(0); sleep(ctx, wait); {
+	for failures, wait := 0, time.Duration(0); interrupt.Sleep(ctx, wait) == nil; {
 		version, err := s.db.Corpus().Version(ctx)
 		if err == nil && version != embedded {
 			err = s.embedOnce(ctx)

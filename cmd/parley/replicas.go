@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/internal/ident"
+	"parley/internal/interrupt"
 	"parley/internal/store"
 	"parley/internal/turn"
 )
@@ -65,7 +66,7 @@ func (s *serving) stayKnown(ctx context.Context) {
 			err = p.Sweep(ctx)
 		}
 		s.logUnless(ctx, "tell other servers that this one is there", err)
-		if !sleep(ctx, aliveInterval) {
+		if interrupt.Sleep(ctx, aliveInterval) != nil {
 			break
 		}
 	}
@@ -95,7 +96,7 @@ func (s *serving) lead(ctx context.Context, waiting func(), work func(ctx contex
 			waiting()
 		}
 		stop()
-		if !sleep(ctx, leadInterval) {
+		if interrupt.Sleep(ctx, leadInterval) != nil {
 			return
 		}
 	}
@@ -111,7 +112,7 @@ const settleInterval = 5 * time.Minute
 func (s *serving) keepSettled(ctx context.Context) {
 	for {
 		s.house(ctx, "settle interrupted model calls", s.settleLost)
-		if s.db.Peers() == nil || !sleep(ctx, settleInterval) { // without other servers, nothing more gets lost
+		if s.db.Peers() == nil || interrupt.Sleep(ctx, settleInterval) != nil { // without other servers, nothing more gets lost
 			return
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"parley/internal/interrupt"
 	"parley/internal/store"
 )
 
@@ -29,7 +30,7 @@ func (s *serving) keepRoom(ctx context.Context) {
 			looked = grown
 			s.makeRoom(ctx, quota)
 		}
-		if !sleep(ctx, roomInterval) {
+		if interrupt.Sleep(ctx, roomInterval) != nil {
 			return
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"parley/internal/documents/ingest"
 	"parley/internal/documents/source"
 	"parley/internal/fetch"
+	"parley/internal/interrupt"
 )
 
 // siteFlags say how to read the web sites on the command line.
@@ -123,7 +124,7 @@ func (c ingestCmd) keepIngesting(ctx context.Context, p *program, in *instance, 
 				}
 			})
 		}
-		if !sleep(ctx, wait) {
+		if interrupt.Sleep(ctx, wait) != nil {
 			return nil
 		}
 		if again {

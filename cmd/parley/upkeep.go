@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"parley/internal/interrupt"
 	"parley/internal/store"
 	"parley/internal/wire/ragchat"
 	"parley/internal/wire/responses"
@@ -35,7 +36,7 @@ func (s *serving) keepWhole(ctx context.Context) {
 			return
 		}
 		s.log.Error("repair the index; it is tried again", "error", err)
-		if !sleep(ctx, repairInterval) {
+		if interrupt.Sleep(ctx, repairInterval) != nil {
 			return
 		}
 	}
@@ -98,7 +99,7 @@ const expiryInterval = time.Minute
 
 // keepExpiring regularly deletes what has expired.
 func (s *serving) keepExpiring(ctx context.Context) {
-	for sleep(ctx, expiryInterval) {
+	for interrupt.Sleep(ctx, expiryInterval) == nil {
 		s.house(ctx, "delete what has expired", s.library.Sweep)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"parley/internal/documents/crawl"
 	"parley/internal/documents/ingest"
 	"parley/internal/documents/upload"
+	"parley/internal/interrupt"
 	"parley/internal/retrieval"
 )
 
@@ -186,14 +187,7 @@ const forgetInterval = time.Second
 
 // keepForgotten deletes forgotten pages again until ctx ends.
 func (s *Service) keepForgotten(ctx context.Context) {
-	tick := time.NewTicker(forgetInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
+	for interrupt.Sleep(ctx, forgetInterval) == nil {
 		for _, p := range s.forgotten.all() {
 			again, err := s.forget(ctx, p)
 			if err != nil && ctx.Err() == nil {

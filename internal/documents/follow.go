@@ -13,6 +13,7 @@ import (
 	"parley/internal/documents/ingest"
 	"parley/internal/documents/watch"
 	"parley/internal/extract/sandbox"
+	"parley/internal/interrupt"
 )
 
 // FollowFiles keeps the corpus in step with all files and folders that were ingested from this disk, including
@@ -102,7 +103,7 @@ const rootsInterval = 5 * time.Second
 
 // awaitOthers returns when the set of ingested files and folders differs from roots, or ctx ends.
 func (f *following) awaitOthers(ctx context.Context, roots diskRoots) {
-	for sleep(ctx, rootsInterval) {
+	for interrupt.Sleep(ctx, rootsInterval) == nil {
 		now, err := f.diskRoots(ctx)
 		if err != nil {
 			f.cfg.Logger.Debug("read the ingested roots", "error", err)
@@ -174,7 +175,7 @@ const lockedRetry = time.Minute
 // KeepSitesFresh reads the known web sites of all namespaces again at an interval, until ctx ends.
 func (s *Service) KeepSitesFresh(ctx context.Context, every time.Duration) {
 	log := s.cfg.Logger
-	for wait := Jittered(every); sleep(ctx, wait); {
+	for wait := Jittered(every); interrupt.Sleep(ctx, wait) == nil; {
 		wait = Jittered(every)
 		report, err := s.freshenSites(ctx)
 		locked, elsewhere := errors.AsType[*ingest.LockedError](err)
@@ -241,14 +242,4 @@ func (s *Service) RefreshUploads(ctx context.Context) error {
 // interval do not all start at the same moment.
 func Jittered(interval time.Duration) time.Duration {
 	return time.Duration(float64(interval) * (0.9 + 0.2*rand.Float64()))
-}
-
-// sleep reports whether the time passed before ctx ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

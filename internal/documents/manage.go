@@ -9,6 +9,7 @@ import (
 
 	"parley/internal/documents/ingest"
 	"parley/internal/documents/source"
+	"parley/internal/interrupt"
 	"parley/internal/retrieval"
 )
 
@@ -133,7 +134,7 @@ func (s *Service) KeepRemotesFresh(ctx context.Context, every time.Duration) {
 	defer beside.Wait()
 	var mu sync.Mutex
 	busy := map[string]bool{} // namespace and address
-	for sleep(ctx, remotesInterval) {
+	for interrupt.Sleep(ctx, remotesInterval) == nil {
 		due, err := s.dueRemotes(ctx, every)
 		if err != nil {
 			s.logUnless(ctx, err)

@@ -11,6 +11,7 @@ import (
 	"parley/internal/documents/ingest"
 	"parley/internal/documents/job"
 	"parley/internal/documents/upload"
+	"parley/internal/interrupt"
 	"parley/internal/retrieval"
 )
 
@@ -123,8 +124,7 @@ func (s *Service) stopJobs(ctx context.Context, owner string) error {
 		if time.Now().After(deadline) {
 			return &BusyError{busy}
 		}
-		sleep(ctx, stopInterval)
-		if err := ctx.Err(); err != nil {
+		if err := interrupt.Sleep(ctx, stopInterval); err != nil {
 			return err
 		}
 	}

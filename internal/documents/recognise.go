@@ -14,6 +14,7 @@ import (
 	"parley/internal/documents/job"
 	"parley/internal/extract"
 	"parley/internal/extract/sandbox"
+	"parley/internal/interrupt"
 )
 
 // Recognise is the kind of jobs that recognise the text on the pictures of pages.
@@ -82,7 +83,7 @@ func (s *Service) keepRecognising(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if !sleep(ctx, gatherTime) {
+		if interrupt.Sleep(ctx, gatherTime) != nil {
 			return
 		}
 		if err := s.addRecognition(ctx); err != nil && ctx.Err() == nil {
@@ -326,7 +327,7 @@ func (s *Service) recognisePage(ctx context.Context, pool recogniser, r extract.
 		case refused.Reason != extract.Busy || i == tries:
 			return extract.Seen{Failed: refused.Detail}, nil
 		}
-		if !sleep(ctx, time.Duration(i)*gatherTime) {
+		if interrupt.Sleep(ctx, time.Duration(i)*gatherTime) != nil {
 			return extract.Seen{}, ctx.Err()
 		}
 	}
@@ -342,8 +343,7 @@ func (s *Service) RecogniseNow(ctx context.Context, tell func(name string, done,
 	defer pool.Close()
 	for _, w := range waiting {
 		err := s.recogniseFile(ctx, pool, w, func(done, of int) { tell(shownPath(w), done, of) }, func() error {
-			sleep(ctx, lockInterval)
-			return ctx.Err()
+			return interrupt.Sleep(ctx, lockInterval)
 		}, func(job.File) {})
 		if err != nil {
 			return err

@@ -142,7 +142,7 @@ func (s *scanShelf) run(service *Service, until func([]job.Job) bool) []job.Job 
 			}
 			return all
 		}
-		sleep(ctx, 5*time.Millisecond)
+		time.Sleep(5 * time.Millisecond)
 	}
 	s.t.Fatal("the jobs do not end")
 	return nil

@@ -12,6 +12,7 @@ import (
 	"parley/internal/documents/crawl"
 	"parley/internal/documents/ingest"
 	"parley/internal/documents/source"
+	"parley/internal/interrupt"
 	"parley/internal/retrieval"
 )
 
@@ -142,7 +143,7 @@ func (s *Service) KeepOut(ctx context.Context) (out []ingest.FileResult, err err
 	for _, ns := range namespaces {
 		in := s.reading.ingester(ns, pool)
 		some, err := in.KeepOut(ctx)
-		for errors.As(err, new(*ingest.LockedError)) && sleep(ctx, lockInterval) {
+		for errors.As(err, new(*ingest.LockedError)) && interrupt.Sleep(ctx, lockInterval) == nil {
 			some, err = in.KeepOut(ctx)
 		}
 		if out = append(out, some...); err != nil {

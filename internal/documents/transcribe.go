@@ -15,6 +15,7 @@ import (
 	"parley/internal/documents/ingest"
 	"parley/internal/documents/job"
 	"parley/internal/extract"
+	"parley/internal/interrupt"
 )
 
 // Transcription says how recordings are written down.
@@ -81,7 +82,7 @@ func (s *Service) transcribe(ctx context.Context, w ingest.Waiting) error {
 // writeDown sends a recording, several times if that fails.
 func (s *Service) writeDown(ctx context.Context, w ingest.Waiting) (subtitles string, err error) {
 	for i := range transcriptionTries {
-		if i > 0 && !sleep(ctx, time.Duration(i)*gatherTime) {
+		if i > 0 && interrupt.Sleep(ctx, time.Duration(i)*gatherTime) != nil {
 			return "", ctx.Err()
 		}
 		if subtitles, err = s.sendRecording(ctx, w); err == nil {

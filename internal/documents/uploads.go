@@ -13,6 +13,7 @@ import (
 	"parley/internal/documents/job"
 	"parley/internal/documents/metadata"
 	"parley/internal/documents/upload"
+	"parley/internal/interrupt"
 	"parley/internal/retrieval"
 )
 
@@ -274,7 +275,7 @@ func (s *Service) refreshUploads(ctx context.Context, namespace string) error {
 			continue
 		}
 		at := upload.Scope{Namespace: namespace, Owner: owner}
-		if err := s.follow(ctx, at, 0, nil, func() error { sleep(ctx, lockInterval); return ctx.Err() }); err != nil {
+		if err := s.follow(ctx, at, 0, nil, func() error { return interrupt.Sleep(ctx, lockInterval) }); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"parley/internal/interrupt"
 )
 
 // RetryOptions configures a Retrier. A zero field means its default.
@@ -40,23 +42,12 @@ func NewRetrier(opts RetryOptions) *Retrier {
 	opts.Base = cmp.Or(opts.Base, 250*time.Millisecond)
 	opts.MaxWait = cmp.Or(opts.MaxWait, 10*time.Second)
 	if opts.Sleep == nil {
-		opts.Sleep = sleep
+		opts.Sleep = interrupt.Sleep
 	}
 	if opts.Random == nil {
 		opts.Random = rand.Float64
 	}
 	return &Retrier{opts: opts, budget: maxBudget}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // retry makes a call until it succeeds, is final, or may not be repeated.

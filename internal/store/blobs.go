@@ -13,6 +13,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"parley/internal/interrupt"
 )
 
 // Blobs keeps the originals of documents as files named by the SHA-256 of their bytes. A blob never
@@ -98,7 +100,7 @@ func (b *Blobs) write(ctx context.Context, name string, r io.Reader) (sha string
 		return "", 0, err
 	}
 	hash := sha256.New()
-	size, err = io.Copy(io.MultiWriter(f, hash), &contextReader{ctx, r})
+	size, err = io.Copy(io.MultiWriter(f, hash), interrupt.Reader(ctx, r))
 	if err == nil {
 		err = f.Sync()
 	}
@@ -218,17 +220,4 @@ func ignoreMissing(err error) error {
 		return nil
 	}
 	return err
-}
-
-// contextReader fails when its context ends, which ends a copy from it.
-type contextReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (c *contextReader) Read(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.r.Read(p)
 }

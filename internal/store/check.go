@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"parley/internal/interrupt"
 )
 
 // checkLimit is the size in bytes above which Check does not examine a database's structure.
@@ -80,10 +82,8 @@ func (d *database) checkSums(ctx context.Context, doing string) error {
 		if err != nil {
 			return err
 		}
-		select {
-		case <-time.After(time.Since(start)):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := interrupt.Sleep(ctx, time.Since(start)); err != nil {
+			return err
 		}
 	}
 	return nil

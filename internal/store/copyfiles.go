@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"parley/internal/documents/upload"
+	"parley/internal/interrupt"
 )
 
 // copyAll stores all blobs of another store, and then reads them back.
@@ -69,7 +70,7 @@ func (b *Blobs) verify(ctx context.Context, sha string) error {
 
 func sumOf(ctx context.Context, r io.Reader) (string, error) {
 	hash := sha256.New()
-	_, err := io.Copy(hash, &contextReader{ctx, r})
+	_, err := io.Copy(hash, interrupt.Reader(ctx, r))
 	return hex.EncodeToString(hash.Sum(nil)), err
 }
 

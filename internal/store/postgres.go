@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"parley/internal/chat"
+	"parley/internal/interrupt"
 	"parley/internal/store/pgsql"
 )
 
@@ -327,9 +328,7 @@ func (d *database) retry(ctx context.Context, do func() error) error {
 		if err == nil || d.dialect.again == nil || !d.dialect.again(err) || time.Now().After(deadline) {
 			return err
 		}
-		select {
-		case <-time.After(rand.N(pause)): // other waiters should not come back at the same moment
-		case <-ctx.Done():
+		if interrupt.Sleep(ctx, rand.N(pause)) != nil { // random, so that waiters do not all come back at the same moment
 			return err
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"parley/internal/interrupt"
 )
 
 // turnLocks are advisory locks that many turns of this process hold, in one session of the database. Those
@@ -53,9 +55,7 @@ func (l *turnLocks) lock(ctx context.Context, name string) (unlock func(), err e
 		if err != nil && (!isTransient(err) || time.Now().After(lost)) {
 			return nil, err
 		}
-		select {
-		case <-time.After(pause/2 + rand.N(pause)):
-		case <-ctx.Done():
+		if interrupt.Sleep(ctx, pause/2+rand.N(pause)) != nil {
 			return nil, context.Cause(ctx)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"parley/internal/chat"
 	"parley/internal/ident"
+	"parley/internal/interrupt"
 )
 
 // Peers connects servers that use the same store. Implementations pass the tests of package store.
@@ -93,14 +94,7 @@ func (r *Runner) Relay(ctx context.Context) {
 	if y.peers == nil {
 		return
 	}
-	tick := time.NewTicker(lookInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
+	for interrupt.Sleep(ctx, lookInterval) == nil {
 		if r.live.empty() {
 			continue
 		}
@@ -156,7 +150,7 @@ func (y *relay) publishAll(r *Runner, id string, l *Log) {
 			r.opts.Log.Debug("publish a turn", "turn_id", id, "error", err)
 			changed = nil
 		}
-		if !sleep(y.base, publishInterval) {
+		if interrupt.Sleep(y.base, publishInterval) != nil {
 			return
 		}
 		if changed != nil {
@@ -268,7 +262,7 @@ func (r *Runner) mirror(ctx context.Context, id string, m *mirror) {
 			r.lookAgain(ctx, id, m, known)
 			return
 		}
-		if !sleep(ctx, publishInterval) {
+		if interrupt.Sleep(ctx, publishInterval) != nil {
 			continue
 		}
 	}
@@ -346,18 +340,6 @@ func rest(e chat.Event, length int) chat.Event {
 		return d
 	}
 	return e
-}
-
-// sleep waits, and reports whether ctx goes on.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // lockShared waits until no other server works on something.

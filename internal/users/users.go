@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"parley/internal/access"
+	"parley/internal/interrupt"
 	"parley/internal/retrieval"
 )
 
@@ -105,10 +106,8 @@ func (u *Users) Delete(ctx context.Context, subject string) (r Report, err error
 	if err := u.cfg.Records.Mark(ctx, subject, u.cfg.Now()); err != nil {
 		return r, err
 	}
-	select {
-	case <-time.After(u.cfg.Believed):
-	case <-ctx.Done():
-		return r, ctx.Err()
+	if err := interrupt.Sleep(ctx, u.cfg.Believed); err != nil {
+		return r, err
 	}
 	if r.Documents, err = u.cfg.Documents.DeleteOwner(ctx, subject); err != nil {
 		return r, fmt.Errorf("delete the documents of a user: %w", err)

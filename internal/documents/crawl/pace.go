@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/internal/fetch"
+	"parley/internal/interrupt"
 )
 
 // exhausted reports whether a limit has been reached, and then ends the walk.
@@ -45,14 +46,8 @@ func (w *walk) limit() time.Duration {
 func (w *walk) pause(ctx context.Context, r robots) error {
 	delay := max(w.crawler.opts.Delay, min(r.delay, w.crawler.opts.MostDelay))
 	wait := time.Until(w.last.Add(delay))
-	if wait > 0 {
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	if err := interrupt.Sleep(ctx, wait); err != nil {
+		return err
 	}
 	w.last = time.Now()
 	return ctx.Err()
@@ -70,12 +65,8 @@ func (w *walk) patiently(ctx context.Context, ask func() (*fetch.Page, error)) (
 		time.Since(w.began)+e.RetryAfter >= w.limit() {
 		return page, err
 	}
-	timer := time.NewTimer(e.RetryAfter)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := interrupt.Sleep(ctx, e.RetryAfter); err != nil {
+		return nil, err
 	}
 	w.last = time.Now()
 	return ask()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/internal/extract"
+	"parley/internal/interrupt"
 )
 
 // patient is an Extractor that retries a file for which the machine was too busy, alone and after a pause. After the
@@ -27,7 +28,7 @@ type patient struct {
 func newPatient(cfg Config, m *meter) *patient {
 	p := &patient{Extractor: cfg.Extractor, meter: m, logger: cfg.Logger, wait: cfg.pause}
 	if p.wait == nil {
-		p.wait = pause
+		p.wait = interrupt.Sleep
 	}
 	return p
 }
@@ -76,16 +77,4 @@ func (p *patient) readAlone(ctx context.Context, r extract.Request) (*extract.Re
 func isBusy(err error) bool {
 	refused, ok := errors.AsType[*extract.Error](err)
 	return ok && refused.Reason == extract.Busy
-}
-
-// pause waits for a time or until ctx ends.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

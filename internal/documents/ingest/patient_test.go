@@ -68,7 +68,7 @@ func TestRun_DoesNotWaitForAFileThatTakesTooLong(t *testing.T) {
 
 func TestRun_EndsWithItsContextWhileAFileWaits(t *testing.T) {
 	b := newBench(t)
-	b.cfg.pause = pause
+	b.cfg.pause = nil
 	b.write("a.md", "BUSY")
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()

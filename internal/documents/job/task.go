@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"parley/internal/interrupt"
 )
 
 // Task is a running job. Its methods may be called concurrently.
@@ -44,12 +46,7 @@ func (t *Task) Update(change func(j *Job)) {
 // Wait reports why the job cannot continue yet, and waits a moment. Its error is ctx's.
 func (t *Task) Wait(ctx context.Context, why string) error {
 	t.Update(func(j *Job) { j.State, j.Message = Queued, why })
-	select {
-	case <-time.After(waitInterval):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return interrupt.Sleep(ctx, waitInterval)
 }
 
 // Doing reports what the job is doing, which ends a Wait.

@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"parley/internal/interrupt"
 )
 
 // The limits of calls.
@@ -80,7 +82,7 @@ func (c *caller) call(ctx context.Context, method, address string, header http.H
 	var failed error
 	for try := range callTries {
 		if try > 0 {
-			if err := sleep(ctx, pauseBefore(try, c.pause, failed)); err != nil {
+			if err := interrupt.Sleep(ctx, pauseBefore(try, c.pause, failed)); err != nil {
 				return nil, err
 			}
 		}
@@ -140,15 +142,6 @@ func pauseBefore(try int, pause time.Duration, failed error) time.Duration {
 		pause = max(pause, min(wait.after, longestPause))
 	}
 	return pause
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 func (c *caller) once(ctx context.Context, method, address string, header http.Header, body []byte, within time.Duration) (*http.Response, error) {

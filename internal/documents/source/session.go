@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"parley/internal/interrupt"
 )
 
 // ErrRefused is in the errors of Open for an object that the server answers for, but does not give: it is gone, or may not
@@ -92,7 +94,7 @@ func (p *sessions[S]) use(ctx context.Context, do func(S) error) (S, error) {
 	var failed error
 	for try := range callTries {
 		if try > 0 {
-			if err := sleep(ctx, pauseBefore(try, p.pause, failed)); err != nil {
+			if err := interrupt.Sleep(ctx, pauseBefore(try, p.pause, failed)); err != nil {
 				return none, err
 			}
 		}

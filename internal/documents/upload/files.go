@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"parley/internal/interrupt"
 )
 
 // Files keeps files under names with slashes. A missing file is fs.ErrNotExist. Implementations pass
@@ -69,7 +71,7 @@ func (d disk) Write(ctx context.Context, name string, r io.Reader, modified time
 	if err != nil {
 		return 0, err
 	}
-	size, err = io.Copy(f, &contextReader{ctx, r})
+	size, err = io.Copy(f, interrupt.Reader(ctx, r))
 	if err == nil {
 		err = f.Sync()
 	}
@@ -174,17 +176,4 @@ func ignoreMissing(err error) error {
 		return nil
 	}
 	return err
-}
-
-// contextReader ends a copy when its context does.
-type contextReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (c *contextReader) Read(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.r.Read(p)
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"parley/internal/interrupt"
 )
 
 // Codes of errors with which a server ends a connection or does not take one for now: appendix A of
@@ -110,9 +112,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 		if !Lost(err) || !c.server.failed() || time.Now().After(deadline) {
 			return nil, err
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
+		if interrupt.Sleep(ctx, pause) != nil {
 			return nil, err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/internal/chat"
+	"parley/internal/interrupt"
 	"parley/internal/turn"
 	"parley/internal/wire"
 )
@@ -148,9 +149,7 @@ func (h *Handler) elsewhere(r *wire.Request, key flight, stop bool) (running boo
 		if t, err := h.find(r); err == nil && !isPending(wire.Value(t.Messages[0].Body)) {
 			return false, nil
 		}
-		select {
-		case <-time.After(landInterval):
-		case <-ctx.Done():
+		if interrupt.Sleep(ctx, landInterval) != nil {
 			return false, nil // the caller says that it is not stored
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"parley/internal/chat"
+	"parley/internal/interrupt"
 	"parley/internal/turn"
 )
 
@@ -54,12 +55,10 @@ func (s Step) wait(ctx context.Context) error {
 	if s.Wait == 0 {
 		return nil
 	}
-	select {
-	case <-time.After(s.Wait):
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("complete: %w", ctx.Err())
+	if err := interrupt.Sleep(ctx, s.Wait); err != nil {
+		return fmt.Errorf("complete: %w", err)
 	}
+	return nil
 }
 
 // Script reads steps from text. A line is an event's name and its JSON, or
