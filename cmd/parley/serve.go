@@ -304,7 +304,7 @@ func (s *serving) protocols() []wire.Protocol {
 	temp := s.scratch()
 	files := filesapi.New(filesapi.Config{
 		Temp:    temp,
-		Library: s.library, Search: s.corpus.Search, Stats: s.db.Corpus().VisibleStats, Read: s.read, Pages: s.db.Corpus().Pages, Mode: s.engine.Defaults().Mode,
+		Library: s.library, Search: s.corpus.Search, Corpus: s.db.Corpus(), Read: s.read, Mode: s.engine.Defaults().Mode,
 		Namespaces: s.namespaces, Namespace: s.cfg.Namespace, PublicURL: s.cfg.PublicURL, MaxUpload: int64(s.cfg.LimitsMaxUpload),
 	})
 	completions := openai.New(openai.Config{

@@ -126,6 +126,14 @@ type Rights struct {
 	Access   access.List
 }
 
+// ByAge selects documents in the order of their first indexing.
+type ByAge struct {
+	Oldest bool   // oldest first instead of newest first
+	After  string // only documents after the one with this id; "" begins at the start
+	Before string // only documents before the one with this id
+	Limit  int
+}
+
 // Stats counts what a namespace holds.
 type Stats struct {
 	Documents int

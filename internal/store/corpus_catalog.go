@@ -12,7 +12,7 @@ import (
 // DocumentByID returns the current revision of a document that the filter admits.
 func (c *Corpus) DocumentByID(ctx context.Context, f retrieval.Filter, id string) (retrieval.Document, error) {
 	condition, args := visible(f)
-	all, err := c.documents(ctx, "id = ? AND "+condition, append([]any{id}, args...), 1)
+	all, err := c.documents(ctx, "id = ? AND "+condition, append([]any{id}, args...), byName, 1)
 	if err != nil {
 		return retrieval.Document{}, err
 	}
@@ -37,7 +37,7 @@ func (c *Corpus) FindDocuments(ctx context.Context, f retrieval.Filter, text, af
 	if err != nil {
 		return nil, 0, c.db.fail("count documents", err)
 	}
-	found, err := c.documents(ctx, condition+" AND name > ?", append(args, after), limit)
+	found, err := c.documents(ctx, condition+" AND name > ?", append(args, after), byName, limit)
 	return found, total, err
 }
 

@@ -20,7 +20,7 @@ func (c *Corpus) DocumentsAt(ctx context.Context, f retrieval.Filter, urls []str
 	for _, u := range urls {
 		args = append(args, u)
 	}
-	return c.documents(ctx, condition+" AND url IN ("+placeholders(len(urls))+")", args, maxAt)
+	return c.documents(ctx, condition+" AND url IN ("+placeholders(len(urls))+")", args, byName, maxAt)
 }
 
 // FileRevisions returns the revisions of the documents that the files below a root have in its namespace, by the

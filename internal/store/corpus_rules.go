@@ -22,7 +22,7 @@ func (c *Corpus) Rules(ctx context.Context, namespace string) (all []retrieval.R
 
 // RightsOf returns who may see a document, or retrieval.ErrNotFound. It has no filter: it is for those who manage rights.
 func (c *Corpus) RightsOf(ctx context.Context, namespace, name string) (r retrieval.Ruled, err error) {
-	all, err := c.documents(ctx, "namespace = ? AND name = ?", []any{namespace, name}, 1)
+	all, err := c.documents(ctx, "namespace = ? AND name = ?", []any{namespace, name}, byName, 1)
 	if err != nil {
 		return r, err
 	}

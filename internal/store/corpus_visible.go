@@ -66,7 +66,7 @@ const listed = "restricted = 1 AND EXISTS (SELECT 1 FROM document_access a " +
 // Document returns the current revision of a document that the filter admits.
 func (c *Corpus) Document(ctx context.Context, f retrieval.Filter, name string) (retrieval.Document, error) {
 	condition, args := visible(f)
-	all, err := c.documents(ctx, condition+" AND name = ?", append(args, name), 1)
+	all, err := c.documents(ctx, condition+" AND name = ?", append(args, name), byName, 1)
 	if err != nil {
 		return retrieval.Document{}, err
 	}
@@ -80,23 +80,42 @@ func (c *Corpus) Document(ctx context.Context, f retrieval.Filter, name string) 
 func (c *Corpus) Documents(ctx context.Context, f retrieval.Filter, after string, limit int) (
 	[]retrieval.Document, error) {
 	condition, args := visible(f)
-	return c.documents(ctx, condition+" AND name > ?", append(args, after), limit)
+	return c.documents(ctx, condition+" AND name > ?", append(args, after), byName, limit)
+}
+
+// DocumentsByAge returns documents that the filter admits, in the order of their ids, which is that of their first indexing.
+// The ends of the list need not exist.
+func (c *Corpus) DocumentsByAge(ctx context.Context, f retrieval.Filter, l retrieval.ByAge) ([]retrieval.Document, error) {
+	condition, args := visible(f)
+	behind, before, order := " AND id < ?", " AND id > ?", " ORDER BY id DESC"
+	if l.Oldest {
+		behind, before, order = before, behind, " ORDER BY id"
+	}
+	if l.After != "" {
+		condition, args = condition+behind, append(args, l.After)
+	}
+	if l.Before != "" {
+		condition, args = condition+before, append(args, l.Before)
+	}
+	return c.documents(ctx, condition, args, order, l.Limit)
 }
 
 // AllDocuments is Documents without a filter, for maintenance.
 func (c *Corpus) AllDocuments(ctx context.Context, namespace, after string, limit int) (
 	[]retrieval.Document, error) {
-	return c.documents(ctx, "namespace = ? AND name > ?", []any{namespace, after}, limit)
+	return c.documents(ctx, "namespace = ? AND name > ?", []any{namespace, after}, byName, limit)
 }
 
-// documents returns up to limit documents that match a condition, sorted by name.
-func (c *Corpus) documents(ctx context.Context, condition string, args []any, limit int) (
+const byName = " ORDER BY name"
+
+// documents returns up to limit documents that match a condition.
+func (c *Corpus) documents(ctx context.Context, condition string, args []any, order string, limit int) (
 	all []retrieval.Document, err error) {
 	err = c.db.view(ctx, "read documents", func(tx *sql.Tx) error {
 		all = nil
 		var restricted []int
 		rows, err := tx.QueryContext(ctx, "SELECT "+documentColumns+" FROM documents WHERE "+condition+
-			" ORDER BY name LIMIT ?", append(args, limit)...)
+			order+" LIMIT ?", append(args, limit)...)
 		err = scanAll(rows, err, func(r *sql.Rows) error {
 			d, hasAccess, err := scanDocument(r)
 			if hasAccess {

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"parley/internal/retrieval"
@@ -47,6 +48,34 @@ func testFind(t *testing.T, c corpus) {
 		if _, err := c.DocumentByID(t.Context(), f, id(2)); !errors.Is(err, retrieval.ErrNotFound) {
 			t.Errorf("%+v: %v, want ErrNotFound", f, err)
 		}
+	}
+}
+
+func testByAge(t *testing.T, c corpus) {
+	var puts []retrieval.Put
+	for i := range 5 {
+		puts = append(puts, c.put(id(i+1), string(rune('e'-i))+".pdf"))
+	}
+	c.apply(retrieval.Batch{Namespace: "ns", Put: puts})
+	for _, q := range []struct {
+		list retrieval.ByAge
+		want []int // indexes of puts
+	}{
+		{retrieval.ByAge{Limit: 2}, []int{4, 3}},
+		{retrieval.ByAge{Limit: 9, After: id(4)}, []int{2, 1, 0}},
+		{retrieval.ByAge{Limit: 9, Before: id(3)}, []int{4, 3}},
+		{retrieval.ByAge{Limit: 3, Oldest: true}, []int{0, 1, 2}},
+		{retrieval.ByAge{Limit: 2, Oldest: true, After: id(2)}, []int{2, 3}},
+		{retrieval.ByAge{Limit: 9, Oldest: true, After: id(1), Before: id(4)}, []int{1, 2}},
+		{retrieval.ByAge{Limit: 9, After: id(1)}, nil},
+	} {
+		found, err := c.DocumentsByAge(t.Context(), everyone, q.list)
+		c.must(err)
+		var want []retrieval.Document
+		for _, i := range q.want {
+			want = append(want, puts[i].Document)
+		}
+		c.equal(fmt.Sprintf("listed by %+v", q.list), want, found)
 	}
 }
 

@@ -211,26 +211,11 @@ type page[T any] struct {
 	HasMore bool    `json:"has_more"`
 }
 
-// listOf reads limit, order, after and before. The list asks for one more item, to see whether there is
+// listOf reads what a page of a list shall have. The list asks for one more item, to see whether there is
 // another page.
-func listOf(r *wire.Request, standard int) (l shelf.List, err error) {
-	q := r.URL.Query()
-	l.After, l.Before, l.Limit = q.Get("after"), q.Get("before"), standard+1
-	switch q.Get("order") {
-	case "", "desc":
-	case "asc":
-		l.Oldest = true
-	default:
-		return l, openai.Refuse(chat.Invalid, "order", openai.Invalid, `"order" must be "asc" or "desc".`)
-	}
-	if given := q.Get("limit"); given != "" {
-		n, err := strconv.Atoi(given)
-		if most := max(standard, 100); err != nil || n < 1 || n > most {
-			return l, openai.Refuse(chat.Invalid, "limit", openai.Invalid, `"limit" must be a whole number from 1 to `+strconv.Itoa(most)+".")
-		}
-		l.Limit = n + 1
-	}
-	return l, nil
+func listOf(r *wire.Request, standard int) (shelf.List, error) {
+	l, err := openai.ListOf(r, standard)
+	return shelf.List{Oldest: l.Oldest, After: l.After, Before: l.Before, Limit: l.Limit + 1}, err
 }
 
 // badCursor converts a not-found error of a list to an error about its cursor.

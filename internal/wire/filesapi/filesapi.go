@@ -27,7 +27,7 @@ import (
 	"parley/internal/wire/openai"
 )
 
-// Config configures a Handler. Library, Search, Stats and Pages are required.
+// Config configures a Handler. Library, Search and Corpus are required.
 type Config struct {
 	Library *library.Library
 	// Search finds passages in a namespace.
@@ -37,11 +37,7 @@ type Config struct {
 	// cannot be read is an *extract.Error. Without it questions cannot bring files. Optional.
 	Read func(ctx context.Context, name, path string) (title string, chunks []retrieval.Chunk, err error)
 
-	// Pages returns the pages of a revision of a document, in order.
-	Pages func(ctx context.Context, revision int64) ([]retrieval.Page, error)
-
-	// Stats counts the documents that a filter admits.
-	Stats func(context.Context, retrieval.Filter) (retrieval.Stats, error)
+	Corpus Corpus
 
 	// Namespaces returns the namespaces that a caller may search, beside Namespace, which is always one. Nil means
 	// that there are no others.
@@ -52,6 +48,18 @@ type Config struct {
 	PublicURL string         // the URL of the server for clients; "" means the URL of each request
 	MaxUpload int64          // bytes of a file; 0 means 200 MiB
 	Temp      string         // folder for files of questions while they are read; "" means the system's
+}
+
+// Corpus is what is read of documents.
+type Corpus interface {
+	// Pages returns the pages of a revision of a document, in order.
+	Pages(ctx context.Context, revision int64) ([]retrieval.Page, error)
+	// VisibleStats counts the documents that a filter admits.
+	VisibleStats(ctx context.Context, f retrieval.Filter) (retrieval.Stats, error)
+	// DocumentsByAge returns documents that a filter admits, in the order of their first indexing.
+	DocumentsByAge(ctx context.Context, f retrieval.Filter, l retrieval.ByAge) ([]retrieval.Document, error)
+	// DocumentByID returns a document that a filter admits, or retrieval.ErrNotFound.
+	DocumentByID(ctx context.Context, f retrieval.Filter, id string) (retrieval.Document, error)
 }
 
 // maxReceiving limits concurrent uploads, since each may use its full limit of the disk.

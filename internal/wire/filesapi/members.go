@@ -9,6 +9,9 @@ import (
 	"parley/internal/wire/openai"
 )
 
+// otherChunking says that the server cuts files in its own way.
+var otherChunking = json.RawMessage(`{"type":"other"}`)
+
 // memberBody is a file of a store in responses.
 type memberBody struct {
 	ID         string          `json:"id"`
@@ -33,7 +36,7 @@ type lastError struct {
 func memberBodyOf(m library.Member) memberBody {
 	b := memberBody{
 		ID: m.File, Object: "vector_store.file", CreatedAt: m.CreatedAt.Unix(), StoreID: m.Store, Status: m.State,
-		Chunking: json.RawMessage(`{"type":"other"}`), Attributes: objectOrEmpty(m.Attributes), Filename: m.Filename,
+		Chunking: otherChunking, Attributes: objectOrEmpty(m.Attributes), Filename: m.Filename,
 	}
 	switch m.State {
 	case library.Completed:
@@ -98,6 +101,9 @@ func (h *Handler) list(w http.ResponseWriter, r *wire.Request, batch string) err
 	if states := []string{"", library.InProgress, library.Completed, library.Failed, library.Cancelled}; !has(states, list.State) {
 		return refusef("filter", openai.Invalid, `"filter" must be in_progress, completed, failed or cancelled.`)
 	}
+	if !library.IsStore(r.PathValue("id")) {
+		return h.documents(w, r, list)
+	}
 	s, err := h.find(r)
 	if err != nil {
 		return err
@@ -110,6 +116,13 @@ func (h *Handler) list(w http.ResponseWriter, r *wire.Request, batch string) err
 }
 
 func (h *Handler) member(w http.ResponseWriter, r *wire.Request) error {
+	if !library.IsStore(r.PathValue("id")) {
+		d, err := h.documentIn(r)
+		if err != nil {
+			return err
+		}
+		return wire.Reply(w, http.StatusOK, documentBodyOf(d))
+	}
 	s, err := h.find(r)
 	if err != nil {
 		return err
@@ -131,17 +144,13 @@ type pageBody struct {
 // memberContent handles GET /v1/vector_stores/{id}/files/{file}/content. It returns the text that was read, by pages; none
 // while there is none.
 func (h *Handler) memberContent(w http.ResponseWriter, r *wire.Request) error {
-	s, err := h.find(r)
-	if err != nil {
-		return err
-	}
-	revisions, err := h.cfg.Library.Revisions(r.Context(), s, []string{r.PathValue("file")})
+	revisions, err := h.revisionsIn(r)
 	if err != nil {
 		return err
 	}
 	data := []pageBody{}
 	for _, revision := range revisions {
-		pages, err := h.cfg.Pages(r.Context(), revision)
+		pages, err := h.cfg.Corpus.Pages(r.Context(), revision)
 		if err != nil {
 			return err
 		}
@@ -155,6 +164,19 @@ func (h *Handler) memberContent(w http.ResponseWriter, r *wire.Request) error {
 		HasMore  bool       `json:"has_more"`
 		NextPage *string    `json:"next_page"`
 	}{Object: "vector_store.file_content.page", Data: data})
+}
+
+// revisionsIn returns the revisions of the file that the path of a request names.
+func (h *Handler) revisionsIn(r *wire.Request) ([]int64, error) {
+	if !library.IsStore(r.PathValue("id")) {
+		d, err := h.documentIn(r)
+		return []int64{d.Revision}, err
+	}
+	s, err := h.find(r)
+	if err != nil {
+		return nil, err
+	}
+	return h.cfg.Library.Revisions(r.Context(), s, []string{r.PathValue("file")})
 }
 
 // changeMember handles POST /v1/vector_stores/{id}/files/{file} {"attributes"}.

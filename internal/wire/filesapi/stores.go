@@ -8,7 +8,6 @@ import (
 
 	"parley/internal/chat"
 	"parley/internal/library"
-	"parley/internal/retrieval"
 	"parley/internal/shelf"
 	"parley/internal/wire"
 	"parley/internal/wire/openai"
@@ -201,34 +200,13 @@ func fileIDs(v wire.Value, param string, attributes json.RawMessage) ([]library.
 // store handles GET /v1/vector_stores/{id}.
 func (h *Handler) store(w http.ResponseWriter, r *wire.Request) error {
 	if !library.IsStore(r.PathValue("id")) {
-		return h.namespace(w, r)
+		return h.replyNamespace(w, r)
 	}
 	s, err := h.find(r)
 	if err != nil {
 		return err
 	}
 	return h.replyStore(r.Context(), w, s)
-}
-
-// namespace describes a namespace as a vector store that holds the documents the caller may see.
-func (h *Handler) namespace(w http.ResponseWriter, r *wire.Request) error {
-	id := r.PathValue("id")
-	ok, err := h.catalog.Has(r.Context(), r.Who, id)
-	if err != nil {
-		return err
-	}
-	if !ok {
-		return library.ErrNotFound
-	}
-	stats, err := h.cfg.Stats(r.Context(), retrieval.Filter{Principal: r.Who, Namespace: id})
-	if err != nil {
-		return err
-	}
-	since := h.since.Unix()
-	return wire.Reply(w, http.StatusOK, storeBody{
-		ID: id, Object: "vector_store", CreatedAt: since, Name: id, LastActiveAt: since, Metadata: objectOrEmpty(nil),
-		UsageBytes: stats.Bytes, FileCounts: counts{Completed: stats.Documents, Total: stats.Documents}, Status: library.Completed,
-	})
 }
 
 // stores handles GET /v1/vector_stores?limit=&order=&after=&before=.

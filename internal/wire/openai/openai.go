@@ -111,7 +111,14 @@ func (h *Handler) complete(w http.ResponseWriter, r *wire.Request) error {
 }
 
 // stored answers GET /v1/chat/completions, which lists stored completions. Parley stores none.
-func stored(w http.ResponseWriter, _ *wire.Request) error {
+func stored(w http.ResponseWriter, r *wire.Request) error {
+	list, err := ListOf(r, 20)
+	if err != nil {
+		return err
+	}
+	if list.After != "" {
+		return Refuse(chat.Invalid, "after", Invalid, `"after" names nothing in this list.`)
+	}
 	return wire.WriteJSON(w, http.StatusOK, []byte(`{"object":"list","data":[],"first_id":null,"last_id":null,"has_more":false}`))
 }
 

@@ -247,38 +247,24 @@ func (h *Handler) inputItems(w http.ResponseWriter, r *wire.Request) error {
 	return list(w, r, t.Messages[1:])
 }
 
-// The sizes of a page of a list.
-const (
-	defaultPage = 20
-	maxPage     = 100
-)
-
 // list responds with a page of items, last one first unless the request has order=asc.
 func list(w http.ResponseWriter, r *wire.Request, items []transcript.Message) error {
-	query := r.URL.Query()
+	asked, err := openai.ListOf(r, 20)
+	if err != nil {
+		return err
+	}
 	items = slices.Clone(items)
-	switch query.Get("order") {
-	case "", "desc":
+	if !asked.Oldest {
 		slices.Reverse(items)
-	case "asc":
-	default:
-		return refusef("order", openai.Invalid, `"order" must be "asc" or "desc".`)
 	}
-	limit := defaultPage
-	if given := query.Get("limit"); given != "" {
-		var err error
-		if limit, err = strconv.Atoi(given); err != nil || limit < 1 || limit > maxPage {
-			return refusef("limit", openai.Invalid, `"limit" must be a whole number from 1 to %d.`, maxPage)
-		}
-	}
-	if after := query.Get("after"); after != "" {
+	if after := asked.After; after != "" {
 		i := slices.IndexFunc(items, func(m transcript.Message) bool { return m.ID == after })
 		if i < 0 {
 			return refusef("after", openai.Invalid, `"after" names no item of this list.`)
 		}
 		items = items[i+1:]
 	}
-	page := items[:min(limit, len(items))]
+	page := items[:min(asked.Limit, len(items))]
 	return wire.WriteJSON(w, http.StatusOK, appendList(nil, page, len(items) > len(page)))
 }
 

@@ -1,0 +1,96 @@
+package filesapi
+
+import (
+	"errors"
+	"net/http"
+	"path"
+
+	"parley/internal/ident"
+	"parley/internal/library"
+	"parley/internal/retrieval"
+	"parley/internal/shelf"
+	"parley/internal/wire"
+)
+
+// This file shows a namespace that is no vector store as if it were one. Its files are the documents that the caller
+// may see, with the ids of the documents.
+
+// namespace returns the filter for the documents of the namespace in the path of a request.
+func (h *Handler) namespace(r *wire.Request) (f retrieval.Filter, err error) {
+	id := r.PathValue("id")
+	ok, err := h.catalog.Has(r.Context(), r.Who, id)
+	if err == nil && !ok {
+		err = library.ErrNotFound
+	}
+	return retrieval.Filter{Principal: r.Who, Namespace: id}, err
+}
+
+// replyNamespace replies with the number and size of the documents.
+func (h *Handler) replyNamespace(w http.ResponseWriter, r *wire.Request) error {
+	f, err := h.namespace(r)
+	if err != nil {
+		return err
+	}
+	stats, err := h.cfg.Corpus.VisibleStats(r.Context(), f)
+	if err != nil {
+		return err
+	}
+	since := h.since.Unix()
+	return wire.Reply(w, http.StatusOK, storeBody{
+		ID: f.Namespace, Object: "vector_store", CreatedAt: since, Name: f.Namespace, LastActiveAt: since, Metadata: objectOrEmpty(nil),
+		UsageBytes: stats.Bytes, FileCounts: counts{Completed: stats.Documents, Total: stats.Documents}, Status: library.Completed,
+	})
+}
+
+// documents replies with a page of the documents. All of them have been read.
+func (h *Handler) documents(w http.ResponseWriter, r *wire.Request, l shelf.List) error {
+	f, err := h.namespace(r)
+	if err != nil {
+		return err
+	}
+	for _, id := range []string{l.After, l.Before} {
+		if id == "" {
+			continue
+		}
+		if _, err := h.document(r, f, id); err != nil {
+			return badCursor(err)
+		}
+	}
+	var all []retrieval.Document
+	if l.State == "" || l.State == library.Completed {
+		all, err = h.cfg.Corpus.DocumentsByAge(r.Context(), f, retrieval.ByAge{Oldest: l.Oldest, After: l.After, Before: l.Before, Limit: l.Limit})
+		if err != nil {
+			return err
+		}
+	}
+	return reply(w, l, all, documentBodyOf, func(b memberBody) string { return b.ID })
+}
+
+// document returns a document of a namespace.
+func (h *Handler) document(r *wire.Request, f retrieval.Filter, id string) (retrieval.Document, error) {
+	d, err := h.cfg.Corpus.DocumentByID(r.Context(), f, id)
+	if errors.Is(err, retrieval.ErrNotFound) {
+		err = library.ErrNotFound
+	}
+	return d, err
+}
+
+func documentBodyOf(d retrieval.Document) memberBody {
+	created, ok := ident.Time(d.ID)
+	if !ok {
+		created = d.IndexedAt
+	}
+	return memberBody{
+		ID: d.ID, Object: "vector_store.file", UsageBytes: d.Size, CreatedAt: created.Unix(), StoreID: d.Namespace, Status: library.Completed,
+		Chunking: otherChunking, Attributes: objectOrEmpty(nil), Filename: path.Base(d.Name),
+	}
+}
+
+// documentIn returns the document that the path of a request names.
+func (h *Handler) documentIn(r *wire.Request) (retrieval.Document, error) {
+	f, err := h.namespace(r)
+	if err != nil {
+		return retrieval.Document{}, err
+	}
+	return h.document(r, f, r.PathValue("file"))
+}
