@@ -22,7 +22,11 @@ import (
 // newDocuments returns the service that ingests documents into a data folder. The corpus may be nil
 // if nothing will be changed.
 func (p *program) newDocuments(cfg Config, db *store.DB, corpus *retrieval.Corpus, web *fetch.Client) *documents.Service {
-	return documents.New(documents.Config{
+	return documents.New(p.documentsConfig(cfg, db, corpus, web))
+}
+
+func (p *program) documentsConfig(cfg Config, db *store.DB, corpus *retrieval.Corpus, web *fetch.Client) documents.Config {
+	return documents.Config{
 		Data: cfg.Data, Uploads: db.Uploads(), Locks: sharedLocks(db),
 		Namespace: cfg.Namespace, ConfigFile: p.configFile,
 		Store: db.Corpus(), Corpus: corpus, Blobs: db.Blobs(), Disk: db, Jobs: db.Jobs(), Vectors: db.Corpus(), Web: web,
@@ -35,7 +39,7 @@ func (p *program) newDocuments(cfg Config, db *store.DB, corpus *retrieval.Corpu
 		// Without sign-in there is one owner, who may use the whole quota.
 		Quota:     documents.Quota{All: int64(cfg.UploadsQuota), Owner: int64(cfg.UploadsQuota)},
 		Retention: time.Duration(cfg.Retention), Logger: p.log,
-	})
+	}
 }
 
 func (c *Config) split() ingest.SplitOptions {

@@ -59,7 +59,7 @@ func (c ingestCmd) once(ctx context.Context, p *program, in *instance, from docu
 	if c.Report {
 		writeFormats(p.stdout, report.Formats)
 	}
-	if err := p.recogniseNow(ctx, in); err != nil {
+	if err := p.recogniseNow(ctx, in.documents); err != nil {
 		return interrupted(err)
 	}
 	if err := p.embedNow(ctx, in, p.stdout, d); err != nil {
@@ -77,7 +77,7 @@ func (c ingestCmd) once(ctx context.Context, p *program, in *instance, from docu
 // keepFollowing follows changes until it is interrupted, and embeds the changed documents.
 func (p *program) keepFollowing(ctx context.Context, in *instance, d *display) error {
 	err := in.documents.FollowFiles(ctx, func(ingest.Report) {
-		if err := p.recogniseNow(ctx, in); err != nil && ctx.Err() == nil {
+		if err := p.recogniseNow(ctx, in.documents); err != nil && ctx.Err() == nil {
 			p.log.Error("recognise text on pictures; the next change tries again", "error", err)
 		}
 		if err := p.embedNow(ctx, in, p.stdout, d); err != nil && ctx.Err() == nil {
@@ -91,9 +91,9 @@ func (p *program) keepFollowing(ctx context.Context, in *instance, d *display) e
 }
 
 // recogniseNow recognises the text on the pages that wait for it, and says which page it is at.
-func (p *program) recogniseNow(ctx context.Context, in *instance) error {
+func (p *program) recogniseNow(ctx context.Context, service *documents.Service) error {
 	pages, began := 0, time.Now()
-	err := in.documents.RecogniseNow(ctx, func(name string, done, of int) {
+	err := service.RecogniseNow(ctx, func(name string, done, of int) {
 		pages++
 		switch {
 		case done == 0:

@@ -3,6 +3,7 @@
 //
 //	parley serve PATH…        ingest files, folders and URLs, and serve them on 127.0.0.1:8000
 //	parley ingest PATH…       ingest only
+//	parley read FILE…         print what an ingestion takes from files
 //	parley ask "question"     answer on the terminal, with citations
 //	parley eval DATASET       measure retrieval on a data set
 //	parley mcp                serve an MCP client on standard input and output
@@ -26,7 +27,7 @@
 //	parley version            print the version
 //
 // It exits with 0 when all went well, 1 after a failure at run time, 2 for a mistake in the
-// command or the configuration, and 3 when an ingestion or a backup finished but could not read some files.
+// command or the configuration, and 3 when an ingestion, a reading or a backup finished but could not read some files.
 package main
 
 import (
@@ -52,7 +53,7 @@ const (
 	exitOK      = 0
 	exitFailure = 1
 	exitUsage   = 2
-	exitPartial = 3 // an ingestion or a backup finished, but some files could not be read
+	exitPartial = 3 // an ingestion, a reading or a backup finished, but some files could not be read
 )
 
 // errPartial ends a command whose report already named the files that could not be read.
@@ -83,6 +84,7 @@ type commandLine struct {
 
 	Serve    serveCmd    `cmd:"" help:"Ingest files, folders and web sites, and serve them; without a PATH, serve what is stored."`
 	Ingest   ingestCmd   `cmd:"" help:"Ingest files, folders and web sites."`
+	Read     readCmd     `cmd:"" help:"Print what an ingestion takes from files, page by page; store nothing."`
 	Reindex  reindexCmd  `cmd:"" help:"Rebuild all documents from their stored originals, then switch to them in one step."`
 	Ask      askCmd      `cmd:"" help:"Answer a question on the terminal, with citations."`
 	Eval     evalCmd     `cmd:"" help:"Measure retrieval and answers on a data set."`

@@ -70,6 +70,7 @@ func (r *reader) config(namespace string, pool *sandbox.Pool) ingest.Config {
 		Sweep:   func(ctx context.Context) (int, error) { return r.cfg.Disk.SweepBlobs(ctx, blobAge) },
 		Workers: r.workers(), ConfigFile: r.cfg.ConfigFile, Logger: r.cfg.Logger,
 		Crawler: crawl.New(r.cfg.Web, crawler), MayName: r.mayName, Split: r.cfg.Split, Recognition: r.recognition(),
+		Reading: r.cfg.Reading, Passwords: r.cfg.Passwords,
 	}
 }
 

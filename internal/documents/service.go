@@ -124,6 +124,9 @@ type Config struct {
 	Said     func(source.Address) metadata.Fields         // what is said of all documents of a remote source; nil for nothing
 	KeepLost time.Duration                                // how long the documents of a source stay that cannot be read; 0 means for ever
 
+	Reading   func(ingest.Reading) // called concurrently for each file that was read; optional
+	Passwords []string             // tried on every file, after those that its metadata gives
+
 	Quota     Quota         // of uploads
 	Retention time.Duration // how long jobs are kept after their end; 0 means for ever
 	Logger    *slog.Logger  // nil discards

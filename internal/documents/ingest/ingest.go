@@ -96,6 +96,9 @@ type Config struct {
 	Uploads string
 	Access  access.List   // who may see the documents, regardless of their metadata; zero means that the metadata decides
 	Outcome func(Outcome) // called from Run's goroutine for each file after its outcome is committed; optional
+	Reading func(Reading) // called concurrently for each file once it was read; optional
+	// Passwords are tried on every file, after those that its metadata gives.
+	Passwords []string
 
 	generation string                                     // of Split
 	pause      func(context.Context, time.Duration) error // waits before a retry of a file for which the machine had no time; nil waits for real

@@ -82,6 +82,7 @@ func (s *spool) Open(name string) (io.ReadCloser, error) {
 // false.
 func (r *run) take(ctx context.Context, c *candidate, send func(result) bool) bool {
 	res, s := r.read(ctx, c)
+	r.tellReading(&res)
 	defer func() {
 		if err := s.close(); err != nil {
 			r.cfg.Logger.Warn("remove the files inside a file", "error", err)

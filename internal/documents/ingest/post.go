@@ -13,25 +13,45 @@ import (
 )
 
 // Post cuts a document into chunks in the process that extracted it. The main function passes it to
-// sandbox.RunWorkerIfAsked; Run decodes what it returns. Options are SplitOptions as JSON, or nil for
-// the defaults. Post removes the blocks from the document, since nothing needs them any more.
+// sandbox.RunWorkerIfAsked; Run decodes what it returns. Options are postOptions as JSON, or nil for
+// the defaults. Post removes the blocks from the document unless the options keep them.
 func Post(doc *extract.Document, options []byte) ([]byte, error) {
-	var o SplitOptions
+	var o postOptions
 	if options != nil {
 		if err := json.Unmarshal(options, &o); err != nil {
 			return nil, fmt.Errorf("read the options of the splitter: %w", err)
 		}
 	}
-	chunks := Split(doc, o)
+	chunks := Split(doc, o.SplitOptions)
 	if len(chunks) == 0 {
 		return nil, &extract.Error{Reason: extract.Empty, Detail: "the file has no text"}
 	}
 	index := make(map[int]int, len(doc.Pages))
 	for i := range doc.Pages {
 		index[doc.Pages[i].Number] = i
-		doc.Pages[i].Blocks = nil
+		if !o.KeepBlocks {
+			doc.Pages[i].Blocks = nil
+		}
 	}
 	return encodeChunks(chunks, index), nil
+}
+
+// postOptions are the options of Post.
+type postOptions struct {
+	SplitOptions
+	KeepBlocks bool `json:",omitempty"`
+}
+
+// post returns the options of Post for a configuration.
+func (c *Config) post() []byte {
+	if c.Reading == nil {
+		return c.Split.encode()
+	}
+	b, err := json.Marshal(postOptions{c.Split, true})
+	if err != nil {
+		panic(fmt.Sprintf("ingest: numbers are not JSON: %v", err))
+	}
+	return b
 }
 
 // chunksVersion is the first byte of encoded chunks.

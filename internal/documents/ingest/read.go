@@ -28,14 +28,15 @@ import (
 // result is the result for one candidate.
 type result struct {
 	from   *candidate
-	format string         // as extract names it; "" if unknown
-	file   retrieval.File // the row to write
-	put    *retrieval.Put // the document's new revision; nil if there is none
-	same   bool           // the content has not changed: only the row is written
-	leave  bool           // the file could not be examined: neither row nor document changes
-	gone   bool           // the enclosing file no longer contains the file: row and document are deleted
-	first  bool           // the page is the URL of a site
-	error  error          // ends the run
+	format string            // as extract names it; "" if unknown
+	file   retrieval.File    // the row to write
+	put    *retrieval.Put    // the document's new revision; nil if there is none
+	same   bool              // the content has not changed: only the row is written
+	doc    *extract.Document // what was read, if Config.Reading wants it
+	leave  bool              // the file could not be examined: neither row nor document changes
+	gone   bool              // the enclosing file no longer contains the file: row and document are deleted
+	first  bool              // the page is the URL of a site
+	error  error             // ends the run
 
 	waiting *Waiting // pages of the file wait for the recognition of their text
 
@@ -146,6 +147,9 @@ func (r *run) makeDocument(ctx context.Context, res result, o original, said met
 	case err != nil:
 		res.error = err
 		return res
+	}
+	if r.cfg.Reading != nil {
+		res.doc = x.doc
 	}
 	if r.cfg.Access.Restricted() {
 		x.doc.Meta.Unknown = "" // it does not matter what the document says
@@ -424,8 +428,8 @@ func (r *run) extract(ctx context.Context, res *result, o original, said metadat
 		return x, fmt.Errorf("read the original of %s: %w", c.display(), err)
 	}
 	request := extract.Request{
-		Name: path.Base(c.fileName()), Path: f.Name(), Passwords: said.Passwords(), Without: c.limits(said).SkipSections,
-		Post: r.cfg.Split.encode(), Seen: r.cfg.seen(o.sha),
+		Name: path.Base(c.fileName()), Path: f.Name(), Passwords: append(said.Passwords(), r.cfg.Passwords...), Without: c.limits(said).SkipSections,
+		Post: r.cfg.post(), Seen: r.cfg.seen(o.sha),
 	}
 	res.budget.limit(&request)
 	spooling := res.budget.parts > 0 && res.budget.bytes > 0 && (c.part == nil || len(c.part.around) < maxDepth)

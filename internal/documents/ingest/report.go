@@ -94,6 +94,33 @@ type Outcome struct {
 	Tokens     int    // of these
 }
 
+// Reading is what a run has read from one file.
+type Reading struct {
+	Path     string            // absolute, or an address; unprintable characters are escaped
+	Format   string            // "" if unknown
+	Title    string            // with which the document is stored; "" without a document
+	Document *extract.Document // with its blocks; nil if the file gave none
+	Chunks   int               // into which the document was cut
+	Reason   extract.Reason    // why the file gives no document; "" if it does, or has only files inside
+	Detail   string            // one sentence for people: the reason, or without one the part that could not be read
+}
+
+// tellReading passes on what was read from a file, and forgets it.
+func (r *run) tellReading(res *result) {
+	if r.cfg.Reading == nil || res.same || res.error != nil {
+		return
+	}
+	seen := Reading{
+		Path: res.from.display(), Format: res.format, Document: res.doc,
+		Reason: extract.Reason(res.file.Reason), Detail: res.file.Detail,
+	}
+	if res.put != nil {
+		seen.Title, seen.Chunks = res.put.Document.Title, len(res.put.Chunks)
+	}
+	res.doc = nil
+	r.cfg.Reading(seen)
+}
+
 func (r *run) tellOutcome(res result) {
 	if r.cfg.Outcome == nil {
 		return
