@@ -47,10 +47,12 @@ type Message struct {
 
 // File is a file of a message: one that is stored, or its content.
 type File struct {
-	ID    string // of a stored file; "" if Data is its content
-	Name  string
-	Data  []byte
-	Param string // the place in the request, for errors; "" for a file of an earlier request
+	ID   string // of a stored file; "" if Data is its content
+	Name string
+	Data []byte
+
+	Pasted bool   // the text of a file stood in the message, whatever format the name says
+	Param  string // the place in the request, for errors; "" for a file of an earlier request
 }
 
 // Text returns the text parts of m, concatenated.

@@ -121,7 +121,10 @@ func (h *Handler) give(ctx context.Context, owner string, f chat.File) (b retrie
 	if err != nil {
 		return b, refusef(f.Param+".filename", openai.Invalid, "The file cannot have its name: %v.", err)
 	}
-	r, sum, err := h.read(ctx, name, content)
+	r, sum, err := h.read(ctx, readAs(name, f.Pasted), content)
+	if err != nil && f.Pasted {
+		r, sum, err = h.read(ctx, name+plain, bytes.NewReader(f.Data))
+	}
 	if refusal, ok := errors.AsType[*extract.Error](err); ok {
 		why := refusal.Detail
 		if refusal.Reason == extract.Crashed {
@@ -138,6 +141,17 @@ func (h *Handler) give(ctx context.Context, owner string, f chat.File) (b retrie
 	b.Document.ID = cmp.Or(b.Document.ID, sum)
 	b.Document.Name, b.Document.Title, b.Chunks = name, cmp.Or(r.title, name), r.chunks
 	return b, nil
+}
+
+// plain is the extension of plain text.
+const plain = ".txt"
+
+// readAs returns the name that says how a file is read: text that was taken out of a file of another format is plain text.
+func readAs(name string, pasted bool) string {
+	if f := format.ByExtension(format.Ext(name)); pasted && (f == nil || f.Binary || f.Unread) {
+		return name + plain
+	}
+	return name
 }
 
 // readable names the formats of documents.

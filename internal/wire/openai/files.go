@@ -24,8 +24,12 @@ type Give func(ctx context.Context, owner string, files []chat.File) (*retrieval
 // short file is read.
 const GivenTop = 24
 
-// Bring lets a request be answered from the files of its messages, if they have some. It reports whether they have.
+// Bring lets a request be answered from the files of its messages, if they have some, also from those whose text was put
+// into the messages. It reports whether they have.
 func (give Give) Bring(ctx context.Context, who access.Principal, req *chat.Request) (bool, error) {
+	if give != nil {
+		unpaste(req.Messages)
+	}
 	var files []chat.File
 	for _, m := range req.Messages {
 		files = append(files, m.Files...)
