@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"parley/internal/documents"
@@ -59,7 +60,7 @@ func (c ingestCmd) once(ctx context.Context, p *program, in *instance, from docu
 	if c.Report {
 		writeFormats(p.stdout, report.Formats)
 	}
-	if err := p.recogniseNow(ctx, in.documents); err != nil {
+	if err := p.recogniseNow(ctx, in.documents, p.stdout); err != nil {
 		return interrupted(err)
 	}
 	if err := p.embedNow(ctx, in, p.stdout, d); err != nil {
@@ -77,7 +78,7 @@ func (c ingestCmd) once(ctx context.Context, p *program, in *instance, from docu
 // keepFollowing follows changes until it is interrupted, and embeds the changed documents.
 func (p *program) keepFollowing(ctx context.Context, in *instance, d *display) error {
 	err := in.documents.FollowFiles(ctx, func(ingest.Report) {
-		if err := p.recogniseNow(ctx, in.documents); err != nil && ctx.Err() == nil {
+		if err := p.recogniseNow(ctx, in.documents, p.stdout); err != nil && ctx.Err() == nil {
 			p.log.Error("recognise text on pictures; the next change tries again", "error", err)
 		}
 		if err := p.embedNow(ctx, in, p.stdout, d); err != nil && ctx.Err() == nil {
@@ -90,8 +91,9 @@ func (p *program) keepFollowing(ctx context.Context, in *instance, d *display) e
 	return err
 }
 
-// recogniseNow recognises the text on the pages that wait for it, and says which page it is at.
-func (p *program) recogniseNow(ctx context.Context, service *documents.Service) error {
+// recogniseNow recognises the text on the pages that wait for it, and says which page it is at. The summary
+// goes to out.
+func (p *program) recogniseNow(ctx context.Context, service *documents.Service, out io.Writer) error {
 	pages, began := 0, time.Now()
 	err := service.RecogniseNow(ctx, func(name string, done, of int) {
 		pages++
@@ -103,7 +105,7 @@ func (p *program) recogniseNow(ctx context.Context, service *documents.Service) 
 		}
 	})
 	if pages > 0 && err == nil {
-		fmt.Fprintf(p.stdout, "Recognised the text of %d pages in %s.\n", pages, time.Since(began).Round(100*time.Millisecond))
+		fmt.Fprintf(out, "Recognised the text of %d pages in %s.\n", pages, time.Since(began).Round(100*time.Millisecond))
 	}
 	return err
 }

@@ -102,7 +102,7 @@ func (c readCmd) ingest(ctx context.Context, p *program, from documents.Sources,
 			return badPath(err)
 		}
 		all.addRefused(append(report.Failed, report.Skipped...))
-		return p.recogniseNow(ctx, service)
+		return p.recogniseNow(ctx, service, p.stderr)
 	}
 }
 

@@ -50,7 +50,7 @@ func TestRead_RecognisesTheTextOfAScanAsIngestionDoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := []string{"read", "--data", filepath.Join(dir, "store"), file}
-	if out := parley(t, args...); !strings.Contains(out, "--- page 1 ---") || !strings.Contains(out, "paragraph  Lost keys are replaced for a fee of $45 each.") {
+	if out := parley(t, args...); !strings.HasPrefix(out, "File: "+file) || !strings.Contains(out, "--- page 1 ---") || !strings.Contains(out, "paragraph  Lost keys are replaced for a fee of $45 each.") {
 		t.Errorf("read %q", out)
 	}
 	off := exec.Command(binary, append(args, "--ingest-ocr", "off")...)
