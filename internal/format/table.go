@@ -14,7 +14,7 @@ var Table = []Format{
 	{
 		Name: "Word", Extensions: []string{"docx", "docm"}, Rare: []string{"dotx", "dotm"}, View: Text, Web: true, Binary: true,
 		Media:  []Media{{"application/vnd.openxmlformats-officedocument.wordprocessingml.document", []string{"docx"}, "docx"}},
-		Reads:  "text with headings, lists, tables, text boxes, charts, diagrams, formulas as LaTeX, descriptions of pictures, comments, footnotes, headers and footers; embedded Office files as documents of their own",
+		Reads:  "text with headings, lists, tables, text boxes, charts, diagrams, formulas as LaTeX, descriptions of pictures, comments, footnotes, headers and footers; embedded Office files, and files whose text Word inserts, as documents of their own",
 		Limits: "no text in pictures; no OLE objects; no page numbers, since Word computes pages anew",
 	},
 	{
@@ -40,7 +40,7 @@ var Table = []Format{
 		Name: "Word 97–2003", Extensions: []string{"doc"}, Rare: []string{"dot"}, View: Text, Web: true, Binary: true,
 		Media:  []Media{{"application/msword", []string{"doc"}, "doc"}},
 		Reads:  "text with headings, lists, tables, footnotes and comments",
-		Limits: "no equations of the old editor; no text in pictures; no encrypted documents",
+		Limits: "no equations of the old editor; no text in pictures; headers and footers only where there is nothing else; no documents of Word 6 and 95",
 	},
 	{
 		Name: "Excel 97–2003", Extensions: []string{"xls"}, Rare: []string{"xlt"}, View: Sheet, Web: true, Binary: true,
@@ -52,12 +52,12 @@ var Table = []Format{
 		Name: "PowerPoint 97–2003", Extensions: []string{"ppt"}, Rare: []string{"pps"}, View: Slide, Web: true, Binary: true,
 		Media:  []Media{{"application/vnd.ms-powerpoint", []string{"ppt"}, "ppt"}},
 		Reads:  "a page for each slide: title, text, speaker's notes",
-		Limits: "tables cell by cell; no charts; no text in pictures; nothing that masters repeat; no encrypted presentations",
+		Limits: "tables cell by cell; no charts; no text in pictures; nothing that masters repeat",
 	},
 	{
 		Name: "OpenDocument text", Extensions: []string{"odt"}, Rare: []string{"ott", "odm", "sxw"}, View: Text, Web: true, Binary: true,
 		Media:  []Media{{"application/vnd.oasis.opendocument.text", []string{"odt"}, "odt"}},
-		Reads:  "text with headings, lists, tables, notes and charts, formulas as LaTeX",
+		Reads:  "text with headings, lists, tables, notes, charts, headers and footers, formulas as LaTeX",
 		Limits: "no text in pictures",
 	},
 	{

@@ -74,6 +74,7 @@ const (
 func (w *xmlWalker) visit(d *xml.Decoder, token xml.Token) error {
 	if d.Entity == nil {
 		d.Entity = xml.HTMLEntity
+		d.Strict = false // a bare & stands for itself
 	}
 	switch t := token.(type) {
 	case xml.Directive:

@@ -34,8 +34,10 @@ func TestXML_ReadsElementsByTheirForm(t *testing.T) {
 <p>And</p><table><tr><td>Ann</td><td/></tr><tr><td>Bo</td><td>Bonn</td></tr></table></doc>`,
 			"P Look:\nTH Plan | Price\nTR Plan: Plus Max; Price: 5\nP And\nTR Ann\nTR Bo | Bonn\n",
 		},
-		"cut off":  {`<a><b>one</b><b>two</b><b>thr`, "P b: one⏎b: two\n"},
-		"entities": {`<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a><b>one</b><c>&x;</c></a>`, "P b: one\n"},
+		"bare ampersands":            {`<a><b>R&D & more &unknown; AT&T</b><c href="x?a=1&b=2">two</c></a>`, "P b: R&D & more &unknown; AT&T⏎c: two\n"},
+		"an end without a beginning": {`<a><b>one</b></x><c>two</c></a>`, "P b: one\n"},
+		"cut off":                    {`<a><b>one</b><b>two</b><b>thr`, "P b: one⏎b: two\n"},
+		"entities":                   {`<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a><b>one</b><c>&x;</c></a>`, "P b: one\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, extracttest.Outline(extracttest.Read(t, "a.xml", []byte(c.data)))); diff != "" {

@@ -41,6 +41,11 @@ func readODF(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	if !w.begun {
 		return nil, extract.Damagedf("the archive holds no OpenDocument content")
 	}
+	if w.text {
+		if err := w.writeMargins(ctx); err != nil {
+			return nil, err
+		}
+	}
 	doc, err := w.document(broken)
 	if err != nil {
 		return nil, err

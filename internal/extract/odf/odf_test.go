@@ -122,3 +122,15 @@ L • a bullet
 		}
 	}
 }
+
+func TestODF_ReadsHeadersAndFootersOfTexts(t *testing.T) {
+	styles := extracttest.OdfStart + `<office:master-styles xmlns:style="s"><style:master-page><style:header><text:p>Harbour <text:span>office</text:span>,<text:s/>Pier 4</text:p></style:header>` +
+		`<style:header-left><text:p>Harbour office, Pier 4</text:p></style:header-left><style:footer><text:p>Page <text:page-number>1</text:page-number></text:p></style:footer>` +
+		`<style:footer-first><text:p>Tax number</text:p><text:p>47/11</text:p></style:footer-first><style:header-style>no text</style:header-style></style:master-page></office:master-styles>` + extracttest.OdfEnd
+	const margins = "P Harbour office, Pier 4\nP Tax number 47/11\n"
+	for body, want := range map[string]string{"<text:p>Text.</text:p>": "P Text.\n" + margins, "": margins} {
+		if got := extracttest.Outline(extracttest.Read(t, "a.odt", extracttest.MakeODF(t, "text", body, "styles.xml", styles))); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

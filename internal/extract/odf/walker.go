@@ -25,6 +25,7 @@ type odfWalker struct {
 	slides  int
 	begun   bool // the content was found
 	sheets  bool // it is a spreadsheet
+	text    bool // it is a text
 	hasText bool
 
 	numbers odfNumbering
@@ -144,7 +145,7 @@ func (w *odfWalker) start(d *xml.Decoder, e xml.StartElement) error {
 	switch e.Name.Local {
 	case "text", "spreadsheet", "presentation", "drawing":
 		if strings.HasSuffix(e.Name.Space, ":office:1.0") || strings.HasSuffix(e.Name.Space, "/office") {
-			w.begun, w.sheets = true, e.Name.Local == "spreadsheet"
+			w.begun, w.sheets, w.text = true, e.Name.Local == "spreadsheet", e.Name.Local == "text"
 		}
 	case "p":
 		p := &odfParagraph{}

@@ -20,8 +20,11 @@ var _ = extract.Register("Word 97–2003", extract.Reader{Read: readDOC})
 // Places in the head of a document (MS-DOC 2.5).
 const (
 	fibMagic    = 0xa5ec
+	fibMagic95  = 0xa5dc
 	fibWord97   = 0xc1
 	fibFlags    = 0x0a
+	fibSealSize = 0x0e // of what says how the document is encrypted
+	fibPlain    = 68   // bytes that are never encrypted
 	fibLengths  = 0x4c // of the text, the footnotes, and so on
 	fibChars    = 0xfa
 	fibParas    = 0x102
@@ -37,7 +40,12 @@ const (
 const (
 	docEncrypted = 0x100
 	docTable1    = 0x200
+
+	docObfuscated = 0x8000 // the older method of encryption
 )
+
+// olderWord says what to do with a document of Word 6 or 95, whose form is another one.
+const olderWord = "documents of Word 6 and 95 are not read: open it in Word or LibreOffice, and save it as DOCX"
 
 // docReader reads a document of Word 97 to 2003.
 type docReader struct {
@@ -71,16 +79,13 @@ func readDOC(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(main) < fibHeadSize || binary.LittleEndian.Uint16(main) != fibMagic {
-		return nil, extract.Damagedf("the document is broken, or older than Word 97")
+	if len(main) > 4 && binary.LittleEndian.Uint16(main[2:]) < fibWord97 && (binary.LittleEndian.Uint16(main) == fibMagic || binary.LittleEndian.Uint16(main) == fibMagic95) {
+		return nil, &extract.Error{Reason: extract.Unsupported, Detail: olderWord}
 	}
-	if binary.LittleEndian.Uint16(main[2:]) < fibWord97 {
-		return nil, &extract.Error{Reason: extract.Unsupported, Detail: "documents of Word 6 and 95 are not read"}
+	if len(main) < fibHeadSize || binary.LittleEndian.Uint16(main) != fibMagic {
+		return nil, extract.Damagedf("the document is broken")
 	}
 	flags := binary.LittleEndian.Uint16(main[fibFlags:])
-	if flags&docEncrypted != 0 {
-		return nil, &extract.Error{Reason: extract.Encrypted, Detail: "the document needs a password"}
-	}
 	name := "0Table"
 	if flags&docTable1 != 0 {
 		name = "1Table"
@@ -88,6 +93,16 @@ func readDOC(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	tables, err := stream(f, name)
 	if err != nil {
 		return nil, err
+	}
+	return readWord(ctx, f, main, tables)
+}
+
+// readWord reads the streams of a document.
+func readWord(ctx context.Context, f *extract.File, main, tables []byte) (*extract.Document, error) {
+	if flags := binary.LittleEndian.Uint16(main[fibFlags:]); flags&docEncrypted != 0 {
+		if err := decryptDOC(main, tables, flags&docObfuscated == 0, f.Passwords); err != nil {
+			return nil, err
+		}
 	}
 	r := docReader{ctx: ctx, main: main, out: compose.Builder{Budget: compose.NewBudget(f.Limits)}}
 	r.pieces = piecesOf(r.table(tables, fibPieces))
@@ -103,6 +118,23 @@ func readDOC(ctx context.Context, f *extract.File) (*extract.Document, error) {
 		return nil, err
 	}
 	return &extract.Document{Pages: []extract.Page{r.out.Page(0, false)}}, nil
+}
+
+// decryptDOC decrypts the streams of a document in place (MS-DOC 2.2.6). The table stream begins with how that is done.
+func decryptDOC(main, tables []byte, known bool, passwords []string) error {
+	const block = 512
+	size := min(max(le32(main, fibSealSize), 0), len(tables))
+	var open func(string) decrypter
+	if known {
+		open, known = readRC4(tables[:size], block)
+	}
+	c, err := unlock("document", open, known, passwords, len(passwords) > 0)
+	if err != nil {
+		return err
+	}
+	c.decrypt(main, 0, min(fibPlain, len(main)))
+	c.decrypt(tables, 0, size)
+	return nil
 }
 
 // table returns the part of the table stream that a place in the head names.
@@ -137,13 +169,30 @@ func piecesOf(b []byte) []piece {
 	return pieces
 }
 
-// read reads the text and what stands behind it: footnotes, headers, macros, comments, endnotes, text boxes.
+// The parts of the text, in their order.
+const (
+	docHeaders = 2
+	docMacros  = 3
+	docBoxes   = 7 // of headers
+)
+
+// read reads the text and what stands behind it: footnotes, comments, endnotes, text boxes. Headers and footers, which Word
+// repeats on each page, count only where there is nothing else.
 func (r *docReader) read() error {
+	margins := func(part int) bool { return part == docHeaders || part == docBoxes }
+	err := r.parts(func(part int) bool { return !margins(part) && part != docMacros })
+	if err == nil && len(r.out.Blocks) == 0 {
+		err = r.parts(margins)
+	}
+	return err
+}
+
+// parts reads some parts of the text.
+func (r *docReader) parts(wanted func(part int) bool) error {
 	at := 0
-	for i := range 7 {
-		length := int(int32(binary.LittleEndian.Uint32(r.main[fibLengths+4*i:])))
-		const headers, macros, headerBoxes = 2, 3, 7
-		if i != headers && i != macros && i != headerBoxes && length > 0 {
+	for part := range docBoxes + 1 {
+		length := int(int32(binary.LittleEndian.Uint32(r.main[fibLengths+4*part:])))
+		if wanted(part) && length > 0 {
 			if err := r.span(at, at+length); err != nil {
 				return err
 			}

@@ -3,6 +3,7 @@ package office97
 import (
 	"context"
 	"encoding/binary"
+	"slices"
 	"strings"
 	"unicode/utf16"
 
@@ -15,6 +16,7 @@ var _ = extract.Register("PowerPoint 97–2003", extract.Reader{Read: readPPT})
 // Kinds of records (MS-PPT 2.13.24).
 const (
 	pptUserEdit  = 0x0ff5
+	pptSeal      = 0x2f14 // how the others are encrypted
 	pptPersist   = 0x1772
 	pptDocument  = 0x03e8
 	pptList      = 0x0ff0 // of slides, masters or notes
@@ -68,6 +70,8 @@ type pptReader struct {
 	taken   map[uint32]bool   // places of objects that were read
 	out     []extract.Page
 	budget  *compose.Budget
+	seal    uint32     // the number of the object that says how the others are encrypted; 0 if they are not
+	cipher  *rc4Cipher // that decrypts the others; nil if they are not encrypted
 }
 
 // readPPT reads the text of each slide, and the speaker's notes. What the masters repeat is left out.
@@ -76,17 +80,28 @@ func readPPT(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &pptReader{ctx: ctx, data: data, objects: map[uint32]uint32{}, taken: map[uint32]bool{}, budget: compose.NewBudget(f.Limits)}
-	var last uint32 // edit
-	if current, err := stream(f, "Current User"); err == nil && len(current) >= 20 {
-		if binary.LittleEndian.Uint32(current[12:]) == currentSealed {
-			return nil, &extract.Error{Reason: extract.Encrypted, Detail: "the presentation needs a password"}
-		}
-		last = binary.LittleEndian.Uint32(current[16:])
-	} else {
-		last = r.lastEdit()
+	current, err := stream(f, "Current User")
+	if err != nil || len(current) < 20 {
+		current = nil
 	}
-	root, ok := r.object(r.edits(last))
+	return readSlides(ctx, f, data, current)
+}
+
+// readSlides reads the streams of a presentation. The second one may be nil.
+func readSlides(ctx context.Context, f *extract.File, data, current []byte) (*extract.Document, error) {
+	r := &pptReader{ctx: ctx, data: data, objects: map[uint32]uint32{}, taken: map[uint32]bool{}, budget: compose.NewBudget(f.Limits)}
+	last, sealed := r.lastEdit, false
+	if current != nil {
+		last = func() uint32 { return binary.LittleEndian.Uint32(current[16:]) }
+		sealed = binary.LittleEndian.Uint32(current[12:]) == currentSealed
+	}
+	document := r.edits(last())
+	if sealed || r.seal != 0 {
+		if err := r.unlock(f.Passwords); err != nil {
+			return nil, err
+		}
+	}
+	root, ok := r.object(document)
 	if !ok || root.kind != pptDocument {
 		return nil, extract.Damagedf("the presentation is broken, or older than PowerPoint 97: it does not say where its slides are")
 	}
@@ -145,6 +160,9 @@ func (r *pptReader) edits(place uint32) (document uint32) {
 		}
 		if document == 0 {
 			document = binary.LittleEndian.Uint32(edit.body[16:])
+			if len(edit.body) >= 32 {
+				r.seal = binary.LittleEndian.Uint32(edit.body[28:])
+			}
 		}
 		persist := binary.LittleEndian.Uint32(edit.body[12:])
 		if directory, _, ok := r.at(r.data, int(persist)); ok && directory.kind == pptPersist && !seen[persist] {
@@ -178,7 +196,41 @@ func (r *pptReader) object(id uint32) (pptRecord, bool) {
 		return pptRecord{}, false
 	}
 	r.taken[place] = true
+	if r.cipher != nil {
+		return r.decrypted(id, place)
+	}
 	rec, _, ok := r.at(r.data, int(place))
+	return rec, ok
+}
+
+// unlock finds the cipher of an encrypted presentation (MS-PPT 2.3.7).
+func (r *pptReader) unlock(passwords []string) error {
+	place, ok := r.objects[r.seal]
+	rec, _, found := r.at(r.data, int(place))
+	var open func(string) decrypter
+	known := false
+	if ok && found && rec.kind == pptSeal {
+		open, known = readRC4(rec.body, xlsBlock)
+	}
+	c, err := unlock("presentation", open, known, passwords, len(passwords) > 0)
+	if err == nil {
+		r.cipher, _ = c.(*rc4Cipher)
+	}
+	return err
+}
+
+// decrypted returns an object of an encrypted presentation. Its number says which block of the key stream it has.
+func (r *pptReader) decrypted(id, place uint32) (pptRecord, bool) {
+	if int64(place)+pptHeadSize > int64(len(r.data)) {
+		return pptRecord{}, false
+	}
+	stream := r.cipher.block(int(id))
+	head := make([]byte, pptHeadSize)
+	stream.XORKeyStream(head, r.data[place:place+pptHeadSize])
+	rest := r.data[place+pptHeadSize:]
+	body := make([]byte, min(int64(binary.LittleEndian.Uint32(head[4:])), int64(len(rest))))
+	stream.XORKeyStream(body, rest[:len(body)])
+	rec, _, ok := r.at(slices.Concat(head, body), 0)
 	return rec, ok
 }
 

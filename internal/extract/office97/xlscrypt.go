@@ -25,19 +25,20 @@ const (
 // defaultPassword is the password of workbooks that Excel protects against changes only.
 const defaultPassword = "VelvetSweatshop"
 
-// xlsLock decrypts records in place.
-type xlsLock interface {
+// decrypter decrypts records in place.
+type decrypter interface {
 	// decrypt decrypts the body of a record except its first plain bytes. The body begins at byte at of the stream.
 	decrypt(body []byte, at, plain int)
 }
 
-// xlsCipher is encryption with RC4. Each block of the stream has its own key. Bytes that are not encrypted use up key stream
+// rc4Cipher is encryption with RC4. Each block of the stream has its own key. Bytes that are not encrypted use up key stream
 // too.
-type xlsCipher struct {
+type rc4Cipher struct {
 	hash     func() hash.Hash
 	base     []byte // the hash of the password and the salt
 	keyBytes int
 	padTo    int // length of the key with zeros behind it; 0 for none
+	size     int // of a block, at most len(keys)
 
 	loaded int // the block whose key stream is in keys, from 1; 0 for none
 	keys   [xlsBlock]byte
@@ -47,28 +48,39 @@ const xlsBlock = 1024
 
 // decrypt decrypts the records behind a position, in place. Its error is for people.
 func (x *xlsReader) decrypt(pass []byte, at int, passwords []string) error {
-	refuse := func(why string) error { return &extract.Error{Reason: extract.Encrypted, Detail: why} }
 	open, ok := readCipher(pass, x.unicode)
-	if !ok {
-		return refuse("the workbook is encrypted with a method that Parley does not support")
+	c, err := unlock("workbook", open, ok, append(slices.Clip(passwords), defaultPassword), len(passwords) > 0)
+	if err == nil {
+		x.apply(c, at)
 	}
-	for _, password := range append(slices.Clip(passwords), defaultPassword) {
+	return err
+}
+
+// unlock returns the lock that one of the passwords opens. known says that the method of encryption is, and given that a
+// person gave passwords. The error is for people.
+func unlock(what string, open func(string) decrypter, known bool, passwords []string, given bool) (decrypter, error) {
+	refuse := func(why string) (decrypter, error) {
+		return nil, &extract.Error{Reason: extract.Encrypted, Detail: why}
+	}
+	if !known {
+		return refuse("the " + what + " is encrypted with a method that Parley does not support")
+	}
+	for _, password := range passwords {
 		if c := open(password); c != nil {
-			x.apply(c, at)
-			return nil
+			return c, nil
 		}
 	}
-	if len(passwords) > 0 {
-		return refuse("none of the passwords given opens the workbook")
+	if given {
+		return refuse("none of the passwords given opens the " + what)
 	}
-	return refuse("the workbook needs a password")
+	return refuse("the " + what + " needs a password")
 }
 
 // readCipher reads the record FilePass. open returns the cipher for a password, or nil if the password is wrong. ok is false if
 // the method is unknown.
 //
 //nolint:gosec // the format prescribes the hashes
-func readCipher(pass []byte, unicode bool) (open func(password string) xlsLock, ok bool) {
+func readCipher(pass []byte, unicode bool) (open func(password string) decrypter, ok bool) {
 	switch {
 	case len(pass) < 4:
 		return nil, false
@@ -79,17 +91,27 @@ func readCipher(pass []byte, unicode bool) (open func(password string) xlsLock, 
 	case len(pass) < 6 || binary.LittleEndian.Uint16(pass) != 1:
 		return nil, false
 	}
-	major, minor, rest := binary.LittleEndian.Uint16(pass[2:]), binary.LittleEndian.Uint16(pass[4:]), pass[6:]
+	return readRC4(pass[2:], xlsBlock)
+}
+
+// readRC4 reads a version of encryption, its header and its verifier. Each block of size bytes of a stream has its own key.
+//
+//nolint:gosec // the format prescribes the hashes
+func readRC4(b []byte, size int) (open func(password string) decrypter, ok bool) {
+	if len(b) < 4 {
+		return nil, false
+	}
+	major, minor, rest := binary.LittleEndian.Uint16(b), binary.LittleEndian.Uint16(b[2:]), b[4:]
 	switch {
 	case major == 1 && minor == 1 && len(rest) >= 48:
-		return func(password string) xlsLock {
+		return func(password string) decrypter {
 			first := sum(md5.New, utf16Bytes(password))[:5]
 			salted := slices.Repeat(slices.Concat(first, rest[:16]), 16)
-			c := &xlsCipher{hash: md5.New, base: sum(md5.New, salted)[:5], keyBytes: 16}
+			c := &rc4Cipher{hash: md5.New, base: sum(md5.New, salted)[:5], keyBytes: 16, size: size}
 			return c.verified(rest[16:32], rest[32:48])
 		}, true
 	case major >= 2 && major <= 4 && minor == 2 && len(rest) >= 8:
-		return readCryptoAPI(rest[4:])
+		return readCryptoAPI(rest[4:], size)
 	}
 	return nil, false
 }
@@ -97,7 +119,7 @@ func readCipher(pass []byte, unicode bool) (open func(password string) xlsLock, 
 // readCryptoAPI reads the header and the verifier of the newer method.
 //
 //nolint:gosec // the format prescribes the hash
-func readCryptoAPI(data []byte) (open func(password string) xlsLock, ok bool) {
+func readCryptoAPI(data []byte, block int) (open func(password string) decrypter, ok bool) {
 	const (
 		algRC4    = 0x6801
 		leastHead = 32
@@ -114,8 +136,8 @@ func readCryptoAPI(data []byte) (open func(password string) xlsLock, ok bool) {
 	if binary.LittleEndian.Uint32(data[8:]) != algRC4 || bits < 40 || bits > 128 || bits%8 != 0 || binary.LittleEndian.Uint32(verifier) != 16 {
 		return nil, false
 	}
-	return func(password string) xlsLock {
-		c := &xlsCipher{hash: sha1.New, base: sum(sha1.New, verifier[4:20], utf16Bytes(password)), keyBytes: int(bits / 8)}
+	return func(password string) decrypter {
+		c := &rc4Cipher{hash: sha1.New, base: sum(sha1.New, verifier[4:20], utf16Bytes(password)), keyBytes: int(bits / 8), size: block}
 		if bits == 40 {
 			c.padTo = 16
 		}
@@ -124,7 +146,7 @@ func readCryptoAPI(data []byte) (open func(password string) xlsLock, ok bool) {
 }
 
 // verified returns the cipher if it decrypts a value and the value's hash.
-func (c *xlsCipher) verified(value, digest []byte) xlsLock {
+func (c *rc4Cipher) verified(value, digest []byte) decrypter {
 	plain := slices.Concat(value, digest)
 	c.block(0).XORKeyStream(plain, plain)
 	if string(sum(c.hash, plain[:len(value)])) != string(plain[len(value):]) {
@@ -136,7 +158,7 @@ func (c *xlsCipher) verified(value, digest []byte) xlsLock {
 // block returns the cipher of a block of the stream.
 //
 //nolint:gosec // the format prescribes RC4
-func (c *xlsCipher) block(n int) *rc4.Cipher {
+func (c *rc4Cipher) block(n int) *rc4.Cipher {
 	key := sum(c.hash, c.base, binary.LittleEndian.AppendUint32(nil, uint32(n)))[:c.keyBytes]
 	if c.padTo > 0 {
 		key = append(slices.Clone(key), make([]byte, c.padTo-c.keyBytes)...)
@@ -148,19 +170,19 @@ func (c *xlsCipher) block(n int) *rc4.Cipher {
 	return stream
 }
 
-func (c *xlsCipher) decrypt(body []byte, at, plain int) {
+func (c *rc4Cipher) decrypt(body []byte, at, plain int) {
 	for i := plain; i < len(body); i++ {
-		if n := (at+i)/xlsBlock + 1; n != c.loaded {
+		if n := (at+i)/c.size + 1; n != c.loaded {
 			clear(c.keys[:])
 			c.block(n-1).XORKeyStream(c.keys[:], c.keys[:])
 			c.loaded = n
 		}
-		body[i] ^= c.keys[(at+i)%xlsBlock]
+		body[i] ^= c.keys[(at+i)%c.size]
 	}
 }
 
 // apply decrypts the records behind a position.
-func (x *xlsReader) apply(lock xlsLock, from int) {
+func (x *xlsReader) apply(lock decrypter, from int) {
 	for at := from; at < len(x.data); {
 		kind, body, next := x.record(at)
 		switch kind {

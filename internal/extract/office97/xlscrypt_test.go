@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/md5"
 	"crypto/rc4"
-	"crypto/sha1"
 	"encoding/binary"
 	"errors"
 	"math/bits"
@@ -81,17 +80,8 @@ func TestXLS_OpensEncryptedWorkbooks(t *testing.T) {
 		return lockedWorkbook(slices.Concat([]byte{1, 0, 1, 0, 1, 0}, salt, secret), stream1024(key))
 	}
 	newer := func(password string) []byte {
-		base := sha1.Sum(append(salt[:16:16], wide(password)...))
-		key := func(block byte) []byte { k := sha1.Sum(append(base[:20:20], block, 0, 0, 0)); return k[:16] }
-		value := []byte("some random text")
-		digest := sha1.Sum(value)
-		secret := append(value, digest[:]...)
-		c, _ := rc4.NewCipher(key(0))
-		c.XORKeyStream(secret, secret)
-		head := make([]byte, 34)
-		copy(head[8:], []byte{1, 0x68, 0, 0, 4, 0x80, 0, 0, 128})
-		pass := slices.Concat([]byte{1, 0, 2, 0, 2, 0, 0, 0, 0, 0, 34, 0, 0, 0}, head, []byte{16, 0, 0, 0}, salt, secret[:16], []byte{20, 0, 0, 0}, secret[16:])
-		return lockedWorkbook(pass, stream1024(key))
+		how, key := seal(password)
+		return lockedWorkbook(append([]byte{1, 0}, how...), stream1024(func(block byte) []byte { return key(int(block)) }))
 	}
 	// What Excel writes for the password abc.
 	old := lockedWorkbook([]byte{0, 0, 0x4a, 0x51, 0x1a, 0xcc}, func(body []byte, at int) {

@@ -9,9 +9,9 @@ import (
 type xlsXOR [16]byte
 
 // readXOR reads the key and the verifier of a record FilePass. open returns nil if the password is wrong.
-func readXOR(pass []byte) (open func(password string) xlsLock) {
+func readXOR(pass []byte) (open func(password string) decrypter) {
 	key, verifier := binary.LittleEndian.Uint16(pass), binary.LittleEndian.Uint16(pass[2:])
-	return func(password string) xlsLock {
+	return func(password string) decrypter {
 		const most = 15
 		word := []byte(password)[:min(len(password), most)]
 		if len(word) == 0 || xorKey(word) != key || xorVerifier(word) != verifier {

@@ -6,7 +6,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode"
 
 	"parley/internal/extract"
 	"parley/internal/extract/compose"
@@ -72,27 +71,10 @@ func (p *docxParts) readMargin(name string) error {
 	var lines []string
 	err := p.eachText(name, func(xml.StartElement) {}, func(text string) { lines = append(lines, text) })
 	text := strings.Join(lines, " ")
-	if saysMore(text) && !slices.Contains(p.margins, text) {
+	if compose.SaysMoreThanPages(text) && !slices.Contains(p.margins, text) {
 		p.margins = append(p.margins, text)
 	}
 	return err
-}
-
-// saysMore reports whether the text of a header or footer is more than a page number.
-func saysMore(text string) bool {
-	letters := 0
-	for word := range strings.FieldsSeq(strings.ToLower(text)) {
-		switch strings.Trim(word, ".,:") {
-		case "page", "of", "seite", "von", "página", "pagina", "de", "di", "strona", "z":
-			continue
-		}
-		for _, r := range word {
-			if unicode.IsLetter(r) {
-				letters++
-			}
-		}
-	}
-	return letters >= 2
 }
 
 // eachText calls text with each paragraph of a part, and start with each element. Damage ends the part.
@@ -203,9 +185,6 @@ func (p *docxParts) writeDrawing(out *compose.Builder, id string) error {
 
 // writeMargins appends the texts of headers and footers, which Word repeats on each page.
 func (p *docxParts) writeMargins(out *compose.Builder) error {
-	if len(out.Blocks) == 0 {
-		return nil
-	}
 	for _, text := range p.margins {
 		if err := out.Add(extract.Paragraph, 0, text); err != nil {
 			return err
@@ -214,16 +193,20 @@ func (p *docxParts) writeMargins(out *compose.Builder) error {
 	return nil
 }
 
-// takeFiles takes out the Office files that are embedded in the document.
+// takeFiles takes out the Office files that are embedded in the document, and the files whose text Word inserts when it
+// opens the document (altChunk), as programs write them that make documents of HTML.
 func (p *docxParts) takeFiles(ctx context.Context, spool *extract.Spool) error {
 	for _, r := range p.related {
-		if r.kind != "package" || p.done[r.target] {
+		if r.kind != "package" && r.kind != "aFChunk" || p.done[r.target] {
 			continue
 		}
 		p.done[r.target] = true
 		part, err := zipxml.OpenPart(p.archive, r.target)
-		if err != nil || part == nil {
+		if err != nil {
 			return err
+		}
+		if part == nil {
+			continue
 		}
 		err = spool.Add(ctx, path.Base(r.target), part)
 		part.Close()

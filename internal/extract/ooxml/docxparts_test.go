@@ -58,6 +58,22 @@ func TestDOCX_ReadsChartsDiagramsAndEmbeddedFiles(t *testing.T) {
 	}
 }
 
+func TestDOCX_ReadsDocumentsThatOnlyHaveHeadersOrInsertedFiles(t *testing.T) {
+	data := extracttest.MakeZIP(t,
+		"word/document.xml", extracttest.DocxStart+`<w:altChunk xmlns:r="r" r:id="rId3"/>`+extracttest.DocxEnd,
+		"word/_rels/document.xml.rels", `<Relationships xmlns="r">`+extracttest.Rel("rId1", "header", "header1.xml")+
+			extracttest.Rel("rId2", "package", "missing.xlsx")+extracttest.Rel("rId3", "aFChunk", "afchunk.html")+`</Relationships>`,
+		"word/header1.xml", `<w:hdr xmlns:w="w">`+extracttest.Para("", "Harbour office, Pier 4")+`</w:hdr>`,
+		"word/afchunk.html", "<p>Inserted text.</p>")
+	doc, parts := extracttest.ReadParts(t, "a.docx", data)
+	if got := extracttest.Outline(doc); got != "P Harbour office, Pier 4\n" {
+		t.Errorf("got %q", got)
+	}
+	if !strings.Contains(parts, "afchunk.html") || !strings.Contains(parts, "Inserted text.") {
+		t.Errorf("the files inside are %q", parts)
+	}
+}
+
 func TestOffice_ReadsFormulasAsLaTeX(t *testing.T) {
 	want := `P The limit is $5\times 10^{-6}$ for each litre, and $\frac{a+b}{2}$ is the mean.
 P $\bar{x}=\frac{1}{n}\sum_{i=1}^{n} {x_{i}}$
