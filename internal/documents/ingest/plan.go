@@ -2,6 +2,8 @@ package ingest
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -44,7 +46,7 @@ type opening struct {
 // plan chooses the grouping of units into chunks with the lowest total cost. The cost of a chunk depends
 // on its joint, its size, and the headings and short pages within it. Some groups are not allowed: those
 // that are too large, that continue over the end of a page for more than a sentence, or that continue
-// over a heading although both sections are large enough.
+// over a heading although both sections are large enough or one of them answers a question.
 func (s *splitter) plan() []unitRange {
 	n := len(s.units)
 	cost := make([]float64, n+1)
@@ -116,6 +118,8 @@ func (s *splitter) crossing(i, k, own, section int) (float64, bool) {
 	}
 	if u.kind == extract.Heading && u.joint != jointGlue && u.joint != jointWord {
 		switch {
+		case s.asks(k):
+			return 0, false
 		case own < s.opts.Min:
 			cost += 0.1
 		case section < s.opts.Min:
@@ -128,6 +132,19 @@ func (s *splitter) crossing(i, k, own, section int) (float64, bool) {
 		}
 	}
 	return cost, true
+}
+
+// asks reports whether a section whose heading is a question begins at the heading k or ends before it. Such a section does
+// not share a chunk with its neighbours: the answer to one question would rank low among answers to others.
+func (s *splitter) asks(k int) bool {
+	before, path := s.paths[s.units[k-1].path], s.paths[s.units[k].path]
+	own := len(path) - 1
+	return isQuestion(path[own]) || len(before) > own && slices.ContainsFunc(before[own:], isQuestion)
+}
+
+func isQuestion(heading string) bool {
+	last, _ := utf8.DecodeLastRuneInString(heading)
+	return strings.ContainsRune("?？؟", last)
 }
 
 // sections returns for each heading the number of characters up to the next heading that does not follow

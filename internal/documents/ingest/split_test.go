@@ -181,6 +181,25 @@ func TestSplit_MergesSmallSections(t *testing.T) {
 	}
 }
 
+func TestSplit_GivesEachSectionThatAQuestionHeadsItsOwnChunk(t *testing.T) {
+	chunks := split(t, doc(page(0,
+		"h1: Questions", "p: Asked often.",
+		"h2: Is it free?", "p: Yes.",
+		"h2: 它是免费的吗？", "p: 是的。",
+		"h2: How do I install it?", "p: It depends.", "h3: Linux", "p: With apt.", "h3: Windows", "p: With winget.",
+		"h2: Licence", "p: Apache.", "h2: Authors", "p: Many.")))
+	want := []string{
+		"Questions\n\nAsked often.",
+		"Is it free?\n\nYes.",
+		"它是免费的吗？\n\n是的。",
+		"How do I install it?\n\nIt depends.\n\nLinux\n\nWith apt.\n\nWindows\n\nWith winget.",
+		"Licence\n\nApache.\n\nAuthors\n\nMany.",
+	}
+	if diff := cmp.Diff(want, texts(chunks)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestSplit_NeverLeavesAHeadingAtTheEndOfAChunk(t *testing.T) {
 	for n := range 40 {
 		chunks := split(t, doc(
