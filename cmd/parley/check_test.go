@@ -218,6 +218,17 @@ var faults = []fault{
 	{"an unknown part", "ai-sdk", "POST /api/chat", put(`"data-stage"`, `"stage"`), "stream/known"},
 	{"a source without address", "ai-sdk", "POST /api/chat", put(`"sourceId":"[^"]*",`, ``), "stream/source-url"},
 	{"a refusal with status 200", "ai-sdk", "POST /api/chat", func(r *spoilt) { r.status = 200 }, "no question/status"},
+	{"a file that is not read", "ai-sdk", "POST /api/chat", put("Zephyrion", "something"), "file/file-used"},
+	{"a file that is forgotten", "ai-sdk", "POST /api/chat", put("Zephyrion", "something"), "file of an earlier message/file-used"},
+	{"a stream that breaks off at a file", "ai-sdk", "POST /api/chat", func(r *spoilt) {
+		if strings.Contains(r.body, "Zephyrion") {
+			r.body, _, _ = strings.Cut(r.body, `data: {"type":"text-end"`)
+		}
+	}, "file/texts"},
+	{"a file without a media type", "ai-sdk", "POST /api/chat", putFirst(`data: {"type":"finish-step"}`, `data: {"type":"file","url":"https://h/a.png"}`+"\n\n"+`data: {"type":"finish-step"}`), "stream/file"},
+	{"a file at a path of the server", "ai-sdk", "POST /api/chat", putFirst(`data: {"type":"finish-step"}`, `data: {"type":"file","url":"/tmp/a.png","mediaType":"image/png"}`+"\n\n"+`data: {"type":"finish-step"}`), "stream/file"},
+	{"a file without content that is taken", "ai-sdk", "POST /api/chat", status(200), "file without url/status"},
+	{"an address that is a number and taken", "ai-sdk", "POST /api/chat", status(200), "url that is no text/status"},
 	{"no RUN_STARTED", "ag-ui", "POST /ag-ui", dropEvent("RUN_STARTED"), "run/started"},
 	{"no RUN_FINISHED", "ag-ui", "POST /ag-ui", dropEvent("RUN_FINISHED"), "run/finished"},
 	{"another run", "ag-ui", "POST /ag-ui", put(`"runId":"r1"`, `"runId":"r2"`), "run/run"},

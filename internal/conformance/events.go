@@ -115,61 +115,6 @@ func refusedAnyhow(place string) []Rule {
 	return []Rule{all[0], all[len(all)-1]}
 }
 
-func aiSDK() Protocol {
-	const (
-		stream = "AI SDK, UI message stream protocol"
-		text   = stream + ", Text parts"
-		steps  = stream + ", Step parts"
-		source = stream + ", Source parts"
-		errs   = "AI SDK, Transport"
-		path   = "/api/chat"
-		ask    = `{"id":"parley-check","trigger":"submit-message","messages":[{"id":"m1","role":"user","parts":[{"type":"text","text":{question}}]}]}`
-	)
-	known := []string{"start", "finish", "abort", "error", "start-step", "finish-step", "message-metadata", "text-start", "text-delta", "text-end",
-		"reasoning-start", "reasoning-delta", "reasoning-end", "tool-input-start", "tool-input-delta", "tool-input-available", "tool-input-error",
-		"tool-output-available", "tool-output-error", "tool-output-denied", "tool-approval-request", "source-url", "source-document", "file"}
-	return Protocol{
-		Name: "ai-sdk", Title: "UI message stream of the AI SDK", marks: []string{"type"},
-		Exchanges: []Exchange{
-			{Name: "stream", Method: http.MethodPost, Path: path, Body: ask, frame: sse, Rules: join(eventBasics(stream), []Rule{
-				{Name: "header", Place: stream, Demand: `The header x-vercel-ai-ui-message-stream is "v1".`, holds: func(r *Reply) error {
-					if got := r.Header.Get("X-Vercel-Ai-Ui-Message-Stream"); got != "v1" {
-						return fmt.Errorf("it is %q", shorten(got, 40))
-					}
-					return nil
-				}},
-				ended(stream),
-				streamRule("known", stream, `Each part has a type of the protocol, or one that begins with "data-".`, every(func(v any) error {
-					if kind := textAt(v, "type"); !slices.Contains(known, kind) && !strings.HasPrefix(kind, "data-") {
-						return fmt.Errorf("the type %q is not one", shorten(kind, 40))
-					}
-					return nil
-				})),
-				streamRule("start", stream, "The first part is start, and there is no other.", once("start", true)),
-				streamRule("finish", stream, "The last part is finish, and there is no other.", once("finish", false)),
-				streamRule("no-error", stream, "A stream that succeeds has no part error.", every(isNot("type", "error"))),
-				streamRule("deltas", text, "A text-delta has the id of its text and a text.", when("text-delta", filled("id"), has("delta", kindText))),
-				streamRule("texts", text, "A text is begun by text-start, goes on with text-delta, and ends with text-end, all with its id.", parts(func(v any) (phase, string) {
-					kind := textAt(v, "type")
-					key := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(kind, "-start"), "-delta"), "-end")
-					if key != "text" && key != "reasoning" {
-						return none, ""
-					}
-					p := map[string]phase{"-start": opens, "-delta": goesOn, "-end": closes}[strings.TrimPrefix(kind, key)]
-					return p, key + " " + textAt(v, "id")
-				}, never)),
-				streamRule("steps", steps, "A step is begun by start-step and ends with finish-step.", parts(func(v any) (phase, string) {
-					return map[string]phase{"start-step": opens, "finish-step": closes}[textAt(v, "type")], "the step"
-				}, always)),
-				streamRule("answer", text, "The texts together are the answer, which is not empty.", sayIn("text-delta")),
-				streamRule("source-url", source, "A source-url has an id and an URL.", when("source-url", filled("sourceId"), filled("url"))),
-				streamRule("source-document", source, "A source-document has an id, a media type and a title.", when("source-document", filled("sourceId"), filled("mediaType"), filled("title"))),
-			})},
-			{Name: "no question", Method: http.MethodPost, Path: path, Body: `{"id":"parley-check","trigger":"submit-message","messages":[]}`, Rules: refusedAnyhow(errs)},
-		},
-	}
-}
-
 const kindText = text
 
 func never(string) bool  { return false }
