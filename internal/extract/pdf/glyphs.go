@@ -42,10 +42,35 @@ func (r *pdfReader) isRaised(g pdfGlyph) bool {
 		return false
 	}
 	h := r.ground.height()
-	small := g.height() < .85*h && g.height() > .3*h
-	high := g.bottom > r.ground.bottom+.15*h && g.top > r.ground.top-.15*h && g.bottom < r.ground.top
 	gap := g.left - r.last.right
-	return small && high && gap > -.2*h && gap < .4*h
+	return g.isRaisedFrom(r.ground) && gap > -.2*h && gap < .4*h
+}
+
+// isRaisedFrom reports whether a glyph is small and high beside another.
+func (g pdfGlyph) isRaisedFrom(ground pdfGlyph) bool {
+	h := ground.height()
+	small := g.height() < .85*h && g.height() > .3*h
+	return small && g.bottom > ground.bottom+.15*h && g.top > ground.top-.15*h && g.bottom < ground.top
+}
+
+// superscript returns a raised character as it is written behind a letter, a bracket or the end of a sentence. Behind a digit
+// another sign tells it apart: see mendSpace.
+func (r *pdfReader) superscript(char rune) rune {
+	before, _ := utf8.DecodeLastRune(r.line.Text)
+	small := strings.ContainsRune(superscripts, before)
+	if char < '0' || char > '9' || r.spaced || r.raised != small || !small && !unicode.IsLetter(before) && !strings.ContainsRune(".,;:!?)]»”’\"", before) {
+		return char
+	}
+	return []rune(superscripts)[char-'0']
+}
+
+// superscripts are the raised digits from 0 to 9.
+const superscripts = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+
+// isFootnote reports whether the line so far is the raised number of the footnote that a glyph begins.
+func (r *pdfReader) isFootnote(g pdfGlyph) bool {
+	const longest = 3 // digits
+	return len(r.line.Text) <= longest && strings.Trim(string(r.line.Text), "0123456789") == "" && r.last.isRaisedFrom(g)
 }
 
 // mendBreak ends the line where PDFium ends it, except before and behind what is raised, which
@@ -113,6 +138,8 @@ func (r *pdfReader) mendSpace(index int, char rune, g pdfGlyph, raised bool) {
 	}
 	before, _ := utf8.DecodeLastRune(r.line.Text)
 	switch {
+	case unicode.IsDigit(before) && unicode.IsLetter(char) && r.isFootnote(g):
+		r.putSpace()
 	case (unicode.IsDigit(before) || unicode.IsDigit(char)) && r.isElsewhere(g):
 		r.endLine()
 	case unicode.IsDigit(before) && unicode.IsDigit(char):

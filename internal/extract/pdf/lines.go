@@ -197,7 +197,13 @@ func (r *pdfReader) char(index int) {
 	if r.facing.turned != r.turned {
 		glyph = r.box(index, r.facing.turned)
 	}
+	if r.putAccented(index, clean[0], glyph) {
+		return
+	}
 	raised := r.isRaised(glyph)
+	if raised && len(clean) == 1 {
+		clean[0] = r.superscript(clean[0])
+	}
 	if r.broken {
 		r.mendBreak(glyph, raised)
 	}

@@ -1,0 +1,28 @@
+package pdf
+
+import (
+	"testing"
+
+	"parley/internal/extract/extracttest"
+)
+
+func TestPDF_SetsRaisedAndLoweredCharactersApart(t *testing.T) {
+	for name, c := range map[string]struct{ content, want string }{
+		"an exponent of a unit":        {"/R 10 Tf 72 700 Td (A hall of 40 m) Tj /R 6 Tf 4 Ts (2) Tj /R 10 Tf 0 Ts ( for rent.) Tj", "A hall of 40 m² for rent."},
+		"an index":                     {"/R 10 Tf 72 700 Td (Water is H) Tj /R 6 Tf -2 Ts (2) Tj /R 10 Tf 0 Ts (O and wet.) Tj", "Water is H2O and wet."},
+		"a footnote mark":              {"/R 10 Tf 72 700 Td (The fee rose) Tj /R 6 Tf 4 Ts (12) Tj /R 10 Tf 0 Ts ( last year.) Tj", "The fee rose¹² last year."},
+		"a footnote":                   {"/R 6 Tf 72 704 Td (11) Tj /R 9 Tf 0 -3 Td 6.7 0 Td (La longitud de la pista.) Tj", "11 La longitud de la pista."},
+		"an ordinal number":            {"/R 10 Tf 72 700 Td (On the 1) Tj /R 6 Tf 4 Ts (st) Tj /R 10 Tf 0 Ts ( of May.) Tj", "On the 1st of May."},
+		"an isotope":                   {"/R 10 Tf 72 700 Td (Dated with ) Tj /R 6 Tf 4 Ts (14) Tj /R 10 Tf 0 Ts (C at most.) Tj", "Dated with 14C at most."},
+		"accents before their letters": {"/R 10 Tf 72 700 Td [(Un caf) -0 (\\264) 444 (e, ) (\\250) 528 (Uber) ( gar) (\\270) 400 (con)] TJ", "Un café, Über garçon"},
+		"accents behind their letters": {"/R 10 Tf 72 700 Td [(Un cafe) 450 (\\264) -100 ( noir)] TJ", "Un café noir"},
+		"accents that stand alone":     {"/R 10 Tf 72 700 Td (The acute \\264 accent and `quotes' stay.) Tj", "The acute ´ accent and `quotes' stay."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			doc := extracttest.Read(t, "a.pdf", extracttest.MakePDF("BT "+c.content+" ET"))
+			if got := extracttest.Outline(doc); got != "page 1\nP "+c.want+"\n" {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
