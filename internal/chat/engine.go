@@ -131,7 +131,7 @@ func NewEngine(cfg Config) *Engine {
 		cfg.Defaults.Models = models
 	}
 	if cfg.Grounded == nil {
-		cfg.Grounded = isBuiltin
+		cfg.Grounded = IsBuiltin
 	}
 	if cfg.Count == nil {
 		cfg.Count = llm.EstimateTokens

@@ -17,7 +17,7 @@ type resolved struct {
 // given returns the name under which a built-in model answers, which is its key. It returns "" for every
 // other model, which answers under the name that its provider reports.
 func (m resolved) given() string {
-	if isBuiltin(m.key) {
+	if IsBuiltin(m.key) {
 		return m.key
 	}
 	return ""

@@ -36,7 +36,8 @@ var efforts = []string{"", "minimal", "low", "medium", "high"}
 
 func isBadStop(s string) bool { return s == "" || len(s) > maxStopBytes || !utf8.ValidString(s) }
 
-func isBuiltin(key string) bool { return strings.HasPrefix(key, builtinProvider) }
+// IsBuiltin reports whether a key, "provider:model", is that of a model that answers from evidence, without a prompt.
+func IsBuiltin(key string) bool { return strings.HasPrefix(key, builtinProvider) }
 
 // begin checks a request before any work is done for it.
 func (e *Engine) begin(req *Request) (*turn, error) {

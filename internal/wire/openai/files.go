@@ -24,10 +24,10 @@ type Give func(ctx context.Context, owner string, files []chat.File) (*retrieval
 // short file is read.
 const GivenTop = 24
 
-// Bring lets a request be answered from the files of its messages, if they have some, also from those whose text was put
-// into the messages. It reports whether they have.
+// Bring lets a request be answered from the files of its messages, if they have some. It reports whether they have. For a
+// built-in model, these include files whose text stands in a message; a language model reads such a message as it is.
 func (give Give) Bring(ctx context.Context, who access.Principal, req *chat.Request) (bool, error) {
-	if give != nil {
+	if give != nil && chat.IsBuiltin(req.Options.Models.Inference) {
 		unpaste(req.Messages)
 	}
 	var files []chat.File

@@ -1,12 +1,15 @@
 package openai
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
 
+	"parley/internal/access"
 	"parley/internal/chat"
 	"parley/internal/llm"
+	"parley/internal/retrieval"
 )
 
 // Each case is what a client of that name sends in the message of a user who attached files, shortened.
@@ -80,6 +83,19 @@ func TestUnpaste_ReadsPassagesInTheInstructionsOfAnythingLLM(t *testing.T) {
 	}
 	if len(messages[2].Files)+len(messages[3].Files) > 0 {
 		t.Error("files were found where there are none")
+	}
+}
+
+func TestBring_LeavesMessagesToALanguageModel(t *testing.T) {
+	give := Give(func(context.Context, string, []chat.File) (*retrieval.Given, error) { return &retrieval.Given{}, nil })
+	const message = "How long?\n<file name=\"a.txt\">Three months.</file>"
+	for model, want := range map[string]bool{"builtin:extractive": true, "openai:gpt-4.1": false} {
+		req := &chat.Request{Messages: []chat.Message{chat.TextMessage(llm.User, message)}}
+		req.Options.Models.Inference = model
+		brought, err := give.Bring(t.Context(), access.Principal{}, req)
+		if said := req.Messages[0].Text(); err != nil || brought != want || (said == "How long?") != want {
+			t.Errorf("%s: brought files: %v, want %v (%v); the message is %q", model, brought, want, err, said)
+		}
 	}
 }
 
