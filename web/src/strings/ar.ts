@@ -194,6 +194,7 @@ const arabic = (tools: Tools): Strings => {
       context: "كلمات من المحادثة",
       mode: "طريقة البحث",
       modes: (mode) => ({ text: "بالكلمات", vectors: "بالمعنى", hybrid: "بالكلمات والمعنى" })[mode] ?? mode,
+      notes: { instead: (used, asked) => `البحث ${used} بدلًا من ${asked}`, kept: (n, of) => `عدد الرسائل المحفوظة: ${n} من ${of}`, summed: (n) => `عدد الرسائل الملخّصة: ${n}`, covered: "ملخّص دورة سابقة يغطي كل شيء", noQuestions: "تعذّر اقتراح أسئلة" },
       matched: (n) => `عدد المقاطع المطابقة: ${count(n)}`,
       terms: "الكلمات التي بُحث عنها",
       idf: (n) => `الندرة ${n}`,

@@ -189,6 +189,7 @@ const german = (tools: Tools, { plural, count } = tools): Strings => ({
     context: "Wörter der Unterhaltung",
     mode: "Suchmodus",
     modes: (mode) => ({ text: "nach Wörtern", vectors: "nach Bedeutung", hybrid: "nach Wörtern und Bedeutung" })[mode] ?? mode,
+    notes: { instead: (used, asked) => `${used} statt ${asked} gesucht`, kept: (n, of) => `${n} von ${of} Nachrichten behalten`, summed: (n) => `${n} Nachrichten zusammengefasst`, covered: "die Zusammenfassung eines früheren Schritts genügt", noQuestions: "es ließen sich keine Fragen vorschlagen" },
     matched: (n) => `${count(n)} ${plural(n, { one: "Textstelle passt", other: "Textstellen passen" })}`,
     terms: "Gesuchte Wörter",
     idf: (n) => `Seltenheit ${n}`,

@@ -188,6 +188,7 @@ export const english = (tools: Tools, { plural, count } = tools) => ({
     context: "Words from the conversation",
     mode: "Search mode",
     modes: (mode: string) => ({ text: "by words", vectors: "by meaning", hybrid: "by words and meaning" })[mode] ?? mode,
+    notes: { instead: (used: string, asked: string) => `searched ${used} instead of ${asked}`, kept: (n: string, of: string) => `${n} of ${of} messages kept`, summed: (n: string) => `${n} messages summed up`, covered: "the summary of an earlier turn covers everything", noQuestions: "no questions could be suggested" },
     matched: (n: number) => `${count(n)} ${plural(n, { one: "passage matches", other: "passages match" })}`,
     terms: "Words searched for",
     idf: (n: string) => `Rarity ${n}`,

@@ -189,6 +189,7 @@ const spanish = (tools: Tools, { plural, count } = tools): Strings => ({
     context: "Palabras de la conversación",
     mode: "Modo de búsqueda",
     modes: (mode) => ({ text: "por palabras", vectors: "por significado", hybrid: "por palabras y significado" })[mode] ?? mode,
+    notes: { instead: (used, asked) => `búsqueda ${used} en lugar de ${asked}`, kept: (n, of) => `se conservan ${n} de ${of} mensajes`, summed: (n) => `${n} mensajes resumidos`, covered: "el resumen de un turno anterior lo abarca todo", noQuestions: "no se pudo sugerir ninguna pregunta" },
     matched: (n) => `${count(n)} ${plural(n, { one: "fragmento coincide", other: "fragmentos coinciden" })}`,
     terms: "Palabras buscadas",
     idf: (n) => `Rareza ${n}`,

@@ -189,6 +189,7 @@ const french = (tools: Tools, { plural, count } = tools): Strings => ({
     context: "Mots de la conversation",
     mode: "Mode de recherche",
     modes: (mode) => ({ text: "par mots", vectors: "par sens", hybrid: "par mots et par sens" })[mode] ?? mode,
+    notes: { instead: (used, asked) => `recherche ${used} au lieu de ${asked}`, kept: (n, of) => `${n} messages gardés sur ${of}`, summed: (n) => `${n} messages résumés`, covered: "le résumé d’un tour précédent couvre tout", noQuestions: "aucune question n’a pu être suggérée" },
     matched: (n) => `${count(n)} ${plural(n, { one: "passage correspond", other: "passages correspondent" })}`,
     terms: "Mots recherchés",
     idf: (n) => `Rareté ${n}`,

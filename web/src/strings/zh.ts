@@ -189,6 +189,7 @@ const chinese = (tools: Tools, { count } = tools): Strings => ({
     context: "对话中的词语",
     mode: "搜索方式",
     modes: (mode) => ({ text: "按词语", vectors: "按语义", hybrid: "按词语和语义" })[mode] ?? mode,
+    notes: { instead: (used, asked) => `${used}搜索，而不是${asked}`, kept: (n, of) => `保留了 ${of} 条消息中的 ${n} 条`, summed: (n) => `已总结 ${n} 条消息`, covered: "之前的总结已涵盖全部内容", noQuestions: "无法建议问题" },
     matched: (n) => `${count(n)} 个段落匹配`,
     terms: "搜索的词语",
     idf: (n) => `稀有度 ${n}`,

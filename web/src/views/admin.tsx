@@ -7,7 +7,7 @@ import { Confirm } from "../parts/confirm.tsx";
 import { CopyButton, Dialog, EmptyState, Icon, Spinner } from "../parts/controls.tsx";
 import { Tabs } from "../parts/tabs.tsx";
 import { strings } from "../strings.ts";
-import { Failed, Period, since, useAnswer } from "./adminparts.tsx";
+import { AdminTable, Failed, Period, since, useAnswer } from "./adminparts.tsx";
 import { BudgetsTab } from "./budgets.tsx";
 import { HealthTab } from "./health.tsx";
 import { collectionName } from "./namespace.tsx";
@@ -97,27 +97,25 @@ function UsageTable({ by, rows, total }: { by: Grouping; rows: UsageRow[]; total
   const most = Math.max(...rows.map(weight), Number.MIN_VALUE);
   const cost = (r: UsageRow) => `${money(r.cost_usd)}${r.calls_with_unknown_price > 0 ? ` ${s.unknown}` : ""}`;
   return (
-    <div class="table-scroll" tabIndex={0} role="region" aria-label={s.tabs.usage}>
-      <table class="admin-table">
-        <thead>
-          <tr>
-            <th scope="col">{s.groups[by]}</th><th scope="col" class="align-right">{s.requests}</th><th scope="col" class="align-right">{s.tokens}</th>
-            <th scope="col" class="align-right">{s.cost}</th><th scope="col">{s.share}</th>
+    <AdminTable label={s.tabs.usage}>
+      <thead>
+        <tr>
+          <th scope="col">{s.groups[by]}</th><th scope="col" class="align-right">{s.requests}</th><th scope="col" class="align-right">{s.tokens}</th>
+          <th scope="col" class="align-right">{s.cost}</th><th scope="col">{s.share}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((r, i) => (
+          <tr key={i}>
+            <th scope="row" dir="auto">{nameOf(by, r)}</th><td class="align-right">{count(r.calls)}</td><td class="align-right">{count(r.total_tokens)}</td>
+            <td class="align-right">{cost(r)}</td><td><meter min={0} max={most} value={weight(r)} aria-label={s.share} /></td>
           </tr>
-        </thead>
-        <tbody>
-          {rows.map((r, i) => (
-            <tr key={i}>
-              <th scope="row" dir="auto">{nameOf(by, r)}</th><td class="align-right">{count(r.calls)}</td><td class="align-right">{count(r.total_tokens)}</td>
-              <td class="align-right">{cost(r)}</td><td><meter min={0} max={most} value={weight(r)} aria-label={s.share} /></td>
-            </tr>
-          ))}
-        </tbody>
-        <tfoot>
-          <tr><th scope="row">{s.total}</th><td class="align-right">{count(total.calls)}</td><td class="align-right">{count(total.total_tokens)}</td><td class="align-right">{cost(total)}</td><td /></tr>
-        </tfoot>
-      </table>
-    </div>
+        ))}
+      </tbody>
+      <tfoot>
+        <tr><th scope="row">{s.total}</th><td class="align-right">{count(total.calls)}</td><td class="align-right">{count(total.total_tokens)}</td><td class="align-right">{cost(total)}</td><td /></tr>
+      </tfoot>
+    </AdminTable>
   );
 }
 
@@ -168,26 +166,24 @@ function KeysTab() {
 
 function KeyTable({ keys, revoke }: { keys: KeyRecord[]; revoke: (key: KeyRecord) => void }) {
   return (
-    <div class="table-scroll" tabIndex={0} role="region" aria-label={s.tabs.keys}>
-      <table class="admin-table">
-        <thead>
-          <tr>
-            <th scope="col">{s.name}</th><th scope="col">{s.role}</th><th scope="col">{s.state}</th><th scope="col">{s.made}</th><th scope="col">{s.used}</th><th scope="col">{s.expires}</th>
-            <th scope="col"><span class="offscreen">{strings.documents.actionsHead}</span></th>
+    <AdminTable label={s.tabs.keys}>
+      <thead>
+        <tr>
+          <th scope="col">{s.name}</th><th scope="col">{s.role}</th><th scope="col">{s.state}</th><th scope="col">{s.made}</th><th scope="col">{s.used}</th><th scope="col">{s.expires}</th>
+          <th scope="col"><span class="offscreen">{strings.documents.actionsHead}</span></th>
+        </tr>
+      </thead>
+      <tbody>
+        {keys.map((k) => (
+          <tr key={k.id}>
+            <th scope="row" dir="auto">{k.name || s.unnamed}<small>{[k.id, ...(k.namespaces ?? []).map(collectionName)].join(" · ")}</small></th>
+            <td>{s.roles[k.role]?.split(/\s?[:：]/)[0] ?? k.role}</td><td><span class={`badge ${k.state === "valid" ? "good" : "warn"}`}>{s.states[k.state] ?? k.state}</span></td>
+            <td class="moment">{k.created_at ? moment(k.created_at) : "–"}</td><td class="moment">{k.used_at ? moment(k.used_at) : s.never}</td><td class="moment">{k.expires_at ? moment(k.expires_at) : s.never}</td>
+            <td>{k.state === "valid" && <button type="button" class="danger small" aria-label={s.revokeTitle(k.name || k.id)} onClick={() => revoke(k)}>{s.revoke}</button>}</td>
           </tr>
-        </thead>
-        <tbody>
-          {keys.map((k) => (
-            <tr key={k.id}>
-              <th scope="row" dir="auto">{k.name || s.unnamed}<small>{[k.id, ...(k.namespaces ?? []).map(collectionName)].join(" · ")}</small></th>
-              <td>{s.roles[k.role]?.split(/\s?[:：]/)[0] ?? k.role}</td><td><span class={`badge ${k.state === "valid" ? "good" : "warn"}`}>{s.states[k.state] ?? k.state}</span></td>
-              <td class="moment">{k.created_at ? moment(k.created_at) : "–"}</td><td class="moment">{k.used_at ? moment(k.used_at) : s.never}</td><td class="moment">{k.expires_at ? moment(k.expires_at) : s.never}</td>
-              <td>{k.state === "valid" && <button type="button" class="danger small" aria-label={s.revokeTitle(k.name || k.id)} onClick={() => revoke(k)}>{s.revoke}</button>}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+        ))}
+      </tbody>
+    </AdminTable>
   );
 }
 
@@ -285,20 +281,18 @@ function AuditTab() {
 
 function AuditTable({ entries }: { entries: AuditEntry[] }) {
   return (
-    <div class="table-scroll" tabIndex={0} role="region" aria-label={s.tabs.audit}>
-      <table class="admin-table">
-        <thead><tr><th scope="col">{s.time}</th><th scope="col">{s.action}</th><th scope="col">{s.who}</th><th scope="col">{s.what}</th></tr></thead>
-        <tbody>
-          {entries.map((e) => (
-            <tr key={e.id}>
-              <td class="moment">{moment(e.at)}</td>
-              <td><span class={`badge ${e.action === "refused" ? "warn" : ""}`}>{s.actions[e.action] ?? e.action}</span></td>
-              <td dir="auto">{e.subject || s.nobody}{e.from && <small dir="ltr">{e.from}</small>}</td>
-              <td dir="auto"><span class="audit-what">{e.what}</span>{(e.object || e.why || e.status) && <small>{[e.object, e.why, e.status].filter(Boolean).join(" · ")}</small>}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <AdminTable label={s.tabs.audit}>
+      <thead><tr><th scope="col">{s.time}</th><th scope="col">{s.action}</th><th scope="col">{s.who}</th><th scope="col">{s.what}</th></tr></thead>
+      <tbody>
+        {entries.map((e) => (
+          <tr key={e.id}>
+            <td class="moment">{moment(e.at)}</td>
+            <td><span class={`badge ${e.action === "refused" ? "warn" : ""}`}>{s.actions[e.action] ?? e.action}</span></td>
+            <td dir="auto">{e.subject || s.nobody}{e.from && <small dir="ltr">{e.from}</small>}</td>
+            <td dir="auto"><span class="audit-what">{e.what}</span>{(e.object || e.why || e.status) && <small>{[e.object, e.why, e.status].filter(Boolean).join(" · ")}</small>}</td>
+          </tr>
+        ))}
+      </tbody>
+    </AdminTable>
   );
 }

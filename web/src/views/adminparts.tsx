@@ -1,5 +1,6 @@
 // What the tabs of the administration share.
-import { useEffect, useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ApiError, send, toApiError } from "../calls.ts";
 import { EmptyState } from "../parts/controls.tsx";
 import { strings } from "../strings.ts";
@@ -21,6 +22,18 @@ export function useAnswer<T>(path: string, read: (response: Response) => Promise
 }
 
 export const readJSON = async <T,>(response: Response): Promise<T> => (await response.json()) as T;
+
+/** A table. On phones each row is a card, where the cells say what their columns are. */
+export function AdminTable({ label, children }: { label: string; children: ComponentChildren }) {
+  const table = useRef<HTMLTableElement>(null);
+  useLayoutEffect(() => {
+    const columns = [...(table.current?.tHead?.rows[0]?.cells ?? [])].map((c) => (c.querySelector(".offscreen") ? "" : c.textContent));
+    for (const row of table.current?.rows ?? []) {
+      for (const [i, cell] of [...row.cells].entries()) cell.dataset["label"] = columns[i] ?? "";
+    }
+  });
+  return <div class="table-scroll" tabIndex={0} role="region" aria-label={label}><table class="admin-table" ref={table}>{children}</table></div>;
+}
 
 export function Failed({ error }: { error: ApiError }) {
   const denied = error.status === 401 || error.status === 403;

@@ -2,7 +2,7 @@
 import { count, money, moment, percent } from "../format.ts";
 import { EmptyState, Spinner } from "../parts/controls.tsx";
 import { strings } from "../strings.ts";
-import { Failed, readJSON, useAnswer } from "./adminparts.tsx";
+import { AdminTable, Failed, readJSON, useAnswer } from "./adminparts.tsx";
 import { collectionName } from "./namespace.tsx";
 
 const s = strings.admin;
@@ -35,15 +35,13 @@ export function BudgetsTab() {
   return (
     <>
       <p class="soft-note">{s.budgetsText} {s.periodEnds(moment(value.until))}</p>
-      <div class="table-scroll" tabIndex={0} role="region" aria-label={s.limits}>
-        <table class="admin-table">
-          <thead><tr><th scope="col">{s.limits}</th><Amounts /></tr></thead>
-          <tbody>
-            <tr><th scope="row">{s.eachUser}</th><Limits of={value.user} /></tr>
-            <tr><th scope="row">{s.eachCollection}</th><Limits of={value.namespace} /></tr>
-          </tbody>
-        </table>
-      </div>
+      <AdminTable label={s.limits}>
+        <thead><tr><th scope="col">{s.limits}</th><Amounts /></tr></thead>
+        <tbody>
+          <tr><th scope="row">{s.eachUser}</th><Limits of={value.user} /></tr>
+          <tr><th scope="row">{s.eachCollection}</th><Limits of={value.namespace} /></tr>
+        </tbody>
+      </AdminTable>
       {value.spent.length === 0 ? <EmptyState icon="chart" title={s.nothingSpent} /> : <SpentTable report={value} />}
       {value.left_out > 0 && <p class="soft-note">{s.notShown(value.left_out)}</p>}
     </>
@@ -60,19 +58,17 @@ function Limits({ of }: { of: Amount }) {
 function SpentTable({ report }: { report: Report }) {
   const hasLimit = (kind: Spent["kind"]) => Object.values(report[kind]).some((n) => n > 0);
   return (
-    <div class="table-scroll" tabIndex={0} role="region" aria-label={s.spent}>
-      <table class="admin-table">
-        <thead><tr><th scope="col">{s.spent}</th><Amounts /><th scope="col">{s.usedUp}</th></tr></thead>
-        <tbody>
-          {report.spent.map((row) => (
-            <tr key={`${row.kind} ${row.name} ${row.user ?? ""}`}>
-              <th scope="row" dir="auto">{row.kind === "namespace" ? collectionName(row.name) : row.name || row.user || s.nobody}<small>{row.kind === "namespace" ? s.groups.namespace : s.groups.user}</small></th>
-              <td class="align-right">{count(row.requests)}</td><td class="align-right">{count(row.tokens)}</td><td class="align-right">{money(row.cost_usd)}</td>
-              <td>{hasLimit(row.kind) ? <><meter min={0} max={1} high={0.8} optimum={0} value={Math.min(row.used, 1)} aria-label={s.usedUp} /><small>{percent(row.used)}</small></> : s.noLimit}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <AdminTable label={s.spent}>
+      <thead><tr><th scope="col">{s.spent}</th><Amounts /><th scope="col">{s.usedUp}</th></tr></thead>
+      <tbody>
+        {report.spent.map((row) => (
+          <tr key={`${row.kind} ${row.name} ${row.user ?? ""}`}>
+            <th scope="row" dir="auto">{row.kind === "namespace" ? collectionName(row.name) : row.name || row.user || s.nobody}<small>{row.kind === "namespace" ? s.groups.namespace : s.groups.user}</small></th>
+            <td class="align-right">{count(row.requests)}</td><td class="align-right">{count(row.tokens)}</td><td class="align-right">{money(row.cost_usd)}</td>
+            <td>{hasLimit(row.kind) ? <><meter min={0} max={1} high={0.8} optimum={0} value={Math.min(row.used, 1)} aria-label={s.usedUp} /><small>{percent(row.used)}</small></> : s.noLimit}</td>
+          </tr>
+        ))}
+      </tbody>
+    </AdminTable>
   );
 }

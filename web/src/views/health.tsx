@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { Icon, Spinner } from "../parts/controls.tsx";
 import { strings } from "../strings.ts";
-import { Failed, readJSON, useAnswer } from "./adminparts.tsx";
+import { AdminTable, Failed, readJSON, useAnswer } from "./adminparts.tsx";
 
 const s = strings.admin;
 
@@ -30,20 +30,18 @@ function Examination({ again }: { again: () => void }) {
         <p class="soft-note" role="status">{value.ok ? s.healthy : s.unhealthy} Parley {value.parley}</p>
         <button type="button" onClick={again}><Icon name="retry" />{s.checkAgain}</button>
       </div>
-      <div class="table-scroll" tabIndex={0} role="region" aria-label={s.tabs.health}>
-        <table class="admin-table">
-          <thead><tr><th scope="col">{s.check}</th><th scope="col">{s.state}</th><th scope="col">{s.found}</th></tr></thead>
-          <tbody>
-            {value.findings.map((f, i) => (
-              <tr key={i}>
-                <th scope="row">{s.checks[f.check] ?? f.check}</th>
-                <td><span class={`badge ${badges[f.verdict] ?? ""}`}>{s.verdicts[f.verdict] ?? f.verdict}</span></td>
-                <td><bdi>{f.found}</bdi>{f.remedy && <small><bdi>{f.remedy}</bdi></small>}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <AdminTable label={s.tabs.health}>
+        <thead><tr><th scope="col">{s.check}</th><th scope="col">{s.state}</th><th scope="col">{s.found}</th></tr></thead>
+        <tbody>
+          {value.findings.map((f, i) => (
+            <tr key={i}>
+              <th scope="row">{s.checks[f.check] ?? f.check}</th>
+              <td><span class={`badge ${badges[f.verdict] ?? ""}`}>{s.verdicts[f.verdict] ?? f.verdict}</span></td>
+              <td><bdi>{f.found}</bdi>{f.remedy && <small><bdi>{f.remedy}</bdi></small>}</td>
+            </tr>
+          ))}
+        </tbody>
+      </AdminTable>
     </>
   );
 }

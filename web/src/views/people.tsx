@@ -6,7 +6,7 @@ import { useCell } from "../cell.ts";
 import { Confirm } from "../parts/confirm.tsx";
 import { EmptyState, Icon, Spinner } from "../parts/controls.tsx";
 import { strings } from "../strings.ts";
-import { Failed, readJSON, useAnswer } from "./adminparts.tsx";
+import { AdminTable, Failed, readJSON, useAnswer } from "./adminparts.tsx";
 
 const s = strings.admin;
 
@@ -29,22 +29,20 @@ export function PeopleTab() {
     <>
       <p class="soft-note">{s.peopleText} <a href="#/documents">{s.toMembers}</a></p>
       {value.users.length === 0 ? <EmptyState icon="account" title={s.noPeople} /> : (
-        <div class="table-scroll" tabIndex={0} role="region" aria-label={s.tabs.people}>
-          <table class="admin-table">
-            <thead><tr><th scope="col">{s.name}</th><th scope="col"><span class="offscreen">{strings.documents.actionsHead}</span></th></tr></thead>
-            <tbody>
-              {value.users.map((user) => (
-                <tr key={user}>
-                  <th scope="row" dir="auto">{user}</th>
-                  <td class="row-actions">
-                    <a class="button small" href={`/api/users/export?user=${encodeURIComponent(user)}`} download="user.zip" aria-label={s.exportTitle(user)}><Icon name="download" />{s.export}</a>
-                    {user !== me?.subject && <button type="button" class="danger small" aria-label={s.removeTitle(user)} onClick={() => setRemoving(user)}>{strings.sidebar.remove}</button>}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <AdminTable label={s.tabs.people}>
+          <thead><tr><th scope="col">{s.name}</th><th scope="col"><span class="offscreen">{strings.documents.actionsHead}</span></th></tr></thead>
+          <tbody>
+            {value.users.map((user) => (
+              <tr key={user}>
+                <th scope="row" dir="auto">{user}</th>
+                <td class="row-actions">
+                  <a class="button small" href={`/api/users/export?user=${encodeURIComponent(user)}`} download="user.zip" aria-label={s.exportTitle(user)}><Icon name="download" />{s.export}</a>
+                  {user !== me?.subject && <button type="button" class="danger small" aria-label={s.removeTitle(user)} onClick={() => setRemoving(user)}>{strings.sidebar.remove}</button>}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </AdminTable>
       )}
       {removing && <Confirm title={s.removeTitle(removing)} text={s.removeText} action={strings.sidebar.remove} close={() => setRemoving("")} run={() => remove(removing)} />}
     </>

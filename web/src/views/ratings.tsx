@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { moment } from "../format.ts";
 import { EmptyState, Icon, Spinner } from "../parts/controls.tsx";
 import { strings } from "../strings.ts";
-import { Failed, readJSON, useAnswer } from "./adminparts.tsx";
+import { AdminTable, Failed, readJSON, useAnswer } from "./adminparts.tsx";
 
 const s = strings.admin;
 
@@ -42,21 +42,19 @@ export function RatingsTab() {
 
 function RatingTable({ ratings }: { ratings: Rating[] }) {
   return (
-    <div class="table-scroll" tabIndex={0} role="region" aria-label={s.tabs.feedback}>
-      <table class="admin-table">
-        <thead><tr><th scope="col">{s.time}</th><th scope="col">{s.rating}</th><th scope="col">{s.reason}</th><th scope="col">{s.who}</th><th scope="col">{s.conversation}</th></tr></thead>
-        <tbody>
-          {ratings.map((r, i) => (
-            <tr key={i}>
-              <td class="moment">{moment(r.at)}</td>
-              <td><span class={`badge ${r.good ? "good" : "bad"}`}>{r.good ? strings.feedback.good : strings.feedback.bad}</span></td>
-              <td><bdi>{r.reason || "–"}</bdi>{r.model && <small dir="ltr">{r.model}</small>}</td>
-              <td dir="auto">{r.user || s.nobody}</td>
-              <td>{viewLink(r.link) ? <a href={viewLink(r.link)} dir="auto"><Icon name="chat" /> {r.title || s.conversation}</a> : s.private}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <AdminTable label={s.tabs.feedback}>
+      <thead><tr><th scope="col">{s.time}</th><th scope="col">{s.rating}</th><th scope="col">{s.reason}</th><th scope="col">{s.who}</th><th scope="col">{s.conversation}</th></tr></thead>
+      <tbody>
+        {ratings.map((r, i) => (
+          <tr key={i}>
+            <td class="moment">{moment(r.at)}</td>
+            <td><span class={`badge ${r.good ? "good" : "bad"}`}>{r.good ? strings.feedback.good : strings.feedback.bad}</span></td>
+            <td><bdi>{r.reason || "–"}</bdi>{r.model && <small dir="ltr">{r.model}</small>}</td>
+            <td dir="auto">{r.user || s.nobody}</td>
+            <td>{viewLink(r.link) ? <a href={viewLink(r.link)} dir="auto"><Icon name="chat" /> {r.title || s.conversation}</a> : s.private}</td>
+          </tr>
+        ))}
+      </tbody>
+    </AdminTable>
   );
 }

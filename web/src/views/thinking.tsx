@@ -14,6 +14,23 @@ import type { PassageRecord, StageRecord, Thoughts } from "../types.ts";
 const s = strings.thinking;
 const stageName = (stage: string) => strings.stages[stage as keyof typeof strings.stages] ?? stage;
 
+/** What the server notes of a stage, in its English, and the same in the language of the page. Other notes stay as they are. */
+const notes: [RegExp, (...found: string[]) => string][] = [
+  [/^searched by (\w+) instead of (\w+)$/, (used, asked) => s.notes.instead(s.modes(used!), s.modes(asked!))],
+  [/^kept (\d+) of (\d+) messages$/, (n, of) => s.notes.kept(n!, of!)],
+  [/^summed up (\d+) messages$/, (n) => s.notes.summed(n!)],
+  [/^the summary of an earlier turn covers all$/, () => s.notes.covered],
+  [/^no questions could be suggested$/, () => s.notes.noQuestions],
+];
+
+function noteOf(note: string): string {
+  for (const [said, words] of notes) {
+    const found = said.exec(note);
+    if (found) return words(...found.slice(1));
+  }
+  return note;
+}
+
 export function Thinking({ message }: { message: string }) {
   const conversation = useCell(app.conversation);
   const answer = conversation.messages.find((m) => m.id === message)?.answer;
@@ -101,7 +118,7 @@ function Stages({ stages, total }: { stages: StageRecord[]; total: number }) {
             <span class="stage-name">{stageName(x.stage)}{x.agent && <small> {x.agent}</small>}</span>
             <span class="bar" aria-hidden="true"><i style={{ width: `${Math.max(1.5, (100 * x.duration) / longest)}%` }} /></span>
             <span class="stage-time">{x.status === "running" ? s.running : duration(x.duration)}</span>
-            {(x.note || x.model) && <small class="stage-note">{[x.model, x.note].filter(Boolean).join(" · ")}</small>}
+            {(x.note || x.model) && <small class="stage-note">{[x.model, noteOf(x.note)].filter(Boolean).join(" · ")}</small>}
           </li>
         ))}
       </ol>
