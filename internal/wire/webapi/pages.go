@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
+	"parley/internal/chat"
 	"parley/internal/format"
 	"parley/internal/pageview"
 	"parley/internal/retrieval"
@@ -74,7 +77,11 @@ func (h *Handler) onePage(w http.ResponseWriter, r *wire.Request) error {
 	if err != nil {
 		return err
 	}
-	out.Blocks = blocksOf(p.Text, headings)
+	written, err := h.cfg.Pictures.Headings(d)
+	if err != nil && chat.KindOf(err) != chat.NotFound {
+		return err
+	}
+	out.Blocks = blocksOf(p.Text, headings, written)
 	return sendTagged(w, r, out)
 }
 
@@ -129,9 +136,39 @@ func (h *Handler) headings(ctx context.Context, d retrieval.Document, page int) 
 	return levels, nil
 }
 
+// outline finds the headings of an original among the blocks of its text, one after another.
+type outline []pageview.Heading
+
+// ahead is how many headings may be missing in the text.
+const ahead = 20
+
+// level returns the level of a block that is the next heading; 0 for any other block.
+func (o *outline) level(body string) int {
+	words := lettersOf(body)
+	for i, heading := range (*o)[:min(ahead, len(*o))] {
+		if words != "" && words == lettersOf(linked.ReplaceAllString(heading.Text, "$1")) {
+			*o = (*o)[i+1:]
+			return heading.Level
+		}
+	}
+	return 0
+}
+
+var linked = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)|<[^>]*>`)
+
+// lettersOf returns the letters and digits of a text: what is the same with markup and without.
+func lettersOf(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, s)
+}
+
 // blocksOf splits a page's text into the paragraphs, tables, lists and headings that the extraction
-// made.
-func blocksOf(text string, headings map[string]int) []block {
+// made. The headings are those above chunks, and those that are written in the original.
+func blocksOf(text string, headings map[string]int, written outline) []block {
 	out := []block{}
 	unit, at := 0, 0 // position up to which the text has been read, in code units and bytes
 	units := func(to int) int {
@@ -146,7 +183,11 @@ func blocksOf(text string, headings map[string]int) []block {
 		}
 		if body := strings.TrimSpace(text[from:end]); body != "" {
 			b := block{Kind: "paragraph"}
-			switch level := headings[body]; {
+			level := 0
+			if !strings.Contains(body, "\n") {
+				level = cmp.Or(written.level(body), headings[body])
+			}
+			switch {
 			case level > 0:
 				b.Kind, b.Level = "heading", level
 			case strings.Contains(body, "\n"):

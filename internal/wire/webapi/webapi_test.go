@@ -89,6 +89,13 @@ func (drawn) Picture(_ context.Context, d retrieval.Document, page, width int) (
 	return pageview.Picture{Data: fmt.Appendf(nil, "%s %d %d", d.Name, page, width), MediaType: "image/jpeg"}, nil
 }
 
+func (drawn) Headings(d retrieval.Document) ([]pageview.Heading, error) {
+	if d.MediaType != "text/markdown" {
+		return nil, nil
+	}
+	return []pageview.Heading{{Level: 1, Text: "Not in the text"}, {Level: 3, Text: "*Contact* [lenses](a.md)."}, {Level: 2, Text: "one two"}}, nil
+}
+
 func (drawn) Measure(_ context.Context, _ retrieval.Document, _ retrieval.Page, ranges []pageview.Range) (pageview.Measure, error) {
 	m := pageview.Measure{Width: 100, Height: 200}
 	for i, r := range ranges {
@@ -326,7 +333,11 @@ func TestPage_TellsHowItIsShown(t *testing.T) {
 	if w := s.call(http.MethodGet, "/api/documents/D/pages/1/image?v=old"); strings.Contains(w.Header().Get("Cache-Control"), "immutable") {
 		t.Error("the picture of another version is kept for good")
 	}
-	if m := get[page](s, "/api/documents/M/pages/0?namespace=hr"); m.Kind != "markdown" || m.Label != "" || m.Count != 0 || m.ImageURL != "" || m.Width != 0 {
+	m := get[page](s, "/api/documents/M/pages/0?namespace=hr")
+	if b := m.Blocks; len(b) != 4 || b[1].Level != 1 || b[2].Kind != "heading" || b[2].Level != 3 || b[3].Kind != "lines" {
+		t.Errorf("the headings of the original are not shown: %+v", b)
+	}
+	if m.Kind != "markdown" || m.Label != "" || m.Count != 0 || m.ImageURL != "" || m.Width != 0 {
 		t.Errorf("%+v", m)
 	}
 	for target, want := range map[string]int{
