@@ -96,3 +96,11 @@ func escapeLineEnds(raw []byte) []byte {
 	}
 	return raw
 }
+
+// ListOf returns a list that is never null in JSON.
+func ListOf[T any](all []T) []T {
+	if all == nil {
+		return []T{}
+	}
+	return all
+}

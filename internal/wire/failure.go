@@ -228,3 +228,12 @@ func WriteJSON(w http.ResponseWriter, status int, body []byte) error {
 	}
 	return nil
 }
+
+// Clip shortens a client's text for use in a sentence.
+func Clip(s string) string {
+	const most = 100
+	if runes := []rune(s); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return s
+}

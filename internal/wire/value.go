@@ -140,6 +140,18 @@ func (v Value) Text() (string, bool) {
 
 func (v Value) text() string { return unquote(v) }
 
+// OptionalText returns the string of a member with a name, or "" if the member is missing or null.
+func OptionalText(v Value, name string) (string, error) {
+	if v == nil || v.IsNull() {
+		return "", nil
+	}
+	s, ok := v.Text()
+	if !ok {
+		return "", Invalidf("%q must be a string", name)
+	}
+	return s, nil
+}
+
 // first returns the first byte of v, which tells its type, or 0 for a Value that Get did not find.
 func (v Value) first() byte {
 	if len(v) == 0 {

@@ -75,7 +75,7 @@ func (h *Handler) decode(r *wire.Request) (*exchange, error) {
 
 // idOf returns an id of the client, or a new one where it has none.
 func (h *Handler) idOf(v wire.Value, name string) (string, error) {
-	id, err := text(v, name)
+	id, err := wire.OptionalText(v, name)
 	if err == nil && len(id) > maxID {
 		return "", wire.Invalidf("%q must be a string of %d bytes at most", name, maxID)
 	}
@@ -102,7 +102,7 @@ func (h *Handler) readForwarded(r *wire.Request, x *exchange, v wire.Value) erro
 		return err
 	}
 	named, _ := object.Get("namespace")
-	namespace, err := text(named, "forwardedProps.parley.namespace")
+	namespace, err := wire.OptionalText(named, "forwardedProps.parley.namespace")
 	if err != nil || namespace == "" {
 		return err
 	}
@@ -133,10 +133,10 @@ func toolsOf(v wire.Value) ([]llm.Tool, error) {
 		}
 		var tool llm.Tool
 		var err error
-		if tool.Name, err = text(w.Name, at+".name"); err != nil {
+		if tool.Name, err = wire.OptionalText(w.Name, at+".name"); err != nil {
 			return nil, err
 		}
-		if tool.Description, err = text(w.Description, at+".description"); err != nil {
+		if tool.Description, err = wire.OptionalText(w.Description, at+".description"); err != nil {
 			return nil, err
 		}
 		if w.Parameters != nil && !w.Parameters.IsNull() {
@@ -178,7 +178,7 @@ func contextOf(v wire.Value) (string, error) {
 		if !v.Read(&w) {
 			return "", wire.Invalidf(`"context[%d]" must be an object`, i)
 		}
-		about, err := text(w.Description, fmt.Sprintf("context[%d].description", i))
+		about, err := wire.OptionalText(w.Description, fmt.Sprintf("context[%d].description", i))
 		if err != nil {
 			return "", err
 		}
@@ -190,16 +190,4 @@ func contextOf(v wire.Value) (string, error) {
 		i++
 	}
 	return strings.TrimSpace(told.String()), nil
-}
-
-// text returns a string that may be missing.
-func text(v wire.Value, name string) (string, error) {
-	if v == nil || v.IsNull() {
-		return "", nil
-	}
-	s, ok := v.Text()
-	if !ok {
-		return "", wire.Invalidf("%q must be a string", name)
-	}
-	return s, nil
 }

@@ -84,7 +84,7 @@ func (h *Handler) messageOf(v wire.Value, at string) (m chat.Message, ok bool, e
 		m.Role = llm.System
 	case "tool":
 		m.Role = llm.ToolRole
-		if m.ToolCallID, err = text(w.ToolCallID, at+".toolCallId"); err != nil {
+		if m.ToolCallID, err = wire.OptionalText(w.ToolCallID, at+".toolCallId"); err != nil {
 			return m, false, err
 		}
 	case "activity", "reasoning":

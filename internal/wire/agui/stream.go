@@ -255,7 +255,7 @@ func (s *session) state() error {
 	members := []struct {
 		name  string
 		value any
-	}{{"citations", sources}, {"followUps", listOf(s.asks)}, {"unsupportedCitations", listOf(s.answer.Unsupported())}}
+	}{{"citations", sources}, {"followUps", wire.ListOf(s.asks)}, {"unsupportedCitations", wire.ListOf(s.answer.Unsupported())}}
 	line := s.stream.Line()
 	if s.x.stateful {
 		line = append(line, `{"type":"STATE_DELTA","delta":[`...)
@@ -283,13 +283,6 @@ func (s *session) state() error {
 		return s.stream.SendWithNext(append(line, "]}"...))
 	}
 	return s.stream.SendWithNext(append(line, "}}"...))
-}
-
-func listOf(list []string) []string {
-	if list == nil {
-		return []string{}
-	}
-	return list
 }
 
 // fail sends the event of the error that ended the turn.

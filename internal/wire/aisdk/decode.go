@@ -38,7 +38,7 @@ func (h *Handler) decode(r *wire.Request) (*exchange, error) {
 	object.Read(&b)
 	x := &exchange{base: wire.BaseURL(r.Request, h.cfg.PublicURL, false)}
 	x.req.Principal, x.req.Options = r.Who, h.cfg.Defaults
-	if x.chat, err = text(b.ID, "id"); err != nil {
+	if x.chat, err = wire.OptionalText(b.ID, "id"); err != nil {
 		return nil, err
 	}
 	if len(x.chat) > maxChatID {
@@ -72,7 +72,7 @@ func (h *Handler) decode(r *wire.Request) (*exchange, error) {
 // namespaceOf returns the namespace to search: that of the model "parley" or "parley/NAMESPACE". Pages that
 // let people choose a model send the names of other models, which mean nothing here.
 func (h *Handler) namespaceOf(r *wire.Request, v wire.Value) (string, error) {
-	name, err := text(v, "model")
+	name, err := wire.OptionalText(v, "model")
 	if err != nil || !strings.HasPrefix(name, "parley/") {
 		return h.cfg.Namespace, err
 	}
@@ -91,7 +91,7 @@ func (h *Handler) readMessages(x *exchange, b *body) error {
 		return wire.Invalidf(`"messages" may hold %d messages at most`, h.cfg.MaxMessages)
 	}
 	list := make([]chat.Message, 0, count+1)
-	system, err := text(b.System, "system")
+	system, err := wire.OptionalText(b.System, "system")
 	if err != nil {
 		return err
 	}
@@ -139,15 +139,3 @@ func earlier(messages []chat.Message) {
 }
 
 func asks(m chat.Message) bool { return strings.TrimSpace(m.Text()) != "" }
-
-// text returns a string that may be missing.
-func text(v wire.Value, name string) (string, error) {
-	if v == nil || v.IsNull() {
-		return "", nil
-	}
-	s, ok := v.Text()
-	if !ok {
-		return "", wire.Invalidf("%q must be a string", name)
-	}
-	return s, nil
-}

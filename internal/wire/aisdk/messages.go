@@ -134,11 +134,11 @@ func (b *messageBuilder) file(p *uiPart, at wire.Element) error {
 	if !ok {
 		return wire.Invalidf(`"%s.url" must be a string`, param)
 	}
-	media, err := text(p.MediaType, param+".mediaType")
+	media, err := wire.OptionalText(p.MediaType, param+".mediaType")
 	if err != nil {
 		return err
 	}
-	name, err := text(p.Filename, param+".filename")
+	name, err := wire.OptionalText(p.Filename, param+".filename")
 	if err != nil {
 		return err
 	}
@@ -234,7 +234,7 @@ func toolsOf(v wire.Value) ([]llm.Tool, error) {
 		}
 		tool := llm.Tool{Name: name}
 		var err error
-		if tool.Description, err = text(w.Description, "tools."+name+".description"); err != nil {
+		if tool.Description, err = wire.OptionalText(w.Description, "tools."+name+".description"); err != nil {
 			return nil, err
 		}
 		if w.Parameters != nil && !w.Parameters.IsNull() {
@@ -249,7 +249,7 @@ func toolsOf(v wire.Value) ([]llm.Tool, error) {
 }
 
 func toolChoiceOf(v wire.Value) (string, error) {
-	switch choice, err := text(v, "toolChoice"); choice {
+	switch choice, err := wire.OptionalText(v, "toolChoice"); choice {
 	case "", "auto":
 		return "", err
 	case llm.ToolsNone, llm.ToolsRequired:

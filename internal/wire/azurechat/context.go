@@ -107,16 +107,16 @@ func (c replyContext) render() (json.RawMessage, error) {
 
 func (x *exchange) dataPointsOf(t *chat.Turn) any {
 	if x.knowsLater() {
-		late := &lateDataPoints{Text: notNil(t.Prompt.Sources), Images: []string{}, Citations: notNil(t.Prompt.Labels), External: []struct{}{}}
+		late := &lateDataPoints{Text: wire.ListOf(t.Prompt.Sources), Images: []string{}, Citations: wire.ListOf(t.Prompt.Labels), External: []struct{}{}}
 		for _, image := range x.sourceImages(t) {
 			late.Images = append(late.Images, image.URL)
 		}
 		return late
 	}
 	return &dataPoints{
-		Text:      notNil(t.Prompt.Sources),
+		Text:      wire.ListOf(t.Prompt.Sources),
 		Images:    x.sourceImages(t),
-		Citations: notNil(t.Prompt.Labels),
+		Citations: wire.ListOf(t.Prompt.Labels),
 	}
 }
 
@@ -182,8 +182,8 @@ func resultsOf(passages []retrieval.Passage) []result {
 			Content:    p.Chunk.Text,
 			SourcePage: sourcePage(p),
 			SourceFile: p.Document.Name,
-			OIDs:       notNil(p.Document.Access.Users),
-			Groups:     notNil(p.Document.Access.Groups),
+			OIDs:       wire.ListOf(p.Document.Access.Users),
+			Groups:     wire.ListOf(p.Document.Access.Groups),
 			Captions:   captionsOf(p.Captions),
 			Score:      p.Score,
 		}
@@ -223,11 +223,4 @@ func resultID(p retrieval.Passage) string {
 	}, name)
 	return "file-" + safe + "-" + strings.ToUpper(hex.EncodeToString([]byte(name))) +
 		"-page-" + strconv.Itoa(p.Chunk.Key.Ordinal)
-}
-
-func notNil(list []string) []string {
-	if list == nil {
-		return []string{}
-	}
-	return list
 }

@@ -37,11 +37,11 @@ func requestOf(object wire.Object) (in request, err error) {
 	object.Read(&body)
 	var ok bool
 	if in.knowledge, ok = body.Knowledge.Text(); !ok || in.knowledge == "" {
-		return in, invalidf(`"knowledge_id" must be a string that is not empty: the name of a namespace or the id of a vector store.`)
+		return in, wire.Invalidf(`"knowledge_id" must be a string that is not empty: the name of a namespace or the id of a vector store.`)
 	}
 	in.query, ok = body.Query.Text()
 	if in.query = strings.TrimSpace(in.query); !ok || in.query == "" {
-		return in, invalidf(`"query" must be a string that is not empty.`)
+		return in, wire.Invalidf(`"query" must be a string that is not empty.`)
 	}
 	if err := chat.CheckQuestion(in.query); err != nil {
 		return in, err
@@ -64,19 +64,19 @@ func settingOf(v wire.Value) (limit int, least float64, err error) {
 		Least wire.Value `json:"score_threshold"`
 	}
 	if !v.Read(&in) {
-		return 0, 0, invalidf(`"retrieval_setting" must be an object.`)
+		return 0, 0, wire.Invalidf(`"retrieval_setting" must be an object.`)
 	}
 	if isGiven(in.Limit) {
 		n, ok := in.Limit.Number()
 		if !ok || n < 1 || n != float64(int64(n)) {
-			return 0, 0, invalidf(`"retrieval_setting.top_k" must be a whole number of at least 1.`)
+			return 0, 0, wire.Invalidf(`"retrieval_setting.top_k" must be a whole number of at least 1.`)
 		}
 		limit = int(min(n, chat.MaxTop))
 	}
 	if isGiven(in.Least) {
 		n, ok := in.Least.Number()
 		if !ok || n < 0 || n > 1 {
-			return 0, 0, invalidf(`"retrieval_setting.score_threshold" must be a number from 0 to 1.`)
+			return 0, 0, wire.Invalidf(`"retrieval_setting.score_threshold" must be a number from 0 to 1.`)
 		}
 		least = n
 	}
@@ -167,11 +167,11 @@ func whereOf(v wire.Value) (w where, err error) {
 		Conditions wire.Value `json:"conditions"`
 	}
 	if !v.Read(&in) {
-		return w, invalidf(`"metadata_condition" must be an object.`)
+		return w, wire.Invalidf(`"metadata_condition" must be an object.`)
 	}
 	operator, ok := in.Operator.Text()
 	if operator = cmp.Or(operator, "and"); isGiven(in.Operator) && !ok || operator != "and" && operator != "or" {
-		return w, invalidf(`"metadata_condition.logical_operator" must be "and" or "or".`)
+		return w, wire.Invalidf(`"metadata_condition.logical_operator" must be "and" or "or".`)
 	}
 	w.either = operator == "or"
 	if !isGiven(in.Conditions) {
@@ -179,7 +179,7 @@ func whereOf(v wire.Value) (w where, err error) {
 	}
 	elements, ok := in.Conditions.Elements()
 	if _, few := wire.AtMost(maxConditions, elements); !ok || !few {
-		return w, invalidf(`"metadata_condition.conditions" must be a list of at most %d conditions.`, maxConditions)
+		return w, wire.Invalidf(`"metadata_condition.conditions" must be a list of at most %d conditions.`, maxConditions)
 	}
 	for v := range elements {
 		c, err := conditionOf(v)
@@ -198,19 +198,19 @@ func conditionOf(v wire.Value) (c condition, err error) {
 		Value    wire.Value `json:"value"`
 	}
 	if !v.Read(&in) {
-		return c, invalidf("Each condition must be an object.")
+		return c, wire.Invalidf("Each condition must be an object.")
 	}
 	if c.names = textsOf(in.Name); len(c.names) == 0 || slices.Contains(c.names, "") {
-		return c, invalidf(`The "name" of a condition must be a string that is not empty, or a list of such strings.`)
+		return c, wire.Invalidf(`The "name" of a condition must be a string that is not empty, or a list of such strings.`)
 	}
 	name, _ := in.Operator.Text()
 	op, ok := operators[name]
 	if !ok {
-		return c, invalidf(`The "comparison_operator" of a condition must be one of %s.`, strings.Join(operatorNames, ", "))
+		return c, wire.Invalidf(`The "comparison_operator" of a condition must be one of %s.`, strings.Join(operatorNames, ", "))
 	}
 	test, ok := op.of(in.Value)
 	if !ok {
-		return c, invalidf(`The "value" of a condition with %q must be %s.`, name, op.wants)
+		return c, wire.Invalidf(`The "value" of a condition with %q must be %s.`, name, op.wants)
 	}
 	c.negate, c.test = op.negate, test
 	if name == "is" {

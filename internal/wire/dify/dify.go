@@ -10,7 +10,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -84,10 +83,6 @@ func fail(w http.ResponseWriter, r *wire.Request, err error) {
 	}
 	body := strconv.AppendInt([]byte(`{"error_code":`), int64(code), 10)
 	f.Write(w, append(wire.AppendString(append(body, `,"error_msg":`...), text), '}'))
-}
-
-func invalidf(format string, args ...any) error {
-	return &chat.Error{Kind: chat.Invalid, Msg: fmt.Sprintf(format, args...)}
 }
 
 // record is a passage in responses.

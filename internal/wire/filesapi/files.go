@@ -42,7 +42,7 @@ var purposes = []string{"assistants", "user_data", "vision", "evals", "batch", "
 
 // upload handles POST /v1/files, a form with the fields file and purpose in either order.
 func (h *Handler) upload(w http.ResponseWriter, r *wire.Request) error {
-	leave, err := h.receive()
+	leave, err := h.receiving.Take(wire.ErrTooManyUploads)
 	if err != nil {
 		return err
 	}
@@ -55,16 +55,6 @@ func (h *Handler) upload(w http.ResponseWriter, r *wire.Request) error {
 	}
 	r.Changed = f.ID
 	return wire.Reply(w, http.StatusOK, bodyOf(f))
-}
-
-// receive takes one of the places for content that comes in, until leave is called.
-func (h *Handler) receive() (leave func(), err error) {
-	select {
-	case h.receiving <- struct{}{}:
-		return func() { <-h.receiving }, nil
-	default:
-		return nil, &chat.Error{Kind: chat.RateLimited, Msg: "Too many files are coming in at the moment. Please try again later."}
-	}
 }
 
 // form is an upload in progress.

@@ -69,9 +69,9 @@ const maxReceiving = 8
 type Handler struct {
 	cfg       Config
 	catalog   openai.Catalog
-	since     time.Time     // when the server started, given as the creation time of namespaces
-	receiving chan struct{} // holds a value for each upload in progress
-	giving    chan struct{} // holds a value for each request whose files are being read
+	since     time.Time  // when the server started, given as the creation time of namespaces
+	receiving wire.Slots // for uploads
+	giving    wire.Slots // for requests whose files are being read
 	readings  *lru.Cache[string, reading]
 }
 
@@ -81,7 +81,7 @@ func New(cfg Config) *Handler {
 		cfg.MaxUpload = 200 << 20
 	}
 	cfg.Namespace = cmp.Or(cfg.Namespace, "default")
-	return &Handler{cfg: cfg, catalog: openai.Catalog{Namespaces: cfg.Namespaces, Own: cfg.Namespace}, receiving: make(chan struct{}, maxReceiving), giving: make(chan struct{}, maxGiving), readings: newReadings(), since: time.Now()}
+	return &Handler{cfg: cfg, catalog: openai.Catalog{Namespaces: cfg.Namespaces, Own: cfg.Namespace}, receiving: make(wire.Slots, maxReceiving), giving: make(wire.Slots, maxGiving), readings: newReadings(), since: time.Now()}
 }
 
 // Protocol returns the routes of the API.

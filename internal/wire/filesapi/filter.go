@@ -50,7 +50,7 @@ type filterParser struct {
 }
 
 func (p *filterParser) errorf(format string, args ...any) error {
-	return refusef(p.param, openai.Invalid, "%q is not a filter: "+format, append([]any{p.param}, args...)...)
+	return openai.Refusef(p.param, openai.Invalid, "%q is not a filter: "+format, append([]any{p.param}, args...)...)
 }
 
 // filter reads a comparison, or several joined by "and" or "or".

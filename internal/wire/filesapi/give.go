@@ -57,12 +57,11 @@ func (h *Handler) Give(ctx context.Context, owner string, files []chat.File) (*r
 	if len(files) == 0 {
 		return nil, nil //nolint:nilnil // nothing to search
 	}
-	select {
-	case h.giving <- struct{}{}:
-		defer func() { <-h.giving }()
-	default:
-		return nil, &chat.Error{Kind: chat.RateLimited, Msg: "Too many files are being read at the moment. Please try again later."}
+	release, err := h.giving.Take(&chat.Error{Kind: chat.RateLimited, Msg: "Too many files are being read at the moment. Please try again later."})
+	if err != nil {
+		return nil, err
 	}
+	defer release()
 	given, err := h.giveAll(ctx, owner, files)
 	if err != nil || len(given) == 0 {
 		return nil, err
@@ -72,7 +71,7 @@ func (h *Handler) Give(ctx context.Context, owner string, files []chat.File) (*r
 
 func (h *Handler) giveAll(ctx context.Context, owner string, files []chat.File) (given []retrieval.Brought, err error) {
 	if asked := slices.DeleteFunc(slices.Clone(files), func(f chat.File) bool { return f.Param == "" }); len(asked) > maxGiven {
-		return nil, refusef(asked[maxGiven].Param, openai.Invalid, "A request may bring %d files at most. Upload more to a vector store or a namespace, and ask that.", maxGiven)
+		return nil, openai.Refusef(asked[maxGiven].Param, openai.Invalid, "A request may bring %d files at most. Upload more to a vector store or a namespace, and ask that.", maxGiven)
 	}
 	left := maxGivenChunks
 	seen := map[string]bool{}
@@ -97,7 +96,7 @@ func (h *Handler) giveAll(ctx context.Context, owner string, files []chat.File) 
 			if f.Param == "" {
 				break
 			}
-			return nil, refusef(f.Param, openai.Invalid, "The files of the request have too much text. Upload them to a vector store or a namespace, and ask that.")
+			return nil, openai.Refusef(f.Param, openai.Invalid, "The files of the request have too much text. Upload them to a vector store or a namespace, and ask that.")
 		}
 		given = append(given, b)
 	}
@@ -119,7 +118,7 @@ func (h *Handler) give(ctx context.Context, owner string, f chat.File) (b retrie
 	}
 	name, err := upload.Clean(cmp.Or(f.Name, "file"))
 	if err != nil {
-		return b, refusef(f.Param+".filename", openai.Invalid, "The file cannot have its name: %v.", err)
+		return b, openai.Refusef(f.Param+".filename", openai.Invalid, "The file cannot have its name: %v.", err)
 	}
 	r, sum, err := h.read(ctx, readAs(name, f.Pasted), content)
 	if err != nil && f.Pasted {
@@ -133,7 +132,7 @@ func (h *Handler) give(ctx context.Context, owner string, f chat.File) (b retrie
 		if refusal.Reason == extract.Unsupported {
 			why += "; read are " + readable()
 		}
-		return b, refusef(f.Param, openai.UnsupportedValue, "The file %s cannot be read: %s.", strconv.Quote(name), why)
+		return b, openai.Refusef(f.Param, openai.UnsupportedValue, "The file %s cannot be read: %s.", strconv.Quote(name), why)
 	}
 	if err != nil {
 		return b, err

@@ -83,7 +83,7 @@ func attachmentOf(object wire.Object, in string) (a library.Attachment, err erro
 	object.Read(&given)
 	var ok bool
 	if a.File, ok = given.File.Text(); !ok || a.File == "" {
-		return a, refusef(in+"file_id", openai.Missing, "%q must be the id of a file.", in+"file_id")
+		return a, openai.Refusef(in+"file_id", openai.Missing, "%q must be the id of a file.", in+"file_id")
 	}
 	a.Attributes, err = attributesOf(given.Attributes, in+"attributes")
 	return a, err
@@ -99,7 +99,7 @@ func (h *Handler) list(w http.ResponseWriter, r *wire.Request, batch string) err
 	}
 	list.Group, list.State = batch, r.URL.Query().Get("filter")
 	if states := []string{"", library.InProgress, library.Completed, library.Failed, library.Cancelled}; !has(states, list.State) {
-		return refusef("filter", openai.Invalid, `"filter" must be in_progress, completed, failed or cancelled.`)
+		return openai.Refusef("filter", openai.Invalid, `"filter" must be in_progress, completed, failed or cancelled.`)
 	}
 	if !library.IsStore(r.PathValue("id")) {
 		return h.documents(w, r, list)
@@ -187,7 +187,7 @@ func (h *Handler) changeMember(w http.ResponseWriter, r *wire.Request) error {
 	}
 	given, ok := object.Get("attributes")
 	if !ok {
-		return refusef("attributes", openai.Missing, `"attributes" must be an object, or null for none.`)
+		return openai.Refusef("attributes", openai.Missing, `"attributes" must be an object, or null for none.`)
 	}
 	attributes, err := attributesOf(given, "attributes")
 	if err != nil {
@@ -271,7 +271,7 @@ func batchOf(object wire.Object) ([]library.Attachment, error) {
 	}
 	object.Read(&in)
 	if isGiven(in.IDs) == isGiven(in.Files) {
-		return nil, refusef("file_ids", openai.Missing, `One of "file_ids" and "files" must list the files.`)
+		return nil, openai.Refusef("file_ids", openai.Missing, `One of "file_ids" and "files" must list the files.`)
 	}
 	attributes, err := attributesOf(in.Attributes, "attributes")
 	if err != nil {
@@ -280,7 +280,7 @@ func batchOf(object wire.Object) ([]library.Attachment, error) {
 	if isGiven(in.IDs) {
 		files, err := fileIDs(in.IDs, "file_ids", attributes)
 		if err == nil && len(files) == 0 {
-			err = refusef("file_ids", openai.Invalid, `"file_ids" names no file.`)
+			err = openai.Refusef("file_ids", openai.Invalid, `"file_ids" names no file.`)
 		}
 		return files, err
 	}
@@ -291,7 +291,7 @@ func batchOf(object wire.Object) ([]library.Attachment, error) {
 func filesOf(v wire.Value) ([]library.Attachment, error) {
 	elements, ok := v.Elements()
 	if n, few := wire.AtMost(maxBatch, elements); !ok || !few || n == 0 {
-		return nil, refusef("files", openai.Invalid, `"files" must be a list of 1 to %d objects with a file_id.`, maxBatch)
+		return nil, openai.Refusef("files", openai.Invalid, `"files" must be a list of 1 to %d objects with a file_id.`, maxBatch)
 	}
 	var files []library.Attachment
 	seen := map[string]bool{}

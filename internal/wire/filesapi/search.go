@@ -97,7 +97,7 @@ func (h *Handler) searchedBy(r *wire.Request, q query) (Searched, error) {
 		return Searched{}, library.ErrNotFound
 	}
 	if q.filter != nil {
-		return Searched{}, refusef("filters", openai.Unsupported, `"filters" needs a vector store: other documents have no attributes.`)
+		return Searched{}, openai.Refusef("filters", openai.Unsupported, `"filters" needs a vector store: other documents have no attributes.`)
 	}
 	return Searched{}, nil
 }
@@ -121,12 +121,12 @@ func queryOf(object wire.Object) (q query, err error) {
 	if isGiven(in.Limit) {
 		n, ok := in.Limit.Number()
 		if !ok || n < 1 || n > maxResults || n != float64(int(n)) {
-			return q, refusef("max_num_results", openai.Invalid, `"max_num_results" must be a whole number from 1 to %d.`, maxResults)
+			return q, openai.Refusef("max_num_results", openai.Invalid, `"max_num_results" must be a whole number from 1 to %d.`, maxResults)
 		}
 		q.limit = int(n)
 	}
 	if _, ok := in.Rewrite.Bool(); isGiven(in.Rewrite) && !ok {
-		return q, refusef("rewrite_query", openai.Invalid, `"rewrite_query" must be true or false.`)
+		return q, openai.Refusef("rewrite_query", openai.Invalid, `"rewrite_query" must be true or false.`)
 	}
 	q.least, err = ThresholdOf(in.Ranking, "ranking_options")
 	return q, err
@@ -142,14 +142,14 @@ func ThresholdOf(v wire.Value, param string) (float64, error) {
 		Threshold wire.Value `json:"score_threshold"`
 	}
 	if !v.Read(&in) {
-		return 0, refusef(param, openai.Invalid, "%q must be an object.", param)
+		return 0, openai.Refusef(param, openai.Invalid, "%q must be an object.", param)
 	}
 	if !isGiven(in.Threshold) {
 		return 0, nil
 	}
 	n, ok := in.Threshold.Number()
 	if !ok || n < 0 || n > 1 {
-		return 0, refusef(param+".score_threshold", openai.Invalid, "%q must be a number from 0 to 1.", param+".score_threshold")
+		return 0, openai.Refusef(param+".score_threshold", openai.Invalid, "%q must be a number from 0 to 1.", param+".score_threshold")
 	}
 	return n, nil
 }
@@ -159,14 +159,14 @@ func textsOf(v wire.Value) (texts []string, err error) {
 	values := []wire.Value{v}
 	if elements, ok := v.Elements(); ok {
 		if _, few := wire.AtMost(maxQueries, elements); !few {
-			return nil, refusef("query", openai.Invalid, `"query" may hold %d texts at most.`, maxQueries)
+			return nil, openai.Refusef("query", openai.Invalid, `"query" may hold %d texts at most.`, maxQueries)
 		}
 		values = slices.Collect(elements)
 	}
 	for _, v := range values {
 		text, ok := v.Text()
 		if text = strings.TrimSpace(text); !ok || text == "" {
-			return nil, refusef("query", openai.Invalid, `"query" must be a text that is not empty, or a list of such texts.`)
+			return nil, openai.Refusef("query", openai.Invalid, `"query" must be a text that is not empty, or a list of such texts.`)
 		}
 		if err := chat.CheckQuestion(text); err != nil {
 			return nil, err
@@ -174,7 +174,7 @@ func textsOf(v wire.Value) (texts []string, err error) {
 		texts = append(texts, text)
 	}
 	if len(texts) == 0 {
-		return nil, refusef("query", openai.Missing, `"query" must be a text that is not empty, or a list of such texts.`)
+		return nil, openai.Refusef("query", openai.Missing, `"query" must be a text that is not empty, or a list of such texts.`)
 	}
 	return texts, nil
 }

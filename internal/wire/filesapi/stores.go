@@ -180,14 +180,14 @@ func fileIDs(v wire.Value, param string, attributes json.RawMessage) ([]library.
 	}
 	elements, ok := v.Elements()
 	if _, few := wire.AtMost(maxBatch, elements); !ok || !few {
-		return nil, refusef(param, openai.Invalid, "%q must be a list of at most %d ids of files.", param, maxBatch)
+		return nil, openai.Refusef(param, openai.Invalid, "%q must be a list of at most %d ids of files.", param, maxBatch)
 	}
 	seen := map[string]bool{}
 	var files []library.Attachment
 	for v := range elements {
 		id, ok := v.Text()
 		if !ok {
-			return nil, refusef(param, openai.Invalid, "%q must be a list of at most %d ids of files.", param, maxBatch)
+			return nil, openai.Refusef(param, openai.Invalid, "%q must be a list of at most %d ids of files.", param, maxBatch)
 		}
 		if !seen[id] {
 			files = append(files, library.Attachment{File: id, Attributes: attributes})

@@ -68,7 +68,7 @@ func (h *Handler) uploadOf(object wire.Object) (u library.Upload, err error) {
 	object.Read(&in)
 	name, ok := in.Filename.Text()
 	if !ok || name == "" {
-		return u, refusef("filename", openai.Missing, `"filename" must be the name of the file.`)
+		return u, openai.Refusef("filename", openai.Missing, `"filename" must be the name of the file.`)
 	}
 	if u.Name, err = upload.Clean(name); err != nil {
 		return u, err
@@ -82,7 +82,7 @@ func (h *Handler) uploadOf(object wire.Object) (u library.Upload, err error) {
 	n, ok := in.Bytes.Number()
 	switch {
 	case !ok || n < 1 || n != math.Trunc(n):
-		return u, refusef("bytes", openai.Invalid, `"bytes" must be the size of the file.`)
+		return u, openai.Refusef("bytes", openai.Invalid, `"bytes" must be the size of the file.`)
 	case n > float64(h.cfg.MaxUpload):
 		return u, &chat.Error{Kind: chat.TooLarge, Msg: "A file may have " + strconv.FormatInt(h.cfg.MaxUpload, 10) + " bytes at most."}
 	}
@@ -107,7 +107,7 @@ const formFrame = 64 << 10
 
 // addPart handles POST /v1/uploads/{id}/parts, a form with the file data.
 func (h *Handler) addPart(w http.ResponseWriter, r *wire.Request) error {
-	leave, err := h.receive()
+	leave, err := h.receiving.Take(wire.ErrTooManyUploads)
 	if err != nil {
 		return err
 	}
@@ -117,9 +117,9 @@ func (h *Handler) addPart(w http.ResponseWriter, r *wire.Request) error {
 	store := func(part *multipart.Part) (err error) {
 		switch {
 		case part.FormName() != "data":
-			return refusef("data", openai.Invalid, `The part with the content must be named "data".`)
+			return openai.Refusef("data", openai.Invalid, `The part with the content must be named "data".`)
 		case id != "":
-			return refusef("data", openai.Invalid, "A request has one part of an upload.")
+			return openai.Refusef("data", openai.Invalid, "A request has one part of an upload.")
 		}
 		id, at, err = h.cfg.Library.AddPart(r.Context(), r.Who.Subject, r.PathValue("id"), part)
 		return err
@@ -129,7 +129,7 @@ func (h *Handler) addPart(w http.ResponseWriter, r *wire.Request) error {
 		return err // a part that was stored is not used, and goes with its upload
 	}
 	if id == "" {
-		return refusef("data", openai.Missing, `The request has no content: expected a part named "data" with a file name.`)
+		return openai.Refusef("data", openai.Missing, `The request has no content: expected a part named "data" with a file name.`)
 	}
 	return wire.Reply(w, http.StatusOK, partBody{id, "upload.part", at.Unix(), r.PathValue("id")})
 }
@@ -151,21 +151,21 @@ func (h *Handler) completeUpload(w http.ResponseWriter, r *wire.Request) error {
 	const want = `"part_ids" must list 1 to %d parts of the upload.`
 	elements, ok := in.Parts.Elements()
 	if n, few := wire.AtMost(library.MaxParts, elements); !ok || !few || n == 0 {
-		return refusef("part_ids", openai.Invalid, want, library.MaxParts)
+		return openai.Refusef("part_ids", openai.Invalid, want, library.MaxParts)
 	}
 	var parts []string
 	for v := range elements {
 		id, ok := v.Text()
 		if !ok {
-			return refusef("part_ids", openai.Invalid, want, library.MaxParts)
+			return openai.Refusef("part_ids", openai.Invalid, want, library.MaxParts)
 		}
 		parts = append(parts, id)
 	}
 	sum, err := textOf(in.Sum, "md5", maxName)
 	if err != nil || sum != "" && !checksums.MatchString(sum) {
-		return cmp.Or(err, refusef("md5", openai.Invalid, `"md5" must be 32 hexadecimal digits.`))
+		return cmp.Or(err, openai.Refusef("md5", openai.Invalid, `"md5" must be 32 hexadecimal digits.`))
 	}
-	leave, err := h.receive()
+	leave, err := h.receiving.Take(wire.ErrTooManyUploads)
 	if err != nil {
 		return err
 	}

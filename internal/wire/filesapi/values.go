@@ -2,19 +2,13 @@ package filesapi
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"unicode/utf8"
 
-	"parley/internal/chat"
 	"parley/internal/wire"
 	"parley/internal/wire/openai"
 )
-
-func refusef(param, code, format string, args ...any) error {
-	return openai.Refuse(chat.Invalid, param, code, fmt.Sprintf(format, args...))
-}
 
 func has(list []string, s string) bool { return slices.Contains(list, s) }
 
@@ -65,7 +59,7 @@ func objectOf(v wire.Value, param, of string, fits func(wire.Value) bool) (json.
 		ok = ok && n <= maxKeys && utf8.RuneCountInString(key) <= maxKeyRunes && fits(v)
 	}
 	if !ok {
-		return nil, refusef(param, openai.Invalid, "%q must be an object of at most %d %s, with keys of at most %d characters and texts of at most %d.",
+		return nil, openai.Refusef(param, openai.Invalid, "%q must be an object of at most %d %s, with keys of at most %d characters and texts of at most %d.",
 			param, maxKeys, of, maxKeyRunes, maxValueRunes)
 	}
 	return v.Compact(), nil
@@ -92,7 +86,7 @@ func textOf(v wire.Value, param string, most int) (string, error) {
 	}
 	text, ok := v.Text()
 	if !ok || utf8.RuneCountInString(text) > most {
-		return "", refusef(param, openai.Invalid, "%q must be a string of at most %d characters.", param, most)
+		return "", openai.Refusef(param, openai.Invalid, "%q must be a string of at most %d characters.", param, most)
 	}
 	return text, nil
 }
@@ -111,7 +105,7 @@ func checkChunking(object wire.Object) error {
 	}
 	in.Chunking.Read(&strategy)
 	if name, _ := strategy.Type.Text(); name != "auto" && name != "static" {
-		return refusef("chunking_strategy", openai.Invalid, `"chunking_strategy.type" must be "auto" or "static".`)
+		return openai.Refusef("chunking_strategy", openai.Invalid, `"chunking_strategy.type" must be "auto" or "static".`)
 	}
 	return nil
 }

@@ -149,7 +149,7 @@ func (h *Handler) sites(w http.ResponseWriter, r *wire.Request, kind string,
 
 func (h *Handler) readSites(w http.ResponseWriter, r *wire.Request, at upload.Scope, kind string, sites []ingest.Site, opts options, crawl bool) error {
 	if opts.estimate {
-		leave, err := enter(h.surveying)
+		leave, err := h.surveying.Take(errBusy)
 		if err != nil {
 			return err
 		}
@@ -227,7 +227,7 @@ func (h *Handler) conclude(w http.ResponseWriter, r *wire.Request, j job.Job, ou
 
 // pdf handles POST /pdf {file: base64 | url, filename, …}.
 func (h *Handler) pdf(w http.ResponseWriter, r *wire.Request) error {
-	leave, err := enter(h.receiving)
+	leave, err := h.receiving.Take(errBusy)
 	if err != nil {
 		return err
 	}
@@ -274,7 +274,7 @@ func (h *Handler) pdf(w http.ResponseWriter, r *wire.Request) error {
 		return failure(err)
 	}
 	if opts.estimate {
-		done, err := enter(h.surveying)
+		done, err := h.surveying.Take(errBusy)
 		if err != nil {
 			return err
 		}

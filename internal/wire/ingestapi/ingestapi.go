@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	"parley/internal/access"
@@ -41,8 +40,8 @@ type Config struct {
 // Handler handles the routes. It is safe for concurrent use.
 type Handler struct {
 	cfg       Config
-	receiving chan struct{} // holds a value for each upload in progress
-	surveying chan struct{} // the same for estimates
+	receiving wire.Slots // for uploads
+	surveying wire.Slots // for estimates
 }
 
 // maxReceiving limits concurrent uploads, since each may use its full limit of the disk. maxSurveying
@@ -67,7 +66,7 @@ func New(cfg Config) *Handler {
 	if cfg.Cost == nil {
 		cfg.Cost = func(int) (float64, bool) { return 0, true }
 	}
-	return &Handler{cfg: cfg, receiving: make(chan struct{}, maxReceiving), surveying: make(chan struct{}, maxSurveying)}
+	return &Handler{cfg: cfg, receiving: make(wire.Slots, maxReceiving), surveying: make(wire.Slots, maxSurveying)}
 }
 
 // Protocol returns the routes.
@@ -106,16 +105,7 @@ func (h *Handler) Protocol() wire.Protocol {
 // deletePath precedes the address of a document to delete.
 const deletePath = "/delete/"
 
-// enter takes one of a limited number of slots. The returned function releases it and may be called more
-// than once.
-func enter(room chan struct{}) (leave func(), err error) {
-	select {
-	case room <- struct{}{}:
-		return sync.OnceFunc(func() { <-room }), nil
-	default:
-		return nil, &chat.Error{Kind: chat.RateLimited, Msg: "Too many such requests are at work at the moment. Please try again later."}
-	}
-}
+var errBusy = &chat.Error{Kind: chat.RateLimited, Msg: "Too many such requests are at work at the moment. Please try again later."}
 
 // scope returns the scope of a request: the caller's files in the namespace that it names, or in the
 // server's.

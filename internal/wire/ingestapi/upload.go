@@ -29,7 +29,7 @@ func (h *Handler) upload(w http.ResponseWriter, r *wire.Request) error {
 	if err != nil {
 		return err
 	}
-	leave, err := enter(h.receiving)
+	leave, err := h.receiving.Take(errBusy)
 	if err != nil {
 		return err
 	}

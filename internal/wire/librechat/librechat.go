@@ -49,7 +49,7 @@ const maxReceiving = 8
 // Handler handles LibreChat's requests. It is safe for concurrent use.
 type Handler struct {
 	cfg       Config
-	receiving chan struct{} // holds a value for each upload in progress
+	receiving wire.Slots // for uploads
 }
 
 // New returns a Handler with the defaults of cfg filled in.
@@ -57,7 +57,7 @@ func New(cfg Config) *Handler {
 	if cfg.MaxUpload <= 0 {
 		cfg.MaxUpload = 200 << 20
 	}
-	return &Handler{cfg: cfg, receiving: make(chan struct{}, maxReceiving)}
+	return &Handler{cfg: cfg, receiving: make(wire.Slots, maxReceiving)}
 }
 
 // Protocol returns the routes.

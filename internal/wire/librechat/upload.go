@@ -29,12 +29,11 @@ type form struct {
 
 // read reads a form. keep is called with the content of its file, once all fields that come before it are set.
 func (h *Handler) read(w http.ResponseWriter, r *wire.Request, keep func(f *form, content io.Reader) error) (f form, err error) {
-	select {
-	case h.receiving <- struct{}{}:
-		defer func() { <-h.receiving }()
-	default:
-		return f, &chat.Error{Kind: chat.RateLimited, Msg: "Too many files are coming in at the moment. Please try again later."}
+	release, err := h.receiving.Take(wire.ErrTooManyUploads)
+	if err != nil {
+		return f, err
 	}
+	defer release()
 	err = wire.Form{
 		Field: func(name, value string) error {
 			switch name {

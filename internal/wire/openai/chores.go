@@ -62,7 +62,7 @@ func choreOf(messages []chat.Message, o *chat.Options, named string) (*chore, er
 		case named == "none":
 			return nil, nil //nolint:nilnil // as above
 		case !slices.Contains(choreNames, named):
-			return nil, refusef(choreHeader, invalid, "%s must be none or one of %s.", choreHeader, strings.Join(choreNames, ", "))
+			return nil, Refusef(choreHeader, invalid, "%s must be none or one of %s.", choreHeader, strings.Join(choreNames, ", "))
 		}
 		return &chore{name: named, json: named != titleChore && named != textChore, conversation: spoken(messages)}, nil
 	}

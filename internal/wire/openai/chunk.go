@@ -61,9 +61,8 @@ func (x *exchange) choice(key string) string {
 	return `{"index":` + strconv.Itoa(x.index) + `,"` + key + `":`
 }
 
-// fingerprint is what stands in system_fingerprint: the model that answers, and what the upstream
-// says of its own configuration.
-func fingerprint(model string, v *llm.Vendor) string {
+// Fingerprint returns a system_fingerprint: the model that answers, with the upstream's own fingerprint.
+func Fingerprint(model string, v *llm.Vendor) string {
 	if v == nil || v.SystemFingerprint == "" {
 		return model
 	}

@@ -32,7 +32,7 @@ func (h *Handler) completePrompt(w http.ResponseWriter, r *wire.Request) error {
 	}
 	if len(prompts) > 1 && r.Header.Get("Idempotency-Key") != "" {
 		// The key belongs to one turn, and only this turn would be repeated.
-		return refusef("prompt", unsupportedValue, `"prompt" must be one text in a request with an Idempotency-Key.`)
+		return Refusef("prompt", unsupportedValue, `"prompt" must be one text in a request with an Idempotency-Key.`)
 	}
 	first.prompted = true
 	all := []*exchange{first}
@@ -63,7 +63,7 @@ var promptMembers = memberTable{
 func only(param, want string, is func(wire.Value) bool) func(*exchange, wire.Value) error {
 	return func(_ *exchange, v wire.Value) error {
 		if !is(v) {
-			return refusef(param, unsupportedValue, "%q must be %s: this server answers a prompt once, in plain text.", param, want)
+			return Refusef(param, unsupportedValue, "%q must be %s: this server answers a prompt once, in plain text.", param, want)
 		}
 		return nil
 	}
@@ -72,19 +72,19 @@ func only(param, want string, is func(wire.Value) bool) func(*exchange, wire.Val
 // promptsOf reads a prompt or a list of prompts. A prompt is a text or the tokens of one.
 func (h *Handler) promptsOf(v wire.Value) ([][]chat.Message, error) {
 	if !isGiven(v) {
-		return nil, refusef("prompt", missing, `"prompt" must be a text or a list of texts.`)
+		return nil, Refusef("prompt", missing, `"prompt" must be a text or a list of texts.`)
 	}
 	values := []wire.Value{v}
 	if _, one := oneInput(v); !one {
 		if elements, ok := v.Elements(); ok {
 			if _, few := wire.AtMost(maxPrompts, elements); !few {
-				return nil, refusef("prompt", invalid, `"prompt" may hold %d texts at most.`, maxPrompts)
+				return nil, Refusef("prompt", invalid, `"prompt" may hold %d texts at most.`, maxPrompts)
 			}
 			values = slices.Collect(elements)
 		}
 	}
 	if len(values) == 0 {
-		return nil, refusef("prompt", invalid, `"prompt" must hold a text.`)
+		return nil, Refusef("prompt", invalid, `"prompt" must hold a text.`)
 	}
 	all := make([][]chat.Message, len(values))
 	for i, v := range values {
@@ -101,7 +101,7 @@ func (h *Handler) promptsOf(v wire.Value) ([][]chat.Message, error) {
 func (h *Handler) messagesOfPrompt(v wire.Value) ([]chat.Message, error) {
 	prompt, ok := oneInput(v)
 	if !ok {
-		return nil, refusef("prompt", invalid, `"prompt" must be a text that is not blank, or a list of such texts.`)
+		return nil, Refusef("prompt", invalid, `"prompt" must be a text that is not blank, or a list of such texts.`)
 	}
 	if !openEnded.MatchString(prompt) {
 		return []chat.Message{chat.TextMessage(llm.User, strings.TrimSpace(prompt))}, nil
@@ -125,13 +125,13 @@ func (h *Handler) conversationOf(prompt string) ([]chat.Message, error) {
 			continue
 		}
 		if len(all) == h.cfg.MaxMessages {
-			return nil, refusef("prompt", invalid, `"prompt" may hold %d messages at most.`, h.cfg.MaxMessages)
+			return nil, Refusef("prompt", invalid, `"prompt" may hold %d messages at most.`, h.cfg.MaxMessages)
 		}
 		asked = asked || role == llm.User
 		all = append(all, chat.TextMessage(role, words))
 	}
 	if !asked {
-		return nil, refusef("prompt", invalid, `"prompt" has no question: no line begins with "User:".`)
+		return nil, Refusef("prompt", invalid, `"prompt" has no question: no line begins with "User:".`)
 	}
 	return all, nil
 }

@@ -90,7 +90,7 @@ func (x *exchange) readMembers(object wire.Object, table memberTable) error {
 		return err
 	}
 	if x.model == "" {
-		return refusef("model", missing, `"model" must name a model; GET /v1/models lists them.`)
+		return Refusef("model", missing, `"model" must name a model; GET /v1/models lists them.`)
 	}
 	return nil
 }
@@ -98,7 +98,7 @@ func (x *exchange) readMembers(object wire.Object, table memberTable) error {
 func (x *exchange) readModel(v wire.Value) error {
 	var ok bool
 	if x.model, ok = v.Text(); !ok {
-		return refusef("model", invalid, `"model" must be a string.`)
+		return Refusef("model", invalid, `"model" must be a string.`)
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ func (x *exchange) readStream(v wire.Value) (err error) {
 func (x *exchange) readStreamOptions(v wire.Value) (err error) {
 	options, ok := v.Object()
 	if !ok {
-		return refusef("stream_options", invalid, `"stream_options" must be an object.`)
+		return Refusef("stream_options", invalid, `"stream_options" must be an object.`)
 	}
 	if usage, sent := options.Get("include_usage"); sent && !usage.IsNull() {
 		x.usage, err = boolOf(usage, "stream_options.include_usage")
@@ -124,7 +124,7 @@ func (x *exchange) readStreamOptions(v wire.Value) (err error) {
 func option(param string, o wire.Option) func(*exchange, wire.Value) error {
 	return func(x *exchange, v wire.Value) error {
 		if want := o.Set(&x.req.Options, v); want != "" {
-			return refusef(param, invalid, "%q must be %s.", param, want)
+			return Refusef(param, invalid, "%q must be %s.", param, want)
 		}
 		return nil
 	}
@@ -132,7 +132,7 @@ func option(param string, o wire.Option) func(*exchange, wire.Value) error {
 
 func (x *exchange) readN(v wire.Value) error {
 	if n, ok := v.Number(); !ok || n != 1 {
-		return refusef("n", unsupportedValue, `"n" must be 1: this server gives one answer to a request.`)
+		return Refusef("n", unsupportedValue, `"n" must be 1: this server gives one answer to a request.`)
 	}
 	return nil
 }
@@ -144,19 +144,19 @@ func (x *exchange) readStop(v wire.Value) error {
 	} else {
 		elements, ok := v.Elements()
 		if !ok {
-			return refusef("stop", invalid, `"stop" must be a string or a list of strings.`)
+			return Refusef("stop", invalid, `"stop" must be a string or a list of strings.`)
 		}
 		for e := range elements {
 			text, ok := e.Text()
 			if !ok || len(x.req.Options.Stop) == llm.MaxStop {
-				return refusef("stop", invalid, `"stop" must hold %d strings at most.`, llm.MaxStop)
+				return Refusef("stop", invalid, `"stop" must hold %d strings at most.`, llm.MaxStop)
 			}
 			x.req.Options.Stop = append(x.req.Options.Stop, text)
 		}
 	}
 	for _, text := range x.req.Options.Stop {
 		if text == "" {
-			return refusef("stop", invalid, `"stop" holds an empty string.`)
+			return Refusef("stop", invalid, `"stop" holds an empty string.`)
 		}
 	}
 	return nil
@@ -171,7 +171,7 @@ func (x *exchange) readEffort(v wire.Value) error {
 	name, _ := v.Text()
 	effort, ok := Efforts[name]
 	if !ok {
-		return refusef("reasoning_effort", invalid, `"reasoning_effort" must be "none", "minimal", "low", "medium", "high" or "xhigh".`)
+		return Refusef("reasoning_effort", invalid, `"reasoning_effort" must be "none", "minimal", "low", "medium", "high" or "xhigh".`)
 	}
 	x.req.Options.Effort = effort
 	return nil
@@ -184,7 +184,7 @@ func (x *exchange) readResponseFormat(v wire.Value) error {
 	const param = "response_format"
 	format, ok := v.Object()
 	if !ok {
-		return refusef(param, invalid, `"response_format" must be an object.`)
+		return Refusef(param, invalid, `"response_format" must be an object.`)
 	}
 	kind, _ := format.Get("type")
 	switch name, _ := kind.Text(); name {
@@ -198,35 +198,35 @@ func (x *exchange) readResponseFormat(v wire.Value) error {
 		named, _ := value.Object()
 		schema, _ := named.Get("schema")
 		if _, ok := schema.Object(); !ok {
-			return refusef(param+".json_schema.schema", invalid, `"response_format.json_schema.schema" must be an object.`)
+			return Refusef(param+".json_schema.schema", invalid, `"response_format.json_schema.schema" must be an object.`)
 		}
 		x.req.Options.Schema = schema.Compact()
 		return nil
 	}
-	return refusef(param+".type", unsupportedValue, `"response_format.type" must be "text", "json_object" or "json_schema".`)
+	return Refusef(param+".type", unsupportedValue, `"response_format.type" must be "text", "json_object" or "json_schema".`)
 }
 
 func (x *exchange) readModalities(v wire.Value) error {
 	kinds, ok := v.Elements()
 	if !ok {
-		return refusef("modalities", invalid, `"modalities" must be a list.`)
+		return Refusef("modalities", invalid, `"modalities" must be a list.`)
 	}
 	for kind := range kinds {
 		if name, _ := kind.Text(); name != "text" {
-			return refusef("modalities", unsupportedValue, `"modalities" must be ["text"]: this server answers in text only.`)
+			return Refusef("modalities", unsupportedValue, `"modalities" must be ["text"]: this server answers in text only.`)
 		}
 	}
 	return nil
 }
 
 func (x *exchange) readAudio(wire.Value) error {
-	return refusef("audio", unsupported, `"audio" is not supported: this server answers in text only.`)
+	return Refusef("audio", unsupported, `"audio" is not supported: this server answers in text only.`)
 }
 
 func (x *exchange) readLogprobs(v wire.Value) error {
 	wanted, err := boolOf(v, "logprobs")
 	if wanted {
-		return refusef("logprobs", unsupported, `"logprobs" must be false: this server does not know them.`)
+		return Refusef("logprobs", unsupported, `"logprobs" must be false: this server does not know them.`)
 	}
 	return err
 }
@@ -245,7 +245,7 @@ func isEmptyList(v wire.Value) bool {
 func boolOf(v wire.Value, param string) (bool, error) {
 	value, ok := v.Bool()
 	if !ok {
-		return false, refusef(param, invalid, "%q must be true or false.", param)
+		return false, Refusef(param, invalid, "%q must be true or false.", param)
 	}
 	return value, nil
 }

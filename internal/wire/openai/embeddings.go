@@ -49,12 +49,11 @@ func (h *Handler) embed(w http.ResponseWriter, r *wire.Request) error {
 	if err != nil {
 		return err
 	}
-	select {
-	case h.embedding <- struct{}{}:
-		defer func() { <-h.embedding }()
-	default:
-		return &chat.Error{Kind: chat.RateLimited, Msg: "Too many texts are being embedded at the moment. Please try again."}
+	release, err := h.embedding.Take(&chat.Error{Kind: chat.RateLimited, Msg: "Too many texts are being embedded at the moment. Please try again."})
+	if err != nil {
+		return err
 	}
+	defer release()
 	made, err := h.cfg.Embedding.Embed(r.Context(), x.req)
 	if err != nil {
 		return chat.ExplainUpstream(err)
@@ -84,13 +83,13 @@ func (h *Handler) embeddingOf(object wire.Object, deployment string) (x embeddin
 	if isGiven(in.Format) {
 		format, _ := in.Format.Text()
 		if x.plain = format == "float"; !x.plain && format != "base64" {
-			return x, refusef("encoding_format", invalid, `"encoding_format" must be "float" or "base64".`)
+			return x, Refusef("encoding_format", invalid, `"encoding_format" must be "float" or "base64".`)
 		}
 	}
 	if isGiven(in.Dimensions) {
 		n, ok := in.Dimensions.Number()
 		if !ok || n < 1 || n > maxDimensions || n != math.Trunc(n) {
-			return x, refusef("dimensions", invalid, `"dimensions" must be a whole number from 1 to %d.`, maxDimensions)
+			return x, Refusef("dimensions", invalid, `"dimensions" must be a whole number from 1 to %d.`, maxDimensions)
 		}
 		x.req.Dimensions = int(n)
 	}
@@ -105,14 +104,14 @@ func (h *Handler) embedderOf(v wire.Value) (string, error) {
 	name, ok := v.Text()
 	switch {
 	case !isGiven(v):
-		return "", refusef("model", missing, `"model" must name the embedding model of this server, %q.`, key)
+		return "", Refusef("model", missing, `"model" must name the embedding model of this server, %q.`, key)
 	case !ok:
-		return "", refusef("model", invalid, `"model" must be a string.`)
+		return "", Refusef("model", invalid, `"model" must be a string.`)
 	case slices.Contains([]string{ownModel, key, bare}, name):
 		return name, nil
 	}
 	return "", Refuse(chat.NotFound, "model", "model_not_found",
-		"The embedding model "+strconv.Quote(clip(name))+" is not there. This server embeds with "+strconv.Quote(key)+".")
+		"The embedding model "+strconv.Quote(wire.Clip(name))+" is not there. This server embeds with "+strconv.Quote(key)+".")
 }
 
 // builtinDimensions is the length of the vectors of the built-in embedder, which has no other.
@@ -120,7 +119,7 @@ const builtinDimensions = 384
 
 func (h *Handler) checkDimensions(n int) error {
 	if strings.HasPrefix(h.cfg.Embedding.Model, "builtin:") && n != 0 && n != builtinDimensions {
-		return refusef("dimensions", unsupportedValue, `"dimensions" must be %d: this server's embedding model makes no other vectors.`, builtinDimensions)
+		return Refusef("dimensions", unsupportedValue, `"dimensions" must be %d: this server's embedding model makes no other vectors.`, builtinDimensions)
 	}
 	return nil
 }
@@ -130,7 +129,7 @@ func (h *Handler) checkDimensions(n int) error {
 func inputs(v wire.Value) ([]string, error) {
 	const want = `"input" must be a text, or a list of 1 to %d texts, none of them empty. A text may be a list of its cl100k_base tokens.`
 	if !isGiven(v) {
-		return nil, refusef("input", missing, want, maxInputs)
+		return nil, Refusef("input", missing, want, maxInputs)
 	}
 	if text, ok := oneInput(v); ok {
 		return []string{text}, nil
@@ -138,13 +137,13 @@ func inputs(v wire.Value) ([]string, error) {
 	elements, ok := v.Elements()
 	n, few := wire.AtMost(maxInputs, elements)
 	if !ok || n == 0 || !few {
-		return nil, refusef("input", invalid, want, maxInputs)
+		return nil, Refusef("input", invalid, want, maxInputs)
 	}
 	texts := make([]string, 0, n)
 	for v := range elements {
 		text, ok := oneInput(v)
 		if !ok {
-			return nil, refusef("input", invalid, want, maxInputs)
+			return nil, Refusef("input", invalid, want, maxInputs)
 		}
 		texts = append(texts, text)
 	}

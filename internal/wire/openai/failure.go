@@ -39,7 +39,8 @@ func (e *ParamError) Error() string { return e.err.Error() }
 // Unwrap returns the error that says how to answer.
 func (e *ParamError) Unwrap() error { return e.err }
 
-func refusef(param, code, format string, args ...any) error {
+// Refusef returns a ParamError for an invalid value, with a sentence for the client.
+func Refusef(param, code, format string, args ...any) error {
 	return Refuse(chat.Invalid, param, code, fmt.Sprintf(format, args...))
 }
 

@@ -57,7 +57,7 @@ func (h *Handler) fileOf(v wire.Value, role llm.Role, at wire.Element) (f chat.F
 	file, isObject := value.Object()
 	param := at.String() + ".file"
 	if !isObject {
-		return f, true, refusef(param, invalid, "%q must be an object.", param)
+		return f, true, Refusef(param, invalid, "%q must be an object.", param)
 	}
 	f, err = FileOf(file, param)
 	return f, true, err
@@ -77,15 +77,15 @@ func FileOf(file wire.Object, param string) (f chat.File, err error) {
 		}
 		var ok bool
 		if *m.field, ok = v.Text(); !ok {
-			return f, refusef(param+"."+m.name, invalid, "%q must be a string.", param+"."+m.name)
+			return f, Refusef(param+"."+m.name, invalid, "%q must be a string.", param+"."+m.name)
 		}
 	}
 	if v, _ := file.Get("file_url"); isGiven(v) {
-		return f, refusef(param+".file_url", unsupported, `"%s.file_url" is not supported: this server fetches no files for its clients. Send "file_data", or a "file_id" of POST /v1/files.`, param)
+		return f, Refusef(param+".file_url", unsupported, `"%s.file_url" is not supported: this server fetches no files for its clients. Send "file_data", or a "file_id" of POST /v1/files.`, param)
 	}
 	switch {
 	case (f.ID == "") == (data == ""):
-		return f, refusef(param, missing, `%q must have either a "file_id" or "file_data".`, param)
+		return f, Refusef(param, missing, `%q must have either a "file_id" or "file_data".`, param)
 	case data != "":
 		f.Data, f.Name, err = decodeFile(data, "", f.Name, param+".file_data")
 	}
@@ -95,7 +95,7 @@ func FileOf(file wire.Object, param string) (f chat.File, err error) {
 // FileOfURL returns the file in a data: URL. param is its place in the request, and at that of its URL.
 func FileOfURL(url, media, name, param, at string) (f chat.File, err error) {
 	if !isDataURL(url) {
-		return f, refusef(at, unsupported, "%q must be a data: URL: this server fetches no files for its clients.", at)
+		return f, Refusef(at, unsupported, "%q must be a data: URL: this server fetches no files for its clients.", at)
 	}
 	f.Param = param
 	f.Data, f.Name, err = decodeFile(url, media, name, at)
@@ -118,17 +118,17 @@ func decodeFile(data, media, name, param string) (content []byte, named string, 
 			body, err = url.PathUnescape(body)
 		}
 		if !ok || err != nil {
-			return nil, "", refusef(param, invalid, "%q is not a valid data: URL.", param)
+			return nil, "", Refusef(param, invalid, "%q is not a valid data: URL.", param)
 		}
 		data = body
 	}
 	if !based {
 		content = []byte(data)
 	} else if content, err = base64.StdEncoding.DecodeString(data); err != nil {
-		return nil, "", refusef(param, invalid, "%q must be the content of a file in base64.", param)
+		return nil, "", Refusef(param, invalid, "%q must be the content of a file in base64.", param)
 	}
 	if len(content) == 0 {
-		return nil, "", refusef(param, invalid, "%q is empty.", param)
+		return nil, "", Refusef(param, invalid, "%q is empty.", param)
 	}
 	return content, nameOf(name, media, kind), nil
 }

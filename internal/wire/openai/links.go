@@ -28,7 +28,7 @@ func (x *exchange) readLinks(h http.Header) (model string, err error) {
 	case "false", "0":
 		x.links = false
 	default:
-		return "", refusef(linksHeader, invalid, "%s must be true or false.", linksHeader)
+		return "", Refusef(linksHeader, invalid, "%s must be true or false.", linksHeader)
 	}
 	return model, nil
 }

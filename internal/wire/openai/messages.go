@@ -14,15 +14,15 @@ import (
 func (h *Handler) messagesOf(v wire.Value) ([]chat.Message, error) {
 	const param = "messages"
 	if v == nil || v.IsNull() {
-		return nil, refusef(param, missing, `"messages" must be a list of messages.`)
+		return nil, Refusef(param, missing, `"messages" must be a list of messages.`)
 	}
 	elements, ok := v.Elements()
 	if !ok {
-		return nil, refusef(param, invalid, `"messages" must be a list of messages.`)
+		return nil, Refusef(param, invalid, `"messages" must be a list of messages.`)
 	}
 	count, ok := wire.AtMost(h.cfg.MaxMessages, elements)
 	if !ok {
-		return nil, refusef(param, invalid, `"messages" may hold %d messages at most.`, h.cfg.MaxMessages)
+		return nil, Refusef(param, invalid, `"messages" may hold %d messages at most.`, h.cfg.MaxMessages)
 	}
 	messages := make([]chat.Message, 0, count)
 	question := ""
@@ -37,7 +37,7 @@ func (h *Handler) messagesOf(v wire.Value) ([]chat.Message, error) {
 		messages = append(messages, m)
 	}
 	if strings.TrimSpace(question) == "" {
-		return nil, refusef(param, invalid, `"messages" has no question: the last message with the role "user" is missing or has no text.`)
+		return nil, Refusef(param, invalid, `"messages" has no question: the last message with the role "user" is missing or has no text.`)
 	}
 	return messages, nil
 }
@@ -55,7 +55,7 @@ type message struct {
 func (h *Handler) messageOf(v wire.Value, param string) (chat.Message, error) {
 	var m message
 	if !v.Read(&m) {
-		return chat.Message{}, refusef(param, invalid, "%q must be an object.", param)
+		return chat.Message{}, Refusef(param, invalid, "%q must be an object.", param)
 	}
 	role, err := m.roleOf(param)
 	if err != nil {
@@ -67,7 +67,7 @@ func (h *Handler) messageOf(v wire.Value, param string) (chat.Message, error) {
 	}
 	if role == llm.ToolRole {
 		if out.ToolCallID, _ = m.ToolCallID.Text(); out.ToolCallID == "" {
-			return out, refusef(param+".tool_call_id", missing, `"%s.tool_call_id" must name the call that the message answers.`, param)
+			return out, Refusef(param+".tool_call_id", missing, `"%s.tool_call_id" must name the call that the message answers.`, param)
 		}
 	}
 	if len(out.ToolCalls) > 0 && !isGiven(m.Content) {
@@ -84,7 +84,7 @@ func (h *Handler) messageOf(v wire.Value, param string) (chat.Message, error) {
 // system message to the engine, which trusts either least.
 func (m *message) roleOf(param string) (llm.Role, error) {
 	if isGiven(m.FunctionCall) {
-		return "", refusef(param, unsupported, `"%s.function_call" is not supported; use "tool_calls".`, param)
+		return "", Refusef(param, unsupported, `"%s.function_call" is not supported; use "tool_calls".`, param)
 	}
 	switch name, _ := m.Role.Text(); name {
 	case "user":
@@ -96,9 +96,9 @@ func (m *message) roleOf(param string) (llm.Role, error) {
 	case "tool":
 		return llm.ToolRole, nil
 	case "function":
-		return "", refusef(param+".role", unsupported, `"%s.role" cannot be "function"; use "tool" for the result of a tool.`, param)
+		return "", Refusef(param+".role", unsupported, `"%s.role" cannot be "function"; use "tool" for the result of a tool.`, param)
 	}
-	return "", refusef(param+".role", invalid, `"%s.role" must be "user", "assistant", "system", "developer" or "tool".`, param)
+	return "", Refusef(param+".role", invalid, `"%s.role" must be "user", "assistant", "system", "developer" or "tool".`, param)
 }
 
 // contentOf reads a content: a string or a list of parts. An assistant that refused has a
@@ -113,7 +113,7 @@ func (h *Handler) contentOf(m *message, role llm.Role, param string) ([]llm.Part
 	}
 	elements, ok := m.Content.Elements()
 	if !ok {
-		return nil, nil, refusef(param, invalid, "%q must be a string or a list of parts.", param)
+		return nil, nil, Refusef(param, invalid, "%q must be a string or a list of parts.", param)
 	}
 	return ReadParts(elements, param,
 		func(v wire.Value, at wire.Element) (chat.File, bool, error) { return h.fileOf(v, role, at) },
@@ -155,7 +155,7 @@ func ReadParts(elements iter.Seq[wire.Value], param string, fileOf func(wire.Val
 func (h *Handler) partOf(v wire.Value, role llm.Role, at wire.Element) (llm.Part, error) {
 	object, ok := v.Object()
 	if !ok {
-		return llm.Part{}, refusef(at.String(), invalid, `"%v" must be an object.`, at)
+		return llm.Part{}, Refusef(at.String(), invalid, `"%v" must be an object.`, at)
 	}
 	kind, _ := object.Get("type")
 	name, _ := kind.Text()
@@ -164,22 +164,22 @@ func (h *Handler) partOf(v wire.Value, role llm.Role, at wire.Element) (llm.Part
 		value, _ := object.Get(name)
 		text, ok := value.Text()
 		if !ok {
-			return llm.Part{}, refusef(at.String(), invalid, `"%v.%s" must be a string.`, at, name)
+			return llm.Part{}, Refusef(at.String(), invalid, `"%v.%s" must be a string.`, at, name)
 		}
 		return llm.Part{Text: text}, nil
 	case name == "image_url" && role == llm.User:
 		return h.imageOf(object, at.String()+".image_url")
 	case name == "input_audio", name == "file":
-		return llm.Part{}, refusef(at.String(), unsupported, `"%v" is audio or a file, which this server does not read.`, at)
+		return llm.Part{}, Refusef(at.String(), unsupported, `"%v" is audio or a file, which this server does not read.`, at)
 	}
-	return llm.Part{}, refusef(at.String(), invalid, `"%v.type" is not allowed in a message of this role.`, at)
+	return llm.Part{}, Refusef(at.String(), invalid, `"%v.type" is not allowed in a message of this role.`, at)
 }
 
 func (h *Handler) imageOf(part wire.Object, param string) (llm.Part, error) {
 	value, _ := part.Get("image_url")
 	image, ok := value.Object()
 	if !ok {
-		return llm.Part{}, refusef(param, invalid, "%q must be an object.", param)
+		return llm.Part{}, Refusef(param, invalid, "%q must be an object.", param)
 	}
 	value, _ = image.Get("url")
 	url, _ := value.Text()
@@ -191,11 +191,11 @@ func (h *Handler) imageOf(part wire.Object, param string) (llm.Part, error) {
 func CheckImage(url string, vision bool, param, at string) error {
 	switch {
 	case strings.HasPrefix(url, "https://"), strings.HasPrefix(url, "http://"):
-		return refusef(param, unsupported, "%q must be a data: URL: this server fetches no images for its clients.", at)
+		return Refusef(param, unsupported, "%q must be a data: URL: this server fetches no images for its clients.", at)
 	case !isImageData(url):
-		return refusef(param, invalid, "%q must be a data: URL of a PNG, JPEG, GIF or WebP image in base64.", at)
+		return Refusef(param, invalid, "%q must be a data: URL of a PNG, JPEG, GIF or WebP image in base64.", at)
 	case !vision:
-		return refusef(param, unsupported, "%q is an image, which the model of this server does not read.", param)
+		return Refusef(param, unsupported, "%q is an image, which the model of this server does not read.", param)
 	}
 	return nil
 }

@@ -109,7 +109,7 @@ func (c Catalog) NamespaceOf(ctx context.Context, p access.Principal, id string)
 	}
 	return "", &ParamError{Param: "model", Code: "model_not_found", err: &chat.Error{
 		Kind: chat.NotFound,
-		Msg:  "The model " + strconv.Quote(clip(id)) + " does not exist. GET /v1/models lists those that do.",
+		Msg:  "The model " + strconv.Quote(wire.Clip(id)) + " does not exist. GET /v1/models lists those that do.",
 	}}
 }
 
@@ -120,13 +120,4 @@ func (c Catalog) Has(ctx context.Context, p access.Principal, name string) (bool
 	}
 	others, err := c.others(ctx, p)
 	return slices.Contains(others, name), err
-}
-
-// clip shortens what a client sent to what belongs in a sentence.
-func clip(s string) string {
-	const most = 100
-	if runes := []rune(s); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return s
 }

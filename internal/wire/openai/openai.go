@@ -49,7 +49,7 @@ type Handler struct {
 	catalog Catalog
 	since   int64 // when the models came to be, in Unix seconds: the start of the server
 
-	embedding chan struct{} // holds a value for each request for embeddings that is being answered
+	embedding wire.Slots // holds a value for each request for embeddings that is being answered
 }
 
 // New returns a Handler with the defaults of cfg filled in.
@@ -64,7 +64,7 @@ func New(cfg Config) *Handler {
 	}
 	cfg.Defaults.FollowUps = false // the API has no place for them
 	return &Handler{cfg: cfg, catalog: Catalog{cfg.Namespaces, cfg.Namespace}, since: cfg.Now().Unix(),
-		embedding: make(chan struct{}, maxEmbedding)}
+		embedding: make(wire.Slots, maxEmbedding)}
 }
 
 // exchange is one request for a completion with what its answer depends on.

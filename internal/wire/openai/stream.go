@@ -70,7 +70,7 @@ func (s *session) event(e chat.Event) error {
 		s.calls++
 		return s.stream.Send(s.chunks.call(s.stream.Line(), s.calls-1, e.Call))
 	case chat.CompletionStarted:
-		return s.begin(fingerprint(e.Model, e.Vendor))
+		return s.begin(Fingerprint(e.Model, e.Vendor))
 	case chat.MessageFinished:
 		s.message = e
 		return wire.MessageError(e)
@@ -118,7 +118,7 @@ func (s *session) last(u llm.Usage) error {
 	if err := wire.MessageError(s.message); err != nil {
 		return err
 	}
-	if err := s.begin(fingerprint(s.message.Model, s.message.Vendor)); err != nil {
+	if err := s.begin(Fingerprint(s.message.Model, s.message.Vendor)); err != nil {
 		return err
 	}
 	if err := s.flushText(); err != nil {
@@ -161,7 +161,7 @@ func (h *Handler) reply(w http.ResponseWriter, r *wire.Request, all []*exchange)
 			return err
 		}
 		if body == nil {
-			body = append(x.appendHead(nil, x.object(), fingerprint(m.Model, m.Vendor)), `,"choices":[`...)
+			body = append(x.appendHead(nil, x.object(), Fingerprint(m.Model, m.Vendor)), `,"choices":[`...)
 		} else {
 			body = append(body, ',')
 		}

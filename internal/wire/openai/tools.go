@@ -16,12 +16,12 @@ const maxTools = 128
 func (x *exchange) readTools(v wire.Value) error {
 	elements, ok := v.Elements()
 	if !ok {
-		return refusef("tools", invalid, `"tools" must be a list of tools.`)
+		return Refusef("tools", invalid, `"tools" must be a list of tools.`)
 	}
 	for v := range elements {
 		at := wire.At("tools", len(x.req.Options.Tools))
 		if at.Index == maxTools {
-			return refusef("tools", invalid, `"tools" may hold %d tools at most.`, maxTools)
+			return Refusef("tools", invalid, `"tools" may hold %d tools at most.`, maxTools)
 		}
 		tool, err := toolOf(v, at)
 		if err != nil {
@@ -35,16 +35,16 @@ func (x *exchange) readTools(v wire.Value) error {
 func toolOf(v wire.Value, at wire.Element) (llm.Tool, error) {
 	object, ok := v.Object()
 	if !ok {
-		return llm.Tool{}, refusef(at.String(), invalid, `"%v" must be an object.`, at)
+		return llm.Tool{}, Refusef(at.String(), invalid, `"%v" must be an object.`, at)
 	}
 	kind, _ := object.Get("type")
 	if name, _ := kind.Text(); name != "function" {
-		return llm.Tool{}, refusef(at.String()+".type", unsupportedValue, `"%v.type" must be "function".`, at)
+		return llm.Tool{}, Refusef(at.String()+".type", unsupportedValue, `"%v.type" must be "function".`, at)
 	}
 	value, _ := object.Get("function")
 	function, ok := value.Object()
 	if !ok {
-		return llm.Tool{}, refusef(at.String()+".function", invalid, `"%v.function" must be an object.`, at)
+		return llm.Tool{}, Refusef(at.String()+".function", invalid, `"%v.function" must be an object.`, at)
 	}
 	var tool llm.Tool
 	for key, v := range function.Members() {
@@ -61,11 +61,11 @@ func toolOf(v wire.Value, at wire.Element) (llm.Tool, error) {
 			}
 		}
 		if !ok {
-			return tool, refusef(at.String()+".function."+key, invalid, `"%v.function.%s" is not of its type.`, at, key)
+			return tool, Refusef(at.String()+".function."+key, invalid, `"%v.function.%s" is not of its type.`, at, key)
 		}
 	}
 	if tool.Name == "" {
-		return tool, refusef(at.String()+".function.name", missing, `"%v.function.name" must name the function.`, at)
+		return tool, Refusef(at.String()+".function.name", missing, `"%v.function.name" must name the function.`, at)
 	}
 	return tool, nil
 }
@@ -92,7 +92,7 @@ func (x *exchange) readToolChoice(v wire.Value) error {
 		allowed, _ := value.Object()
 		return x.readAllowedTools(allowed)
 	}
-	return refusef(choiceParam, unsupportedValue, choiceForms)
+	return Refusef(choiceParam, unsupportedValue, choiceForms)
 }
 
 func (x *exchange) readToolWord(word string) error {
@@ -101,7 +101,7 @@ func (x *exchange) readToolWord(word string) error {
 		word = ""
 	case llm.ToolsNone, llm.ToolsRequired:
 	default:
-		return refusef(choiceParam, invalid, `"tool_choice" must be "none", "auto", "required" or an object.`)
+		return Refusef(choiceParam, invalid, `"tool_choice" must be "none", "auto", "required" or an object.`)
 	}
 	x.req.Options.ToolChoice = word
 	return nil
@@ -117,12 +117,12 @@ func (x *exchange) readAllowedTools(allowed wire.Object) error {
 	case llm.ToolsRequired:
 		x.req.Options.ToolChoice = word
 	default:
-		return refusef(choiceParam, invalid, `"tool_choice.allowed_tools.mode" must be "auto" or "required".`)
+		return Refusef(choiceParam, invalid, `"tool_choice.allowed_tools.mode" must be "auto" or "required".`)
 	}
 	list, _ := allowed.Get("tools")
 	elements, ok := list.Elements()
 	if !ok {
-		return refusef(param+".tools", missing, `"tool_choice.allowed_tools.tools" must be a list of tools.`)
+		return Refusef(param+".tools", missing, `"tool_choice.allowed_tools.tools" must be a list of tools.`)
 	}
 	x.allowed = []string{}
 	for v := range elements {
@@ -133,7 +133,7 @@ func (x *exchange) readAllowedTools(allowed wire.Object) error {
 			return err
 		}
 		if at.Index == maxTools {
-			return refusef(param+".tools", invalid, `"tool_choice.allowed_tools.tools" may hold %d tools at most.`, maxTools)
+			return Refusef(param+".tools", invalid, `"tool_choice.allowed_tools.tools" may hold %d tools at most.`, maxTools)
 		}
 		x.allowed = append(x.allowed, name)
 	}
@@ -147,7 +147,7 @@ func functionName(object wire.Object, param string) (string, error) {
 	value, _ = function.Get("name")
 	name, ok := value.Text()
 	if !ok || name == "" {
-		return "", refusef(param+".function.name", missing, `"%s.function.name" must name a function.`, param)
+		return "", Refusef(param+".function.name", missing, `"%s.function.name" must name a function.`, param)
 	}
 	return name, nil
 }
@@ -161,7 +161,7 @@ func (x *exchange) offerAllowed() error {
 	for i, name := range x.allowed {
 		if !slices.ContainsFunc(o.Tools, func(t llm.Tool) bool { return t.Name == name }) {
 			at := wire.At(choiceParam+".allowed_tools.tools", i).String()
-			return refusef(at, invalid, `%q must name one of "tools".`, at)
+			return Refusef(at, invalid, `%q must name one of "tools".`, at)
 		}
 	}
 	o.Tools = slices.DeleteFunc(o.Tools, func(t llm.Tool) bool { return !slices.Contains(x.allowed, t.Name) })
@@ -179,14 +179,14 @@ func (x *exchange) readFunctions(v wire.Value) error {
 	if isEmptyList(v) {
 		return nil
 	}
-	return refusef("functions", unsupported, `"functions" is not supported; use "tools".`)
+	return Refusef("functions", unsupported, `"functions" is not supported; use "tools".`)
 }
 
 func (x *exchange) readFunctionCall(v wire.Value) error {
 	if choice, _ := v.Text(); choice == "none" || choice == "auto" {
 		return nil
 	}
-	return refusef("function_call", unsupported, `"function_call" is not supported; use "tool_choice".`)
+	return Refusef("function_call", unsupported, `"function_call" is not supported; use "tool_choice".`)
 }
 
 // callsOf reads the calls that an assistant's message made.
@@ -197,17 +197,17 @@ func callsOf(v wire.Value, param string) ([]llm.ToolCall, error) {
 	param += ".tool_calls"
 	elements, ok := v.Elements()
 	if !ok {
-		return nil, refusef(param, invalid, "%q must be a list of calls.", param)
+		return nil, Refusef(param, invalid, "%q must be a list of calls.", param)
 	}
 	var calls []llm.ToolCall
 	for v := range elements {
 		at := wire.At(param, len(calls))
 		if at.Index == maxTools {
-			return nil, refusef(param, invalid, "%q may hold %d calls at most.", param, maxTools)
+			return nil, Refusef(param, invalid, "%q may hold %d calls at most.", param, maxTools)
 		}
 		call, ok := callOf(v)
 		if !ok {
-			return nil, refusef(at.String(), invalid, `"%v" must be the call of a function, with "id" and "function" {"name", "arguments"}.`, at)
+			return nil, Refusef(at.String(), invalid, `"%v" must be the call of a function, with "id" and "function" {"name", "arguments"}.`, at)
 		}
 		calls = append(calls, call)
 	}

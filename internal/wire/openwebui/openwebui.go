@@ -34,7 +34,7 @@ const patience = 90 * time.Second
 // Handler handles the requests. It is safe for concurrent use.
 type Handler struct {
 	cfg       Config
-	receiving chan struct{} // holds a value for each upload in progress
+	receiving wire.Slots // for uploads
 }
 
 // New returns a Handler with the defaults of cfg filled in.
@@ -42,7 +42,7 @@ func New(cfg Config) *Handler {
 	if cfg.MaxUpload <= 0 {
 		cfg.MaxUpload = 200 << 20
 	}
-	return &Handler{cfg: cfg, receiving: make(chan struct{}, maxReceiving)}
+	return &Handler{cfg: cfg, receiving: make(wire.Slots, maxReceiving)}
 }
 
 // Protocol returns the routes.

@@ -131,9 +131,9 @@ func manifestOf(object wire.Object) (all []entry, err error) {
 		case !named || !placed || !summed || len(e.checksum) > maxHash:
 			return nil, wire.Invalidf(`Each file of "manifest" must have "filename", "path" and "checksum", which are strings.`)
 		case e.filename == "" || strings.Contains(e.filename, "/") || !isDirectory(e.filename) || !isDirectory(e.path) || utf8.RuneCountInString(whole) > maxPath:
-			return nil, wire.Invalidf("%q is not a path of a file: expected relative directories and a name, of at most %d characters.", clip(whole), maxPath)
+			return nil, wire.Invalidf("%q is not a path of a file: expected relative directories and a name, of at most %d characters.", wire.Clip(whole), maxPath)
 		case seen[whole]:
-			return nil, wire.Invalidf(`"manifest" has %q twice.`, clip(whole))
+			return nil, wire.Invalidf(`"manifest" has %q twice.`, wire.Clip(whole))
 		}
 		seen[whole] = true
 		all = append(all, e)
@@ -144,15 +144,6 @@ func manifestOf(object wire.Object) (all []entry, err error) {
 // isDirectory reports whether a path names a directory below the root, or is "" for the root.
 func isDirectory(dir string) bool {
 	return dir == "" || path.Clean(dir) == dir && dir != "." && !strings.HasPrefix(dir, "/") && dir != ".." && !strings.HasPrefix(dir, "../")
-}
-
-// clip shortens what a client sent to what belongs in a sentence.
-func clip(s string) string {
-	const most = 100
-	if runes := []rune(s); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return s
 }
 
 // directoryPrefix begins the ids of directories. What follows is the path: directories are there when they
@@ -268,14 +259,13 @@ type received struct {
 // upload handles POST /api/v1/files, a form with file and metadata. It answers when the file has been read, so
 // that clients send no faster than files are read.
 func (h *Handler) upload(w http.ResponseWriter, r *wire.Request) error {
-	select {
-	case h.receiving <- struct{}{}:
-		defer func() { <-h.receiving }()
-	default:
-		return &chat.Error{Kind: chat.RateLimited, Msg: "Too many files are coming in at the moment. Please try again later."}
+	release, err := h.receiving.Take(wire.ErrTooManyUploads)
+	if err != nil {
+		return err
 	}
+	defer release()
 	var in received
-	err := wire.Form{
+	err = wire.Form{
 		Field: func(name, value string) error {
 			if name != "metadata" {
 				return nil

@@ -48,12 +48,11 @@ func (h *Handler) evaluate(w http.ResponseWriter, r *wire.Request) error {
 	if err != nil {
 		return err
 	}
-	select {
-	case h.evaluations <- struct{}{}:
-		defer func() { <-h.evaluations }()
-	default:
-		return errEvaluations
+	release, err := h.evaluations.Take(errEvaluations)
+	if err != nil {
+		return err
 	}
+	defer release()
 	ctx, cancel := context.WithTimeoutCause(r.Context(), evaluationTime, errEvaluationLong)
 	defer cancel()
 	var out any

@@ -107,7 +107,7 @@ type Handler struct {
 	cfg Config
 	hub *hub
 
-	evaluations chan struct{} // limits concurrent evaluations
+	evaluations wire.Slots // limits concurrent evaluations
 }
 
 // New returns a Handler with the defaults of cfg filled in.
@@ -127,7 +127,7 @@ func New(cfg Config) *Handler {
 	if cfg.SessionID == nil {
 		cfg.SessionID = uuid.NewString
 	}
-	return &Handler{cfg: cfg, hub: newHub(cfg.Now, cfg.Log, cfg.Board), evaluations: make(chan struct{}, maxEvaluations)}
+	return &Handler{cfg: cfg, hub: newHub(cfg.Now, cfg.Log, cfg.Board), evaluations: make(wire.Slots, maxEvaluations)}
 }
 
 // exchange is a request for an answer, with everything that its response depends on.

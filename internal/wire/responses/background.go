@@ -106,7 +106,7 @@ func (r *recording) from(n int) (events []recorded, changed <-chan struct{}, end
 // launch responds to a request for a response in the background: with its state, or with its events.
 func (h *Handler) launch(w http.ResponseWriter, r *wire.Request, x *exchange) error {
 	if !x.res.Store {
-		return refusef("background", openai.Invalid, `"background" needs "store": the response is fetched from the store.`)
+		return openai.Refusef("background", openai.Invalid, `"background" needs "store": the response is fetched from the store.`)
 	}
 	if t, err := h.cfg.Store.Transcript(r.Context(), h.scope(transcript.Responses, x.who), x.res.ID); err == nil {
 		return h.relaunch(w, r, x, t)
@@ -154,7 +154,7 @@ func (h *Handler) relaunch(w http.ResponseWriter, r *wire.Request, x *exchange, 
 	}
 	events := h.recordingOf(flight{x.who.Subject, x.res.ID})
 	if events == nil {
-		return refusef("stream", openai.Unsupported, `The events of the response that this Idempotency-Key stands for are gone: GET response %s without "stream".`, x.res.ID)
+		return openai.Refusef("stream", openai.Unsupported, `The events of the response that this Idempotency-Key stands for are gone: GET response %s without "stream".`, x.res.ID)
 	}
 	return h.follow(w, r, events, 0)
 }
@@ -209,7 +209,7 @@ func (h *Handler) resume(w http.ResponseWriter, r *wire.Request, key flight) err
 	if after := r.URL.Query().Get("starting_after"); after != "" {
 		var err error
 		if n, err = strconv.Atoi(after); err != nil || n < 0 || n > maxRecording {
-			return refusef("starting_after", openai.Invalid, `"starting_after" must be the number of an event.`)
+			return openai.Refusef("starting_after", openai.Invalid, `"starting_after" must be the number of an event.`)
 		}
 		n++
 	}
@@ -218,7 +218,7 @@ func (h *Handler) resume(w http.ResponseWriter, r *wire.Request, key flight) err
 	}
 	events := h.recordingOf(key)
 	if events == nil {
-		return refusef("stream", openai.Unsupported, `"stream" needs a response in the background whose events are still there: GET this one without "stream".`)
+		return openai.Refusef("stream", openai.Unsupported, `"stream" needs a response in the background whose events are still there: GET this one without "stream".`)
 	}
 	return h.follow(w, r, events, n)
 }

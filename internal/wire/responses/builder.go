@@ -133,7 +133,7 @@ func (b *builder) add(e chat.Event) error {
 	case chat.MessageStarted:
 		b.requested = e.Model
 	case chat.CompletionStarted:
-		return b.begin(fingerprint(e.Model, e.Vendor))
+		return b.begin(openai.Fingerprint(e.Model, e.Vendor))
 	case chat.ReasoningDelta:
 		return b.reason(e.Text)
 	case chat.ToolCalled, chat.ToolStarted:
@@ -186,14 +186,6 @@ func (b *builder) advance(ctx context.Context) error {
 	}
 	b.advanced = true
 	return b.h.save(ctx, b.x)
-}
-
-// fingerprint returns the name of the answering model, with the upstream's own fingerprint.
-func fingerprint(model string, v *llm.Vendor) string {
-	if v == nil || v.SystemFingerprint == "" {
-		return model
-	}
-	return model + " " + llm.CleanName(v.SystemFingerprint)
 }
 
 // named is an event with a name.
@@ -340,7 +332,7 @@ func (b *builder) finish(u llm.Usage) error {
 	if err := wire.MessageError(b.message); err != nil {
 		return err
 	}
-	if err := b.begin(fingerprint(b.message.Model, b.message.Vendor)); err != nil {
+	if err := b.begin(openai.Fingerprint(b.message.Model, b.message.Vendor)); err != nil {
 		return err
 	}
 	status := completed

@@ -56,7 +56,7 @@ func (h *Handler) compact(w http.ResponseWriter, r *wire.Request) error {
 		}
 	}
 	if x.res.Model == "" {
-		return refusef("model", openai.Missing, `"model" must name a model; GET /v1/models lists them.`)
+		return openai.Refusef("model", openai.Missing, `"model" must name a model; GET /v1/models lists them.`)
 	}
 	if _, err := h.catalog.NamespaceOf(r.Context(), r.Who, x.res.Model); err != nil {
 		return err
@@ -134,7 +134,7 @@ func (r *reader) compaction(item wire.Object, at wire.Element) error {
 	content, _ := v.Text()
 	gists, size, ok := unpack(content, maxInflated-r.inflated)
 	if r.inflated += size; !ok {
-		return refusef(at.String()+".encrypted_content", openai.Invalid, `"%v.encrypted_content" is not what POST /v1/responses/compact has returned.`, at)
+		return openai.Refusef(at.String()+".encrypted_content", openai.Invalid, `"%v.encrypted_content" is not what POST /v1/responses/compact has returned.`, at)
 	}
 	for _, g := range gists {
 		r.out = append(r.out, chat.TextMessage(g.Role, g.Text))

@@ -96,7 +96,7 @@ func checkSize(messages []transcript.Message) error {
 // itemsOf reads items to store. They must be valid in a request for a response.
 func (h *Handler) itemsOf(r *wire.Request, v wire.Value, owner string) ([]transcript.Message, error) {
 	if _, ok := v.Elements(); !ok {
-		return nil, refusef("items", openai.Invalid, `"items" must be a list of items.`)
+		return nil, openai.Refusef("items", openai.Invalid, `"items" must be a list of items.`)
 	}
 	items, err := h.inputOf(r.Context(), r.Who, v)
 	if err != nil {
@@ -131,7 +131,7 @@ func (h *Handler) updateConversation(w http.ResponseWriter, r *wire.Request) err
 	}
 	v, _ := object.Get("metadata")
 	if !isGiven(v) {
-		return refusef("metadata", openai.Missing, `"metadata" must be an object of strings.`)
+		return openai.Refusef("metadata", openai.Missing, `"metadata" must be an object of strings.`)
 	}
 	metadata, err := metadataOf(v)
 	if err != nil {
@@ -244,7 +244,7 @@ func (h *Handler) said(ctx context.Context, who access.Principal, id string) ([]
 	t, err := h.cfg.Store.Transcript(ctx, h.scope(transcript.Conversations, who), id)
 	switch {
 	case errors.Is(err, transcript.ErrNotFound):
-		return nil, openai.Refuse(chat.NotFound, "conversation", "not_found", "There is no conversation with the id "+strconv.Quote(clip(id))+".")
+		return nil, openai.Refuse(chat.NotFound, "conversation", "not_found", "There is no conversation with the id "+strconv.Quote(wire.Clip(id))+".")
 	case err != nil:
 		return nil, unreachable(err)
 	}

@@ -82,7 +82,7 @@ func (h *Handler) converse(ctx context.Context, x *exchange, given wire.Value) e
 		return err
 	}
 	if len(x.input) == 0 && len(earlier) == 0 {
-		return refusef("input", openai.Missing, `"input" must be a question: a string or a list of items.`)
+		return openai.Refusef("input", openai.Missing, `"input" must be a question: a string or a list of items.`)
 	}
 	for i := range earlier {
 		for n := range earlier[i].Files {
@@ -101,7 +101,7 @@ func (h *Handler) converse(ctx context.Context, x *exchange, given wire.Value) e
 func (h *Handler) earlier(ctx context.Context, x *exchange) ([]chat.Message, error) {
 	switch {
 	case x.previous != "" && x.conversation != "":
-		return nil, refusef("conversation", openai.Invalid, `"conversation" and "previous_response_id" exclude each other.`)
+		return nil, openai.Refusef("conversation", openai.Invalid, `"conversation" and "previous_response_id" exclude each other.`)
 	case x.conversation != "":
 		return h.said(ctx, x.who, x.conversation)
 	case x.previous != "":
@@ -133,7 +133,7 @@ func (h *Handler) searchIn(ctx context.Context, x *exchange) (err error) {
 		x.req.Places = append(x.req.Places, place)
 	}
 	if plain && x.filter != nil {
-		return refusef(x.filtered, openai.Unsupported, "%q needs vector stores in \"vector_store_ids\": other documents have no attributes.", x.filtered)
+		return openai.Refusef(x.filtered, openai.Unsupported, "%q needs vector stores in \"vector_store_ids\": other documents have no attributes.", x.filtered)
 	}
 	if len(x.req.Places) > 0 { // the first one owns the turn
 		x.req.Namespace, x.req.Within = x.req.Places[0].Namespace, x.req.Places[0].Within
@@ -174,7 +174,7 @@ func (h *Handler) bring(ctx context.Context, x *exchange) error {
 }
 
 func errNoStore(id string) error {
-	return openai.Refuse(chat.NotFound, "tools", "not_found", "There is no vector store "+strconv.Quote(clip(id))+".")
+	return openai.Refuse(chat.NotFound, "tools", "not_found", "There is no vector store "+strconv.Quote(wire.Clip(id))+".")
 }
 
 // members reads each member of a request except input. Other members are ignored: they are hints (user,
@@ -217,7 +217,7 @@ func (x *exchange) readMembers(object wire.Object) error {
 		}
 	}
 	if x.res.Model == "" {
-		return refusef("model", openai.Missing, `"model" must name a model; GET /v1/models lists them.`)
+		return openai.Refusef("model", openai.Missing, `"model" must name a model; GET /v1/models lists them.`)
 	}
 	return nil
 }
@@ -257,7 +257,7 @@ func (x *exchange) readConversation(v wire.Value) (err error) {
 		param = "conversation.id"
 	}
 	if x.conversation, err = textOf(v, param); err == nil && x.conversation == "" {
-		err = refusef(param, openai.Missing, "%q must name a conversation.", param)
+		err = openai.Refusef(param, openai.Missing, "%q must name a conversation.", param)
 	}
 	return err
 }
@@ -274,7 +274,7 @@ func (x *exchange) readMaxOutput(v wire.Value) error {
 func (x *exchange) readMaxToolCalls(v wire.Value) error {
 	n, ok := v.Number()
 	if !ok || n < 1 || n > 1<<20 || n != float64(int(n)) {
-		return refusef("max_tool_calls", openai.Invalid, `"max_tool_calls" must be a whole number over 0.`)
+		return openai.Refusef("max_tool_calls", openai.Invalid, `"max_tool_calls" must be a whole number over 0.`)
 	}
 	most := int(n)
 	x.res.MaxToolCalls = &most
@@ -285,19 +285,19 @@ func (x *exchange) readMaxToolCalls(v wire.Value) error {
 func (x *exchange) readReasoning(v wire.Value) error {
 	settings, ok := v.Object()
 	if !ok {
-		return refusef("reasoning", openai.Invalid, `"reasoning" must be an object.`)
+		return openai.Refusef("reasoning", openai.Invalid, `"reasoning" must be an object.`)
 	}
 	if v, _ := settings.Get("effort"); isGiven(v) {
 		name, _ := v.Text()
 		if x.req.Options.Effort, ok = openai.Efforts[name]; !ok {
-			return refusef("reasoning.effort", openai.Invalid, `"reasoning.effort" must be "none", "minimal", "low", "medium", "high" or "xhigh".`)
+			return openai.Refusef("reasoning.effort", openai.Invalid, `"reasoning.effort" must be "none", "minimal", "low", "medium", "high" or "xhigh".`)
 		}
 		x.res.Reasoning.Effort = &name
 	}
 	if v, _ := settings.Get("summary"); isGiven(v) {
 		name, _ := v.Text()
 		if name != "auto" && name != "concise" && name != "detailed" {
-			return refusef("reasoning.summary", openai.Invalid, `"reasoning.summary" must be "auto", "concise" or "detailed".`)
+			return openai.Refusef("reasoning.summary", openai.Invalid, `"reasoning.summary" must be "auto", "concise" or "detailed".`)
 		}
 		x.res.Reasoning.Summary = &name
 	}
@@ -308,7 +308,7 @@ func (x *exchange) readReasoning(v wire.Value) error {
 func (x *exchange) readText(v wire.Value) error {
 	settings, ok := v.Object()
 	if !ok {
-		return refusef("text", openai.Invalid, `"text" must be an object.`)
+		return openai.Refusef("text", openai.Invalid, `"text" must be an object.`)
 	}
 	format, _ := settings.Get("format")
 	if !isGiven(format) {
@@ -316,7 +316,7 @@ func (x *exchange) readText(v wire.Value) error {
 	}
 	object, ok := format.Object()
 	if !ok {
-		return refusef("text.format", openai.Invalid, `"text.format" must be an object.`)
+		return openai.Refusef("text.format", openai.Invalid, `"text.format" must be an object.`)
 	}
 	kind, _ := object.Get("type")
 	switch name, _ := kind.Text(); name {
@@ -326,11 +326,11 @@ func (x *exchange) readText(v wire.Value) error {
 	case "json_schema":
 		schema, _ := object.Get("schema")
 		if _, ok := schema.Object(); !ok {
-			return refusef("text.format.schema", openai.Invalid, `"text.format.schema" must be an object.`)
+			return openai.Refusef("text.format.schema", openai.Invalid, `"text.format.schema" must be an object.`)
 		}
 		x.req.Options.Schema = schema.Compact()
 	default:
-		return refusef("text.format.type", openai.UnsupportedValue, `"text.format.type" must be "text", "json_object" or "json_schema".`)
+		return openai.Refusef("text.format.type", openai.UnsupportedValue, `"text.format.type" must be "text", "json_object" or "json_schema".`)
 	}
 	x.res.Text = append(append([]byte(`{"format":`), format.Compact()...), '}')
 	return nil
@@ -345,14 +345,14 @@ const (
 func (x *exchange) readInclude(v wire.Value) error {
 	elements, ok := v.Elements()
 	if !ok {
-		return refusef("include", openai.Invalid, `"include" must be a list of strings.`)
+		return openai.Refusef("include", openai.Invalid, `"include" must be a list of strings.`)
 	}
 	for v := range elements {
 		switch name, ok := v.Text(); {
 		case !ok:
-			return refusef("include", openai.Invalid, `"include" must be a list of strings.`)
+			return openai.Refusef("include", openai.Invalid, `"include" must be a list of strings.`)
 		case name == includeLogprobs:
-			return refusef("include", openai.UnsupportedValue, "%q is not supported: this server does not know them.", name)
+			return openai.Refusef("include", openai.UnsupportedValue, "%q is not supported: this server does not know them.", name)
 		case name == includeResults:
 			x.results = true
 		}
@@ -377,13 +377,13 @@ const (
 func metadataOf(v wire.Value) (json.RawMessage, error) {
 	object, ok := v.Object()
 	if !ok {
-		return nil, refusef("metadata", openai.Invalid, `"metadata" must be an object of strings.`)
+		return nil, openai.Refusef("metadata", openai.Invalid, `"metadata" must be an object of strings.`)
 	}
 	count := 0
 	for key, v := range object.Members() {
 		value, ok := v.Text()
 		if count++; !ok || count > maxMetadata || len(key) > maxMetadataKey || len(value) > 4*maxMetadataValue {
-			return nil, refusef("metadata", openai.Invalid, `"metadata" must be an object of at most %d strings, with keys of at most %d characters and values of at most %d.`,
+			return nil, openai.Refusef("metadata", openai.Invalid, `"metadata" must be an object of at most %d strings, with keys of at most %d characters and values of at most %d.`,
 				maxMetadata, maxMetadataKey, maxMetadataValue)
 		}
 	}
@@ -393,20 +393,20 @@ func metadataOf(v wire.Value) (json.RawMessage, error) {
 // readTruncation accepts both values: a conversation that is too long is always shortened.
 func (x *exchange) readTruncation(v wire.Value) error {
 	if name, _ := v.Text(); name != "auto" && name != "disabled" {
-		return refusef("truncation", openai.Invalid, `"truncation" must be "auto" or "disabled".`)
+		return openai.Refusef("truncation", openai.Invalid, `"truncation" must be "auto" or "disabled".`)
 	}
 	return nil
 }
 
 func (x *exchange) readTopLogprobs(v wire.Value) error {
 	if n, ok := v.Number(); !ok || n != 0 {
-		return refusef("top_logprobs", openai.UnsupportedValue, `"top_logprobs" must be 0: this server does not know them.`)
+		return openai.Refusef("top_logprobs", openai.UnsupportedValue, `"top_logprobs" must be 0: this server does not know them.`)
 	}
 	return nil
 }
 
 func (x *exchange) readPrompt(wire.Value) error {
-	return refusef("prompt", openai.Unsupported, `"prompt" is not supported: this server stores no prompts. Use "instructions".`)
+	return openai.Refusef("prompt", openai.Unsupported, `"prompt" is not supported: this server stores no prompts. Use "instructions".`)
 }
 
 // text returns a function that reads a string.
@@ -422,7 +422,7 @@ func echo(param string, field func(*exchange) **string) func(*exchange, wire.Val
 	return func(x *exchange, v wire.Value) error {
 		value, err := textOf(v, param)
 		if err == nil && len(value) > maxEcho {
-			err = refusef(param, openai.Invalid, "%q may have %d bytes at most.", param, maxEcho)
+			err = openai.Refusef(param, openai.Invalid, "%q may have %d bytes at most.", param, maxEcho)
 		}
 		*field(x) = &value
 		return err
@@ -441,7 +441,7 @@ func flag(param string, field func(*exchange) *bool) func(*exchange, wire.Value)
 func option(param string, o wire.Option) func(*exchange, wire.Value) error {
 	return func(x *exchange, v wire.Value) error {
 		if want := o.Set(&x.req.Options, v); want != "" {
-			return refusef(param, openai.Invalid, "%q must be %s.", param, want)
+			return openai.Refusef(param, openai.Invalid, "%q must be %s.", param, want)
 		}
 		return nil
 	}
@@ -450,7 +450,7 @@ func option(param string, o wire.Option) func(*exchange, wire.Value) error {
 func textOf(v wire.Value, param string) (string, error) {
 	value, ok := v.Text()
 	if !ok {
-		return "", refusef(param, openai.Invalid, "%q must be a string.", param)
+		return "", openai.Refusef(param, openai.Invalid, "%q must be a string.", param)
 	}
 	return value, nil
 }
@@ -458,7 +458,7 @@ func textOf(v wire.Value, param string) (string, error) {
 func boolOf(v wire.Value, param string) (bool, error) {
 	value, ok := v.Bool()
 	if !ok {
-		return false, refusef(param, openai.Invalid, "%q must be true or false.", param)
+		return false, openai.Refusef(param, openai.Invalid, "%q must be true or false.", param)
 	}
 	return value, nil
 }

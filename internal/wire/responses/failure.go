@@ -2,10 +2,8 @@ package responses
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 
-	"parley/internal/chat"
 	"parley/internal/wire"
 	"parley/internal/wire/openai"
 )
@@ -22,10 +20,6 @@ type problem struct {
 type cause struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
-}
-
-func refusef(param, code, format string, args ...any) error {
-	return openai.Refuse(chat.Invalid, param, code, fmt.Sprintf(format, args...))
 }
 
 // problemOf returns the error for a client, and its status.

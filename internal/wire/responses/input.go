@@ -47,11 +47,11 @@ func (h *Handler) inputOf(ctx context.Context, who access.Principal, v wire.Valu
 	}
 	elements, ok := v.Elements()
 	if !ok {
-		return nil, refusef("input", openai.Invalid, `"input" must be a string or a list of items.`)
+		return nil, openai.Refusef("input", openai.Invalid, `"input" must be a string or a list of items.`)
 	}
 	count, ok := wire.AtMost(h.cfg.MaxMessages, elements)
 	if !ok {
-		return nil, refusef("input", openai.Invalid, `"input" may hold %d items at most.`, h.cfg.MaxMessages)
+		return nil, openai.Refusef("input", openai.Invalid, `"input" may hold %d items at most.`, h.cfg.MaxMessages)
 	}
 	items, found := make([]wire.Value, 0, count), references{items: map[string]map[string]wire.Value{}}
 	for v := range elements {

@@ -49,7 +49,7 @@ func messagesOf(items []wire.Value, param string, may readable) ([]chat.Message,
 		at := wire.At(param, i)
 		item, ok := v.Object()
 		if !ok {
-			return nil, refusef(at.String(), openai.Invalid, `"%v" must be an object.`, at)
+			return nil, openai.Refusef(at.String(), openai.Invalid, `"%v" must be an object.`, at)
 		}
 		kind, err := kindOf(item, at)
 		if err != nil {
@@ -60,7 +60,7 @@ func messagesOf(items []wire.Value, param string, may readable) ([]chat.Message,
 		case strings.Contains(kind, ":"):
 			continue
 		case !known:
-			return nil, refusef(at.String()+".type", openai.UnsupportedValue,
+			return nil, openai.Refusef(at.String()+".type", openai.UnsupportedValue,
 				`"%v.type" must be "message", "function_call", "function_call_output", "reasoning", "compaction" or "item_reference".`, at)
 		}
 		if err := read(r, item, at); err != nil {
@@ -97,7 +97,7 @@ func (r *reader) message(item wire.Object, at wire.Element) error {
 			return err
 		}
 	} else {
-		return refusef(at.String()+".content", openai.Invalid, `"%v.content" must be a string or a list of parts.`, at)
+		return openai.Refusef(at.String()+".content", openai.Invalid, `"%v.content" must be a string or a list of parts.`, at)
 	}
 	r.out = append(r.out, m)
 	return nil
@@ -114,7 +114,7 @@ func roleOf(v wire.Value, at wire.Element) (llm.Role, error) {
 	case "system", "developer":
 		return llm.System, nil
 	}
-	return "", refusef(at.String()+".role", openai.Invalid, `"%v.role" must be "user", "assistant", "system" or "developer".`, at)
+	return "", openai.Refusef(at.String()+".role", openai.Invalid, `"%v.role" must be "user", "assistant", "system" or "developer".`, at)
 }
 
 // parts reads a list of parts.
@@ -142,7 +142,7 @@ var texts = map[string]string{
 func (r *reader) part(v wire.Value, role llm.Role, at wire.Element) (llm.Part, error) {
 	part, ok := v.Object()
 	if !ok {
-		return llm.Part{}, refusef(at.String(), openai.Invalid, `"%v" must be an object.`, at)
+		return llm.Part{}, openai.Refusef(at.String(), openai.Invalid, `"%v" must be an object.`, at)
 	}
 	kind, _ := part.Get("type")
 	name, _ := kind.Text()
@@ -155,15 +155,15 @@ func (r *reader) part(v wire.Value, role llm.Role, at wire.Element) (llm.Part, e
 	case name == "input_image" && role == llm.User:
 		return r.image(part, at)
 	case name == "input_file", name == "input_audio", name == "input_video", name == "input_image":
-		return llm.Part{}, refusef(at.String(), openai.Unsupported, `"%v" is a file, audio, a video, or an image that no user has sent, which this server does not read.`, at)
+		return llm.Part{}, openai.Refusef(at.String(), openai.Unsupported, `"%v" is a file, audio, a video, or an image that no user has sent, which this server does not read.`, at)
 	}
-	return llm.Part{}, refusef(at.String()+".type", openai.Invalid, `"%v.type" is not allowed in a message of this role.`, at)
+	return llm.Part{}, openai.Refusef(at.String()+".type", openai.Invalid, `"%v.type" is not allowed in a message of this role.`, at)
 }
 
 func (r *reader) image(part wire.Object, at wire.Element) (llm.Part, error) {
 	v, _ := part.Get("image_url")
 	if !isGiven(v) {
-		return llm.Part{}, refusef(at.String(), openai.Unsupported, `"%v" must have an "image_url": this server keeps no files of images.`, at)
+		return llm.Part{}, openai.Refusef(at.String(), openai.Unsupported, `"%v" must have an "image_url": this server keeps no files of images.`, at)
 	}
 	url, err := textOf(v, at.String()+".image_url")
 	if err != nil {
@@ -181,7 +181,7 @@ func (r *reader) call(item wire.Object, at wire.Element) error {
 		v, _ := item.Get(member)
 		var ok bool
 		if *field, ok = v.Text(); !ok {
-			return refusef(at.String(), openai.Invalid, `"%v" must be the call of a function, with the strings "call_id", "name" and "arguments".`, at)
+			return openai.Refusef(at.String(), openai.Invalid, `"%v" must be the call of a function, with the strings "call_id", "name" and "arguments".`, at)
 		}
 	}
 	more, _ := item.Get("extra_content")
@@ -199,7 +199,7 @@ func (r *reader) output(item wire.Object, at wire.Element) error {
 	v, _ := item.Get("call_id")
 	id, ok := v.Text()
 	if !ok || id == "" {
-		return refusef(at.String()+".call_id", openai.Missing, `"%v.call_id" must name the call that the output belongs to.`, at)
+		return openai.Refusef(at.String()+".call_id", openai.Missing, `"%v.call_id" must name the call that the output belongs to.`, at)
 	}
 	m := chat.Message{Role: llm.ToolRole, ToolCallID: id}
 	output, _ := item.Get("output")
@@ -211,7 +211,7 @@ func (r *reader) output(item wire.Object, at wire.Element) error {
 			return err
 		}
 	} else {
-		return refusef(at.String()+".output", openai.Invalid, `"%v.output" must be a string or a list of parts.`, at)
+		return openai.Refusef(at.String()+".output", openai.Invalid, `"%v.output" must be a string or a list of parts.`, at)
 	}
 	r.out = append(r.out, m)
 	return nil
@@ -227,5 +227,5 @@ func checkQuestion(messages []chat.Message) error {
 			break
 		}
 	}
-	return refusef("input", openai.Invalid, `"input" has no question: the last message with the role "user" is missing or has no text.`)
+	return openai.Refusef("input", openai.Invalid, `"input" has no question: the last message with the role "user" is missing or has no text.`)
 }

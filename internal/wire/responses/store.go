@@ -168,16 +168,7 @@ func sizeOf(item wire.Value) int {
 
 func errNoPrevious(id string) error {
 	return openai.Refuse(chat.Invalid, "previous_response_id", "previous_response_not_found",
-		"Previous response with id "+strconv.Quote(clip(id))+" not found.")
-}
-
-// clip shortens a client's text for use in a sentence.
-func clip(s string) string {
-	const most = 100
-	if runes := []rune(s); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return s
+		"Previous response with id "+strconv.Quote(wire.Clip(id))+" not found.")
 }
 
 // find returns the stored response in the path of a request.
@@ -192,7 +183,7 @@ func (h *Handler) notFound(r *wire.Request, err error, what string) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, transcript.ErrNotFound):
-		return openai.Refuse(chat.NotFound, "id", "not_found", "There is no "+what+" with the id "+strconv.Quote(clip(r.PathValue("id")))+".")
+		return openai.Refuse(chat.NotFound, "id", "not_found", "There is no "+what+" with the id "+strconv.Quote(wire.Clip(r.PathValue("id")))+".")
 	}
 	return unreachable(err)
 }
@@ -260,7 +251,7 @@ func list(w http.ResponseWriter, r *wire.Request, items []transcript.Message) er
 	if after := asked.After; after != "" {
 		i := slices.IndexFunc(items, func(m transcript.Message) bool { return m.ID == after })
 		if i < 0 {
-			return refusef("after", openai.Invalid, `"after" names no item of this list.`)
+			return openai.Refusef("after", openai.Invalid, `"after" names no item of this list.`)
 		}
 		items = items[i+1:]
 	}

@@ -33,12 +33,12 @@ type choice struct {
 func (x *exchange) readTools(v wire.Value) error {
 	elements, ok := v.Elements()
 	if !ok {
-		return refusef("tools", openai.Invalid, `"tools" must be a list of tools.`)
+		return openai.Refusef("tools", openai.Invalid, `"tools" must be a list of tools.`)
 	}
 	for v := range elements {
 		at := wire.At("tools", len(x.res.Tools))
 		if at.Index == maxTools {
-			return refusef("tools", openai.Invalid, `"tools" may hold %d tools at most.`, maxTools)
+			return openai.Refusef("tools", openai.Invalid, `"tools" may hold %d tools at most.`, maxTools)
 		}
 		if err := x.readTool(v, at); err != nil {
 			return err
@@ -50,7 +50,7 @@ func (x *exchange) readTools(v wire.Value) error {
 func (x *exchange) readTool(v wire.Value, at wire.Element) error {
 	tool, ok := v.Object()
 	if !ok {
-		return refusef(at.String(), openai.Invalid, `"%v" must be an object.`, at)
+		return openai.Refusef(at.String(), openai.Invalid, `"%v" must be an object.`, at)
 	}
 	kind, _ := tool.Get("type")
 	switch name, _ := kind.Text(); name {
@@ -66,7 +66,7 @@ func (x *exchange) readTool(v wire.Value, at wire.Element) error {
 		x.res.Tools = append(x.res.Tools, v.Compact())
 		return x.readSearch(tool, name, at)
 	}
-	return refusef(at.String()+".type", openai.UnsupportedValue, `"%v.type" must be "function", "file_search" or "parley:search".`, at)
+	return openai.Refusef(at.String()+".type", openai.UnsupportedValue, `"%v.type" must be "function", "file_search" or "parley:search".`, at)
 }
 
 // readSearch reads the options of the search.
@@ -82,7 +82,7 @@ func (x *exchange) readSearch(tool wire.Object, name string, at wire.Element) er
 		switch key {
 		case "max_num_results":
 			if want := wire.Top.Set(&x.req.Options, v); want != "" {
-				return refusef(at.String()+"."+key, openai.Invalid, `"%v.%s" must be %s.`, at, key, want)
+				return openai.Refusef(at.String()+"."+key, openai.Invalid, `"%v.%s" must be %s.`, at, key, want)
 			}
 		case "vector_store_ids":
 			if err := x.readStores(v, at.String()+"."+key); err != nil {
@@ -112,19 +112,19 @@ const maxStores = 10
 func (x *exchange) readStores(v wire.Value, param string) error {
 	elements, ok := v.Elements()
 	if !ok {
-		return refusef(param, openai.Invalid, "%q must be a list of strings.", param)
+		return openai.Refusef(param, openai.Invalid, "%q must be a list of strings.", param)
 	}
 	for v := range elements {
 		id, ok := v.Text()
 		if !ok || id == "" {
-			return refusef(param, openai.Invalid, "%q must be a list of strings.", param)
+			return openai.Refusef(param, openai.Invalid, "%q must be a list of strings.", param)
 		}
 		if !slices.Contains(x.stores, id) {
 			x.stores = append(x.stores, id)
 		}
 	}
 	if len(x.stores) > maxStores {
-		return refusef(param, openai.UnsupportedValue, "%q may name %d vector stores at most.", param, maxStores)
+		return openai.Refusef(param, openai.UnsupportedValue, "%q may name %d vector stores at most.", param, maxStores)
 	}
 	return nil
 }
@@ -154,11 +154,11 @@ func functionOf(object wire.Object, at wire.Element) (f function, err error) {
 			f.strict = &strict
 		}
 		if !ok {
-			return f, refusef(at.String()+"."+key, openai.Invalid, `"%v.%s" is not of its type.`, at, key)
+			return f, openai.Refusef(at.String()+"."+key, openai.Invalid, `"%v.%s" is not of its type.`, at, key)
 		}
 	}
 	if f.tool.Name == "" {
-		return f, refusef(at.String()+".name", openai.Missing, `"%v.name" must name the function.`, at)
+		return f, openai.Refusef(at.String()+".name", openai.Missing, `"%v.name" must name the function.`, at)
 	}
 	return f, nil
 }
@@ -192,7 +192,7 @@ func (x *exchange) readToolChoice(v wire.Value) error {
 	case ok && name == "function":
 		v, _ := object.Get("name")
 		if x.choice.word, ok = v.Text(); !ok || x.choice.word == "" {
-			return refusef(param+".name", openai.Missing, `"tool_choice.name" must name a function.`)
+			return openai.Refusef(param+".name", openai.Missing, `"tool_choice.name" must name a function.`)
 		}
 		return nil
 	case ok && (name == fileSearch || name == ownSearch):
@@ -200,7 +200,7 @@ func (x *exchange) readToolChoice(v wire.Value) error {
 	case ok && name == "allowed_tools":
 		return x.choice.readAllowed(object)
 	}
-	return refusef(param, openai.UnsupportedValue,
+	return openai.Refusef(param, openai.UnsupportedValue,
 		`"tool_choice" must be "none", "auto", "required", or an object with the type "function" and the name of one, "allowed_tools" or "file_search".`)
 }
 
@@ -210,7 +210,7 @@ func (c *choice) read(word, param string) error {
 		word = ""
 	case llm.ToolsNone, llm.ToolsRequired:
 	default:
-		return refusef(param, openai.Invalid, `%q must be "none", "auto" or "required".`, param)
+		return openai.Refusef(param, openai.Invalid, `%q must be "none", "auto" or "required".`, param)
 	}
 	c.word = word
 	return nil
@@ -226,14 +226,14 @@ func (c *choice) readAllowed(object wire.Object) error {
 	list, _ := object.Get("tools")
 	elements, ok := list.Elements()
 	if !ok {
-		return refusef("tool_choice.tools", openai.Missing, `"tool_choice.tools" must be a list of tools.`)
+		return openai.Refusef("tool_choice.tools", openai.Missing, `"tool_choice.tools" must be a list of tools.`)
 	}
 	c.limited = true
 	for v := range elements {
 		tool, ok := v.Object()
 		name, _ := tool.Get("name")
 		if !ok || len(c.allowed) == maxTools {
-			return refusef("tool_choice.tools", openai.Invalid, `"tool_choice.tools" must be a list of %d tools at most.`, maxTools)
+			return openai.Refusef("tool_choice.tools", openai.Invalid, `"tool_choice.tools" must be a list of %d tools at most.`, maxTools)
 		}
 		if text, ok := name.Text(); ok {
 			c.allowed = append(c.allowed, text)

@@ -13,6 +13,7 @@ import (
 	"parley/internal/access"
 	"parley/internal/chat"
 	"parley/internal/wire"
+	"parley/internal/wire/openai"
 )
 
 // The limits of a connection (Open Responses, "WebSocket Reconnects"). A client that accepts no data for
@@ -156,7 +157,7 @@ func (s *socket) message(ctx context.Context, message []byte) error {
 	}
 	kind, _ := object.Get("type")
 	if name, _ := kind.Text(); name != "response.create" {
-		return refusef("type", "invalid_value", `"type" must be "response.create".`)
+		return openai.Refusef("type", "invalid_value", `"type" must be "response.create".`)
 	}
 	x, err := s.h.decode(ctx, object, s.from, &s.memory)
 	begun := false

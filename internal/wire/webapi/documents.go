@@ -216,20 +216,12 @@ func (h *Handler) pageTexts(r *wire.Request, d retrieval.Document, chunks []retr
 }
 
 func shownChunk(c retrieval.Chunk, texts map[int]offsets) chunk {
-	out := chunk{Ordinal: c.Key.Ordinal, Text: c.Text, Tokens: c.Tokens, Headings: listOf(c.Headings), Spans: []span{}}
+	out := chunk{Ordinal: c.Key.Ordinal, Text: c.Text, Tokens: c.Tokens, Headings: wire.ListOf(c.Headings), Spans: []span{}}
 	for _, s := range c.Spans {
 		o := texts[s.Page]
 		out.Spans = append(out.Spans, span{Page: s.Page, Start: o.units(s.Start), End: o.units(s.End)})
 	}
 	return out
-}
-
-// listOf returns a list that is never null in JSON.
-func listOf[T any](all []T) []T {
-	if all == nil {
-		return []T{}
-	}
-	return all
 }
 
 // delete handles DELETE /api/documents/{id}.

@@ -283,7 +283,7 @@ func (h *Handler) boxes(w http.ResponseWriter, r *wire.Request) error {
 		if err != nil {
 			return err
 		}
-		out.Boxes = listOf(m.Boxes)
+		out.Boxes = wire.ListOf(m.Boxes)
 	}
 	return sendTagged(w, r, out)
 }
@@ -292,14 +292,14 @@ func (h *Handler) boxes(w http.ResponseWriter, r *wire.Request) error {
 func rangesOf(r *wire.Request, text string) ([]pageview.Range, error) {
 	starts, ends := r.URL.Query()["start"], r.URL.Query()["end"]
 	if len(starts) != len(ends) || len(starts) > maxRanges {
-		return nil, invalid("start and end must come in pairs, at most %d", maxRanges)
+		return nil, wire.Invalidf("start and end must come in pairs, at most %d", maxRanges)
 	}
 	out := make([]pageview.Range, len(starts))
 	for i := range starts {
 		start, err := strconv.Atoi(starts[i])
 		end, endErr := strconv.Atoi(ends[i])
 		if err = cmp.Or(err, endErr); err != nil || start < 0 || end < start {
-			return nil, invalid("start and end must be whole numbers, and end not less than start")
+			return nil, wire.Invalidf("start and end must be whole numbers, and end not less than start")
 		}
 		o := offsets{text}
 		out[i] = pageview.Range{Start: o.bytes(start), End: o.bytes(end)}

@@ -307,7 +307,7 @@ func (h *Handler) sharedCitation(n int, c citationShown, d retrieval.Document, p
 			s.Quote, s.Start, s.End, s.Stale = "", 0, 0, true
 		}
 	}
-	c.Spans = listOf(c.Spans)
+	c.Spans = wire.ListOf(c.Spans)
 	return c
 }
 

@@ -147,7 +147,7 @@ func (h *Handler) passages(v *view) []passageShown {
 		label := cite.LabelOf(&p)
 		shown := passageShown{
 			N: i + 1, Label: label, DocumentID: p.Document.ID, Name: p.Document.Name, Title: p.Document.Title,
-			Category: p.Document.Category, Pages: []int{}, Headings: listOf(p.Chunk.Headings), Text: p.Chunk.Text, Tokens: p.Chunk.Tokens,
+			Category: p.Document.Category, Pages: []int{}, Headings: wire.ListOf(p.Chunk.Headings), Text: p.Chunk.Text, Tokens: p.Chunk.Tokens,
 			ContentURL: h.address(wire.ContentPath(label), v.scope.Namespace, nil), Score: p.Score,
 			BM25: p.Scores.BM25, Vector: p.Scores.Vector, Rerank: p.Scores.Rerank,
 			Rank: i + 1, RankBefore: before[p.Chunk.Key], Sent: slices.Contains(v.folded.Prompt.Labels, label),

@@ -241,7 +241,7 @@ func (v *view) fold() {
 func (v *view) shown() *turnShown {
 	out := &turnShown{
 		ID: v.id, Namespace: v.scope.Namespace, Status: statusRunning, StartedAt: instant(turn.Began(v.id)),
-		Messages: []messageShown{}, Stages: []stageShown{}, Unsupported: []chat.Doubt{}, FollowUps: listOf(v.folded.FollowUps),
+		Messages: []messageShown{}, Stages: []stageShown{}, Unsupported: []chat.Doubt{}, FollowUps: wire.ListOf(v.folded.FollowUps),
 		Calls: []callShown{},
 	}
 	v.addSaid(out)

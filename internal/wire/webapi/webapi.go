@@ -152,10 +152,6 @@ var (
 	errNoNamespace = &chat.Error{Kind: chat.NotFound, Msg: "There is no such namespace."}
 )
 
-func invalid(format string, args ...any) error {
-	return &chat.Error{Kind: chat.Invalid, Msg: fmt.Sprintf(format, args...)}
-}
-
 // filter returns the filter for what the caller may see in the requested namespace.
 func (h *Handler) filter(r *wire.Request) (retrieval.Filter, error) {
 	f := retrieval.Filter{Principal: r.Who, Namespace: r.URL.Query().Get("namespace")}
@@ -203,7 +199,7 @@ func number(r *wire.Request, name string, least, most, otherwise int) (int, erro
 	}
 	n, err := strconv.Atoi(s)
 	if err != nil || n < least || n > most {
-		return 0, invalid("%s must be a whole number from %d to %d", name, least, most)
+		return 0, wire.Invalidf("%s must be a whole number from %d to %d", name, least, most)
 	}
 	return n, nil
 }
@@ -212,7 +208,7 @@ func number(r *wire.Request, name string, least, most, otherwise int) (int, erro
 func text(r *wire.Request, name string, longest int) (string, error) {
 	s := r.URL.Query().Get(name)
 	if len(s) > longest {
-		return "", invalid("%s must be at most %d bytes long", name, longest)
+		return "", wire.Invalidf("%s must be at most %d bytes long", name, longest)
 	}
 	return s, nil
 }

@@ -1,7 +1,6 @@
 package yourdata
 
 import (
-	"fmt"
 	"net/http"
 	"strconv"
 
@@ -83,14 +82,14 @@ func (h *Handler) readCall(r *wire.Request, c *call, object wire.Object, sources
 	for key, option := range callMembers {
 		if v, _ := object.Get(key); v != nil && !v.IsNull() {
 			if want := option.Set(&c.req.Options, v); want != "" {
-				return refusef(key, "%q must be %s.", key, want)
+				return openai.Refusef(key, openai.Invalid, "%q must be %s.", key, want)
 			}
 		}
 	}
 	if v, _ := object.Get("stream"); v != nil && !v.IsNull() {
 		var ok bool
 		if c.streamed, ok = v.Bool(); !ok {
-			return refusef("stream", `"stream" must be true or false.`)
+			return openai.Refusef("stream", openai.Invalid, `"stream" must be true or false.`)
 		}
 	}
 	if v, _ := object.Get("stop"); v != nil && !v.IsNull() {
@@ -120,12 +119,12 @@ func stopOf(v wire.Value) (stop []string, err error) {
 	}
 	elements, ok := v.Elements()
 	if !ok {
-		return nil, refusef("stop", `"stop" must be a string or a list of strings.`)
+		return nil, openai.Refusef("stop", openai.Invalid, `"stop" must be a string or a list of strings.`)
 	}
 	for e := range elements {
 		text, ok := e.Text()
 		if !ok || text == "" || len(stop) == llm.MaxStop {
-			return nil, refusef("stop", `"stop" must hold %d strings at most, none of them empty.`, llm.MaxStop)
+			return nil, openai.Refusef("stop", openai.Invalid, `"stop" must hold %d strings at most, none of them empty.`, llm.MaxStop)
 		}
 		stop = append(stop, text)
 	}
@@ -140,19 +139,19 @@ func parametersOf(sources wire.Value) (none wire.Object, err error) {
 		n, few = wire.AtMost(1, elements)
 	}
 	if !few || n != 1 {
-		return none, refusef("data_sources", `"data_sources" must be a list with one data source.`)
+		return none, openai.Refusef("data_sources", openai.Invalid, `"data_sources" must be a list with one data source.`)
 	}
 	for v := range elements {
 		source, ok := v.Object()
 		if !ok {
-			return none, refusef("data_sources", `"data_sources[0]" must be an object.`)
+			return none, openai.Refusef("data_sources", openai.Invalid, `"data_sources[0]" must be an object.`)
 		}
 		parameters, sent := source.Get("parameters")
 		if !sent || parameters.IsNull() {
 			return none, nil
 		}
 		if none, ok = parameters.Object(); !ok {
-			return none, refusef("data_sources", `"data_sources[0].parameters" must be an object.`)
+			return none, openai.Refusef("data_sources", openai.Invalid, `"data_sources[0].parameters" must be an object.`)
 		}
 	}
 	return none, nil
@@ -178,7 +177,7 @@ func (h *Handler) readParameters(r *wire.Request, c *call, source wire.Object) e
 		if key == "index_name" || key == "indexName" {
 			name, ok := v.Text()
 			if !ok {
-				return refusef(at+key, "%q must be a string.", at+key)
+				return openai.Refusef(at+key, openai.Invalid, "%q must be a string.", at+key)
 			}
 			// An index that is not a namespace is one of Azure's: the server uses its own documents instead.
 			known, err := h.catalog.Has(r.Context(), r.Who, name)
@@ -192,7 +191,7 @@ func (h *Handler) readParameters(r *wire.Request, c *call, source wire.Object) e
 		}
 		if set := parameters[key]; set != nil {
 			if want := set(&c.req.Options, v); want != "" {
-				return refusef(at+key, "%q must be %s.", at+key, want)
+				return openai.Refusef(at+key, openai.Invalid, "%q must be %s.", at+key, want)
 			}
 		}
 	}
@@ -254,10 +253,6 @@ func refuseFilter(_ *chat.Options, v wire.Value) string {
 		return "empty: this server filters by its own access lists"
 	}
 	return ""
-}
-
-func refusef(param, format string, args ...any) error {
-	return openai.Refuse(chat.Invalid, param, openai.Invalid, fmt.Sprintf(format, args...))
 }
 
 // streamCall answers with server-sent events.
