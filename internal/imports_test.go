@@ -81,7 +81,7 @@ var allowed = map[string][]string{
 	"extract/tabular":  {"extract", "extract/compose"},
 	"extract/latex":    {"extract", "extract/zipxml"},
 	"extract/pdf":      {"extract", "extract/compose", "extract/codepage", "extract/tabular"},
-	"extract/ooxml":    {"extract", "extract/compose", "extract/zipxml", "extract/tabular", "extract/latex", "extract/cfb", "extract/numfmt"},
+	"extract/ooxml":    {"extract", "extract/compose", "extract/zipxml", "extract/tabular", "extract/latex", "extract/cfb", "extract/numfmt", "extract/codepage"},
 	"extract/odf":      {"extract", "extract/compose", "extract/zipxml", "extract/tabular", "extract/latex"},
 	"extract/markup":   {"extract", "extract/compose", "extract/zipxml", "extract/tabular", "extract/latex", "extract/codepage"},
 	"extract/rtf":      {"extract", "extract/compose", "extract/tabular", "extract/markup", "extract/latex", "extract/codepage"},

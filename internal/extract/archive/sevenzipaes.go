@@ -10,11 +10,11 @@ import (
 	"io"
 	"slices"
 	"sync"
-	"unicode/utf16"
 
 	"github.com/bodgit/sevenzip"
 
 	"parley/internal/extract"
+	"parley/internal/extract/codepage"
 )
 
 // encryptedEntry decrypts a stream of a 7-Zip archive: AES-256 in CBC mode with a key from many rounds of
@@ -57,11 +57,7 @@ func (e *encryptedEntry) Password(password string) error {
 	if password == "" {
 		return errNoPassword
 	}
-	head := slices.Clone(e.salt)
-	for _, unit := range utf16.Encode([]rune(password)) {
-		head = binary.LittleEndian.AppendUint16(head, unit)
-	}
-	block, err := aes.NewCipher(keyOf(head, e.rounds))
+	block, err := aes.NewCipher(keyOf(slices.Concat(e.salt, codepage.EncodeUTF16(password)), e.rounds))
 	if err != nil {
 		return err
 	}

@@ -119,41 +119,7 @@ func (m msgStore) ansi() string {
 }
 
 // charset is the code page that a property names: of texts that are not Unicode, or of the HTML.
-func (m msgStore) charset(tag uint16) string { return charsetOf(int(int32(m.fixed(tag)))) }
-
-// charsetOf returns the name of a code page of Windows, "" for 0.
-func charsetOf(page int) string {
-	switch page {
-	case 0:
-		return ""
-	case 65001:
-		return "utf-8"
-	case 932:
-		return "shift_jis"
-	case 936:
-		return "gbk"
-	case 949:
-		return "euc-kr"
-	case 950:
-		return "big5"
-	case 20866:
-		return "koi8-r"
-	case 21866:
-		return "koi8-u"
-	case 20932, 51932:
-		return "euc-jp"
-	case 51949:
-		return "euc-kr"
-	case 54936:
-		return "gb18030"
-	case 866:
-		return "ibm866"
-	case 28591, 28592, 28593, 28594, 28595, 28596, 28597, 28598, 28605:
-		return fmt.Sprintf("iso-8859-%d", page-28590)
-	default:
-		return fmt.Sprintf("windows-%d", page)
-	}
-}
+func (m msgStore) charset(tag uint16) string { return codepage.Windows(int(int32(m.fixed(tag)))) }
 
 // maxProperties bounds the properties of fixed size.
 const maxProperties = 1 << 20
@@ -209,7 +175,7 @@ func (o outlook) fields() []mailField {
 func (o outlook) body(ctx context.Context) mailBody {
 	b := mailBody{plain: o.string(msgBody)}
 	if data := o.bytes(msgHTML); len(data) > 0 {
-		b.html = compose.Clean(codepage.Decode(data, compose.First(markup.MetaCharset(data), charsetOf(int(int32(o.fixed(msgCodePage)))))))
+		b.html = compose.Clean(codepage.Decode(data, compose.First(markup.MetaCharset(data), codepage.Windows(int(int32(o.fixed(msgCodePage)))))))
 	} else {
 		b.html = o.string(msgHTML)
 	}

@@ -111,7 +111,7 @@ func (t *tnefReader) read(ctx context.Context) error {
 		switch id {
 		case tnefCodePage:
 			if len(data) >= 4 {
-				charset = charsetOf(int(int32(binary.LittleEndian.Uint32(data))))
+				charset = codepage.Windows(int(int32(binary.LittleEndian.Uint32(data))))
 			}
 		case tnefSubject:
 			t.message.add(msgSubject, tnefValue{kind: msgANSI, data: data})

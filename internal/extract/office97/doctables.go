@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"strconv"
 	"strings"
-	"unicode/utf16"
 
+	"parley/internal/extract/codepage"
 	"parley/internal/extract/compose"
 )
 
@@ -35,11 +35,7 @@ func from(b []byte, at int) []byte {
 
 // wideText decodes n characters of two bytes.
 func wideText(b []byte, count int) string {
-	var units []uint16
-	for i := 0; i < count && 2*i+2 <= len(b); i++ {
-		units = append(units, binary.LittleEndian.Uint16(b[2*i:]))
-	}
-	return string(utf16.Decode(units))
+	return codepage.UTF16(b[:min(len(b), 2*max(count, 0))])
 }
 
 // docStyle holds the properties that a style gives its paragraphs.

@@ -5,9 +5,9 @@ import (
 	"encoding/binary"
 	"slices"
 	"strings"
-	"unicode/utf16"
 
 	"parley/internal/extract"
+	"parley/internal/extract/codepage"
 	"parley/internal/extract/compose"
 )
 
@@ -339,11 +339,7 @@ func addText(all []pptText, kind int, rec pptRecord) ([]pptText, int) {
 			kind = int(binary.LittleEndian.Uint32(rec.body))
 		}
 	case pptTextWide:
-		units := make([]uint16, len(rec.body)/2)
-		for i := range units {
-			units[i] = binary.LittleEndian.Uint16(rec.body[2*i:])
-		}
-		all = append(all, pptText{kind, string(utf16.Decode(units))})
+		all = append(all, pptText{kind, codepage.UTF16(rec.body)})
 	case pptTextBytes: // the lower halves of UTF-16
 		var b strings.Builder
 		for _, c := range rec.body {

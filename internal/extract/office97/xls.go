@@ -5,7 +5,6 @@ package office97
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"math"
 	"strings"
 	"time"
@@ -188,20 +187,12 @@ func (x *xlsReader) global(kind int, body []byte) {
 // codePageName returns the charset of a code page as Excel numbers them.
 func codePageName(page int) string {
 	switch page {
-	case 932:
-		return "shift_jis"
-	case 936:
-		return "gbk"
-	case 949:
-		return "euc-kr"
-	case 950:
-		return "big5"
-	case 10000, 32768:
+	case 32768:
 		return "macintosh"
-	case 1200, 1252, 32769:
+	case 1200, 32769:
 		return "windows-1252"
 	}
-	return fmt.Sprintf("windows-%d", page)
+	return codepage.Windows(page)
 }
 
 // sharedStrings reads the table of strings, which goes on in the records behind it.

@@ -7,9 +7,9 @@ import (
 	"encoding/binary"
 	"hash"
 	"slices"
-	"unicode/utf16"
 
 	"parley/internal/extract"
+	"parley/internal/extract/codepage"
 )
 
 // Workbooks are encrypted as [MS-XLS] and [MS-OFFCRYPTO] describe. These records, or their first bytes, are not encrypted.
@@ -105,7 +105,7 @@ func readRC4(b []byte, size int) (open func(password string) decrypter, ok bool)
 	switch {
 	case major == 1 && minor == 1 && len(rest) >= 48:
 		return func(password string) decrypter {
-			first := sum(md5.New, utf16Bytes(password))[:5]
+			first := sum(md5.New, codepage.EncodeUTF16(password))[:5]
 			salted := slices.Repeat(slices.Concat(first, rest[:16]), 16)
 			c := &rc4Cipher{hash: md5.New, base: sum(md5.New, salted)[:5], keyBytes: 16, size: size}
 			return c.verified(rest[16:32], rest[32:48])
@@ -137,7 +137,7 @@ func readCryptoAPI(data []byte, block int) (open func(password string) decrypter
 		return nil, false
 	}
 	return func(password string) decrypter {
-		c := &rc4Cipher{hash: sha1.New, base: sum(sha1.New, verifier[4:20], utf16Bytes(password)), keyBytes: int(bits / 8), size: block}
+		c := &rc4Cipher{hash: sha1.New, base: sum(sha1.New, verifier[4:20], codepage.EncodeUTF16(password)), keyBytes: int(bits / 8), size: block}
 		if bits == 40 {
 			c.padTo = 16
 		}
@@ -202,12 +202,4 @@ func sum(h func() hash.Hash, parts ...[]byte) []byte {
 		d.Write(p)
 	}
 	return d.Sum(nil)
-}
-
-func utf16Bytes(s string) []byte {
-	var b []byte
-	for _, u := range utf16.Encode([]rune(s)) {
-		b = binary.LittleEndian.AppendUint16(b, u)
-	}
-	return b
 }

@@ -15,10 +15,10 @@ import (
 	"hash"
 	"slices"
 	"strings"
-	"unicode/utf16"
 
 	"parley/internal/extract"
 	"parley/internal/extract/cfb"
+	"parley/internal/extract/codepage"
 	"parley/internal/extract/zipxml"
 )
 
@@ -43,7 +43,7 @@ func unlockOffice(f *extract.File) error {
 		return &extract.Error{Reason: extract.Encrypted, Detail: "the document is encrypted with a method that Parley does not support"}
 	}
 	for _, password := range append(slices.Clip(f.Passwords), defaultPassword) {
-		key, ok := scheme.unlock(utf16Bytes(password))
+		key, ok := scheme.unlock(codepage.EncodeUTF16(password))
 		if !ok {
 			continue
 		}
@@ -75,14 +75,6 @@ const lockedBytes = 100 << 20
 
 // defaultPassword is the password of workbooks that Excel protects against changes only.
 const defaultPassword = "VelvetSweatshop"
-
-func utf16Bytes(s string) []byte {
-	var b []byte
-	for _, u := range utf16.Encode([]rune(s)) {
-		b = binary.LittleEndian.AppendUint16(b, u)
-	}
-	return b
-}
 
 // lockScheme is how a document is encrypted.
 type lockScheme interface {

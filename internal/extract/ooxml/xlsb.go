@@ -9,9 +9,9 @@ import (
 	"math"
 	"strconv"
 	"time"
-	"unicode/utf16"
 
 	"parley/internal/extract"
+	"parley/internal/extract/codepage"
 	"parley/internal/extract/compose"
 	"parley/internal/extract/numfmt"
 	"parley/internal/extract/tabular"
@@ -184,11 +184,8 @@ func (r record) string(at int) (text string, end int) {
 	if at+4 > len(r) || n > int64(len(r)-at-4)/2 { // also that there is none
 		return "", at + 4
 	}
-	units := make([]uint16, n)
-	for i := range units {
-		units[i] = r.uint16(at + 4 + 2*i)
-	}
-	return string(utf16.Decode(units)), at + 4 + 2*int(n)
+	end = at + 4 + 2*int(n)
+	return codepage.UTF16(r[at+4 : end]), end
 }
 
 func (b *binaryReader) workbook(ctx context.Context) ([]xlsxSheet, error) {

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf16"
 
 	pdfiumapi "github.com/klippa-app/go-pdfium"
 	"github.com/klippa-app/go-pdfium/webassembly"
@@ -19,6 +18,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"parley/internal/extract"
+	"parley/internal/extract/codepage"
 	"parley/internal/extract/compose"
 )
 
@@ -260,11 +260,7 @@ func (d *pdfDocument) string16(name string, args ...uint64) string {
 		return ""
 	}
 	raw, _ := d.module.Memory().Read(d.scratch, uint32(n))
-	units := make([]uint16, 0, n/2)
-	for i := 0; i+1 < len(raw); i += 2 {
-		units = append(units, uint16(raw[i])|uint16(raw[i+1])<<8)
-	}
-	return strings.TrimRight(string(utf16.Decode(units)), "\x00")
+	return strings.TrimRight(codepage.UTF16(raw), "\x00")
 }
 
 // title is the title in the document's information dictionary.
