@@ -20,9 +20,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"parley/internal/access"
 	"parley/internal/retrieval"
 )
@@ -137,24 +134,17 @@ func Corpus(t *testing.T, open func(t *testing.T) CorpusParts) {
 			if !parts.has(test.need) {
 				t.Skip("a part of the store that the test needs is not there")
 			}
-			test.run(t, corpus{t, parts, parts.Searching, parts.Vectors})
+			test.run(t, corpus{tester{t}, parts, parts.Searching, parts.Vectors})
 		})
 	}
 }
 
 // corpus is a store under test, with methods that end the test on an error.
 type corpus struct {
-	*testing.T
+	tester
 	CorpusParts
 	retrieval.Searching
 	retrieval.VectorStore
-}
-
-func (c corpus) must(err error) {
-	c.Helper()
-	if err != nil {
-		c.Fatal(err)
-	}
 }
 
 func (c corpus) apply(b retrieval.Batch) {
@@ -164,13 +154,6 @@ func (c corpus) apply(b retrieval.Batch) {
 }
 
 // equal compares, taking nil and empty slices for the same.
-func (c corpus) equal(what string, want, got any) {
-	c.Helper()
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-		c.Errorf("%s (-want +got):\n%s", what, diff)
-	}
-}
-
 // put returns a document of the namespace ns with a reserved revision, two pages and three
 // chunks, the last of which crosses the pages.
 func (c corpus) put(id, name string) retrieval.Put {

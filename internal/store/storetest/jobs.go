@@ -8,9 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"parley/internal/documents/job"
 )
 
@@ -37,27 +34,13 @@ func Jobs(t *testing.T, open func(t *testing.T) JobStore) {
 		{"trying again", testJobRetry},
 		{"old jobs are purged", testJobPurge},
 	} {
-		t.Run(test.name, func(t *testing.T) { test.run(t, jobs{t, open(t)}) })
+		t.Run(test.name, func(t *testing.T) { test.run(t, jobs{tester{t}, open(t)}) })
 	}
 }
 
 type jobs struct {
-	*testing.T
+	tester
 	JobStore
-}
-
-func (s jobs) equal(what string, want, got any) {
-	s.Helper()
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-		s.Errorf("%s (-want +got):\n%s", what, diff)
-	}
-}
-
-func (s jobs) must(err error) {
-	s.Helper()
-	if err != nil {
-		s.Fatal(err)
-	}
 }
 
 // aJob returns the n-th queued job, with every field set that a queued job has.

@@ -17,7 +17,7 @@ type RatingStore interface {
 
 // Ratings checks that rated answers of all owners are found, and nothing else.
 func Ratings(t *testing.T, s RatingStore) {
-	tr := transcripts{t, s}
+	tr := transcripts{tester{t}, s}
 	for i, c := range []struct {
 		scope  transcript.Scope
 		bodies []string

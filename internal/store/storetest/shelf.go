@@ -8,9 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"parley/internal/shelf"
 )
 
@@ -38,20 +35,13 @@ func Shelf(t *testing.T, open func(t *testing.T) ItemStore) {
 		{"a change that fails changes nothing", testItemFailingChange},
 		{"changes at the same time lose nothing", testItemRace},
 	} {
-		t.Run(test.name, func(t *testing.T) { test.run(t, shelves{t, open(t)}) })
+		t.Run(test.name, func(t *testing.T) { test.run(t, shelves{tester{t}, open(t)}) })
 	}
 }
 
 type shelves struct {
-	*testing.T
+	tester
 	ItemStore
-}
-
-func (s shelves) equal(what string, want, got any) {
-	s.Helper()
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-		s.Errorf("%s (-want +got):\n%s", what, diff)
-	}
 }
 
 func (s shelves) put(want shelf.Item) shelf.Item {

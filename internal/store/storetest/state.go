@@ -8,9 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"parley/internal/chat"
 	"parley/internal/ident"
 	"parley/internal/ledger"
@@ -78,28 +75,14 @@ func State(t *testing.T, open func(t *testing.T) StateParts) {
 			if test.turns && parts.Turns == nil || test.accounts && parts.Accounts == nil {
 				t.Skip("a part of the store that the test needs is not there")
 			}
-			test.run(t, state{t, parts})
+			test.run(t, state{tester{t}, parts})
 		})
 	}
 }
 
 type state struct {
-	*testing.T
+	tester
 	StateParts
-}
-
-func (s state) must(err error) {
-	s.Helper()
-	if err != nil {
-		s.Fatal(err)
-	}
-}
-
-func (s state) equal(what string, want, got any) {
-	s.Helper()
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-		s.Errorf("%s (-want +got):\n%s", what, diff)
-	}
 }
 
 var (

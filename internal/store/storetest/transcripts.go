@@ -11,9 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"parley/internal/transcript"
 )
 
@@ -36,20 +33,13 @@ func Transcripts(t *testing.T, open func(t *testing.T) transcript.Store) {
 		{"concurrent changes lose nothing", testChatRace},
 		{"a cancelled context saves no chat", testChatCancelled},
 	} {
-		t.Run(test.name, func(t *testing.T) { test.run(t, transcripts{t, open(t)}) })
+		t.Run(test.name, func(t *testing.T) { test.run(t, transcripts{tester{t}, open(t)}) })
 	}
 }
 
 type transcripts struct {
-	*testing.T
+	tester
 	transcript.Store
-}
-
-func (s transcripts) equal(what string, want, got any) {
-	s.Helper()
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-		s.Errorf("%s (-want +got):\n%s", what, diff)
-	}
 }
 
 // put saves a transcript unchanged.
