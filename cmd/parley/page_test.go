@@ -190,6 +190,7 @@ type shownCitation struct {
 // Ask, stream, click the citation: the cited words are marked at their position on the page.
 func TestPage_ShowsTheCitedWordsWhereTheyStand(t *testing.T) {
 	requirePage(t)
+	t.Parallel()
 	p := startServe(t, nil, pageDocuments(t))
 	if err := awaitIngested(p.addr); err != nil {
 		t.Fatal(err)
@@ -330,6 +331,7 @@ func serveWithModel(t *testing.T, url, docs string) *process {
 
 func TestPage_TakesUpAnswersThatItLost(t *testing.T) {
 	requirePage(t)
+	t.Parallel()
 	var words []string
 	for i := range 40 {
 		words = append(words, fmt.Sprintf("word%d ", i))
@@ -421,6 +423,7 @@ func hostileDocuments(t testing.TB) string {
 
 func TestPage_RunsNothingOfWhatItShows(t *testing.T) {
 	requirePage(t)
+	t.Parallel()
 	docs := hostileDocuments(t)
 	p := serveWithModel(t, startEcho(t), docs)
 	var got struct {
@@ -450,6 +453,7 @@ func TestPage_RunsNothingOfWhatItShows(t *testing.T) {
 // screenshots.
 func TestPage_IsAccessibleInEveryState(t *testing.T) {
 	requirePage(t)
+	t.Parallel()
 	p := startServe(t, nil, pageDocuments(t))
 	if err := awaitIngested(p.addr); err != nil {
 		t.Fatal(err)
@@ -474,6 +478,7 @@ func TestPage_IsAccessibleInEveryState(t *testing.T) {
 
 func TestPage_TellsWhatBecameOfAGoodAndABrokenFile(t *testing.T) {
 	requirePage(t)
+	t.Parallel()
 	p := startServe(t, nil, pageDocuments(t))
 	if err := awaitIngested(p.addr); err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 
 func TestPage_AdministersForAdministratorsOnly(t *testing.T) {
 	requirePage(t)
+	t.Parallel()
 	docs, data := t.TempDir(), filepath.Join(t.TempDir(), "data")
 	if err := os.WriteFile(filepath.Join(docs, "skagen.md"), []byte("# Skagen\n\nThe lighthouse of Skagen is 46 metres tall.\n"), 0o600); err != nil {
 		t.Fatal(err)

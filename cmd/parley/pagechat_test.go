@@ -9,6 +9,7 @@ import (
 
 func TestPage_KeepsConversationsInReach(t *testing.T) {
 	requirePage(t)
+	t.Parallel()
 	p := startServe(t, nil)
 	type search struct {
 		Lines          int
@@ -45,6 +46,7 @@ func TestPage_KeepsConversationsInReach(t *testing.T) {
 
 func TestPage_AsksWhatWasChosen(t *testing.T) {
 	requirePage(t)
+	t.Parallel()
 	docs := t.TempDir()
 	for name, text := range map[string]string{
 		"skagen.md":  "# Skagen\n\nThe lighthouse of Skagen is 46 metres tall.\n",

@@ -82,6 +82,7 @@ type answerState struct {
 
 func TestPage_TellsHowAnAnswerEnded(t *testing.T) {
 	requirePage(t)
+	t.Parallel()
 	m := startScripted(t, []scriptedAnswer{
 		{word: "Continue your answer", text: "And the rest. "},
 		{word: "stopped", text: citedWords + "More words follow here ", hang: true},
@@ -193,6 +194,7 @@ func (x *cutProxy) join(client net.Conn, target string) {
 // notices by itself that it is back.
 func TestPage_SaysThatTheServerIsGone(t *testing.T) {
 	requirePage(t)
+	t.Parallel()
 	m := startScripted(t, []scriptedAnswer{{word: "", text: citedWords + "More words ", hang: true}})
 	p := serveWithModel(t, m.URL, pageDocuments(t))
 	proxy := startCutProxy(t, p.addr)
@@ -211,6 +213,7 @@ func TestPage_SaysThatTheServerIsGone(t *testing.T) {
 
 func TestPage_DoesWhatPeopleExpectOfAnyPage(t *testing.T) {
 	requirePage(t)
+	t.Parallel()
 	docs := t.TempDir()
 	if err := os.WriteFile(filepath.Join(docs, "skagen.md"), []byte("# Skagen\n\n## The lighthouse\n\nThe lighthouse of Skagen is 46 metres tall.\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -281,6 +284,7 @@ func TestPage_DoesWhatPeopleExpectOfAnyPage(t *testing.T) {
 
 func TestPage_LeadsFromAnEmptyServerToARatedAnswer(t *testing.T) {
 	requirePage(t)
+	t.Parallel()
 	p := startServe(t, nil)
 	var got struct {
 		Steps, Cards, Tabs                        []string
@@ -314,6 +318,7 @@ func TestPage_LeadsFromAnEmptyServerToARatedAnswer(t *testing.T) {
 
 func TestPage_LeadsFromAnEmptyServerToACitedAnswerByTwoClicks(t *testing.T) {
 	requirePage(t)
+	t.Parallel()
 	p := startServe(t, nil)
 	var got struct {
 		Clicks, Chips int

@@ -46,6 +46,7 @@ const (
 
 func TestPage_IsAChatOnOtherSites(t *testing.T) {
 	requirePage(t)
+	t.Parallel()
 	docs := t.TempDir()
 	if err := os.WriteFile(filepath.Join(docs, "boats.txt"), []byte("Boats\n\n"+citedText+"\n\nIt was repaired in winter.\n"), 0o600); err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 func TestPage_EvaluatesAndLeadsToTheMisses(t *testing.T) {
 	requirePage(t)
+	t.Parallel()
 	p := startServe(t, nil, pageDocuments(t))
 	if err := awaitIngested(p.addr); err != nil {
 		t.Fatal(err)

@@ -42,6 +42,7 @@ func startListener(t *testing.T) (url string, heard func() []string) {
 
 func TestPage_OwnersSayWhatModelsAreTold(t *testing.T) {
 	requirePage(t)
+	t.Parallel()
 	url, heard := startListener(t)
 	env := []string{"OPENAI_API_KEY=sk-test", "OPENAI_BASE_URL=" + url + "/v1"}
 	addr, keys := serveWithRoles(t, env, "--model", "openai:test-model", "--stages-rewrite", "builtin:rules", "--stages-summary", "builtin:none")

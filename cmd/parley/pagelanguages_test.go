@@ -10,6 +10,7 @@ import (
 
 func TestPage_SpeaksTheLanguageOfTheBrowser(t *testing.T) {
 	requirePage(t)
+	t.Parallel()
 	docs := t.TempDir()
 	text := "# Skagen\n\nThe lighthouse of Skagen is 46 metres tall.\n\n| Name | Height |\n|--|--|\n| Skagen | 46 |\n"
 	if err := os.WriteFile(filepath.Join(docs, "skagen.md"), []byte(text), 0o600); err != nil {

@@ -10,6 +10,7 @@ import (
 
 func TestPage_WorksOnManyDocumentsAndCollections(t *testing.T) {
 	requirePage(t)
+	t.Parallel()
 	docs := t.TempDir()
 	if err := os.WriteFile(filepath.Join(docs, "skagen.md"), []byte("# Skagen\n\nThe lighthouse of Skagen is 46 metres tall.\n"), 0o600); err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 func TestPage_KeepsPromptsInTheBrowser(t *testing.T) {
 	requirePage(t)
+	t.Parallel()
 	p := startServe(t, nil, pageDocuments(t))
 	if err := awaitIngested(p.addr); err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 func TestPage_ReadsDocumentsAsAReaderDoes(t *testing.T) {
 	requirePage(t)
+	t.Parallel()
 	docs := t.TempDir()
 	pages := [][]pdfLine{
 		{{72, 700, "The first page is about ferries."}},
@@ -70,6 +71,7 @@ func TestPage_ReadsDocumentsAsAReaderDoes(t *testing.T) {
 
 func TestPage_MarksTheCellsThatAnAnswerComputesWith(t *testing.T) {
 	requirePage(t)
+	t.Parallel()
 	docs := t.TempDir()
 	const sales = "Region,Quarter,Revenue\nNorth,Q1,1200\nSouth,Q1,800\nNorth,Q2,1500\nSouth,Q2,950\n"
 	if err := os.WriteFile(filepath.Join(docs, "sales.csv"), []byte(sales), 0o600); err != nil {

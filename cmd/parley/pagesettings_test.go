@@ -39,6 +39,7 @@ func TestWebPage_ShowsOnlySettingsThatTheServerDescribes(t *testing.T) {
 // The page has a manifest, and no service worker that could show an old page after an upgrade.
 func TestPage_CanBeInstalled(t *testing.T) {
 	requirePage(t)
+	t.Parallel()
 	p := startServe(t, nil)
 	if err := awaitIngested(p.addr); err != nil {
 		t.Fatal(err)

@@ -47,6 +47,7 @@ func serveWithRoles(t *testing.T, env []string, more ...string) (addr string, ke
 
 func TestPage_SharesAConversationByALink(t *testing.T) {
 	requirePage(t)
+	t.Parallel()
 	addr, keys := serveWithRoles(t, nil)
 	body := `{"folder":"wages","users":["key:` + apikey.IDOf(keys["owner"]) + `"]}`
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, "http://"+addr+"/api/namespaces/default/access", strings.NewReader(body))
@@ -88,6 +89,7 @@ func TestPage_SharesAConversationByALink(t *testing.T) {
 
 func TestPage_ManagersSayWhoMaySeeDocuments(t *testing.T) {
 	requirePage(t)
+	t.Parallel()
 	addr, keys := serveWithRoles(t, nil)
 	options := map[string]any{"readerID": apikey.IDOf(keys["reader"]), "shots": os.Getenv("PARLEY_UI_SHOTS")}
 	for name, key := range keys {
@@ -119,6 +121,7 @@ func TestPage_ManagersSayWhoMaySeeDocuments(t *testing.T) {
 
 func TestPage_ShowsFormulasAndLeavesPrices(t *testing.T) {
 	requirePage(t)
+	t.Parallel()
 	p := startServe(t, nil, "--data", t.TempDir())
 	var got struct {
 		Formulas        int

@@ -30,6 +30,7 @@ func startDAV(t *testing.T) (address, folder, down string) {
 
 func TestPage_ShowsAndRunsRemoteSources(t *testing.T) {
 	requirePage(t)
+	t.Parallel()
 	address, folder, down := startDAV(t)
 	for name, text := range map[string]string{"skagen.md": "# Skagen\n\nThe lighthouse of Skagen is 46 metres tall.\n", "torn.docx": "PK\x03\x04 no archive"} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {

@@ -61,6 +61,7 @@ type signInSeen struct {
 // A person signs in at a certified provider in a real browser, and other origins cannot use the session.
 func TestPage_SignsPeopleInAndOut(t *testing.T) {
 	requirePage(t)
+	t.Parallel()
 	var provider struct{ Issuer string }
 	startProvider(t, "oidc-page.mjs", &provider)
 	docs, data := t.TempDir(), filepath.Join(t.TempDir(), "data")

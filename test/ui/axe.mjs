@@ -8,7 +8,7 @@ const source = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe
 export async function axe(page, options = {}) {
   await settled(page);
   await page.evaluate((script) => window.axe || (0, eval)(script), source);
-  const run = () => page.evaluate((o) => window.axe.run(document, o), options);
+  const run = () => page.evaluate((o) => window.axe.run(document, { resultTypes: ["violations"], ...o }), options);
   const result = await run();
   if (!result.violations.some((v) => v.id === "color-contrast")) return result;
   // On a busy machine, a theme that has just changed may be drawn in part. What is still wrong later is a fault.
