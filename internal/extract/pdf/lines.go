@@ -153,7 +153,7 @@ func (r *pdfReader) state(page uint64) pdfPageState {
 		strange += line.strange
 	}
 	switch {
-	case strange*2 > words && !readsLikeText(r.lines), isGibberish(r.lines):
+	case strange*2 > words && !readsLikeText(r.lines), isGibberish(r.lines), isShifted(r.lines):
 		r.lines = nil
 		return pageGarbled
 	case len(r.lines) > 0:

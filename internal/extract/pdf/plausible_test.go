@@ -31,6 +31,28 @@ func shifted(s string, by rune) string {
 	}, s)
 }
 
+func TestPlausible_KnowsNumbersOfGlyphsOnShortPages(t *testing.T) {
+	for text, want := range map[string]bool{
+		shifted("Terms of payment\nAll invoices are due in thirty days.", -29):    true,
+		shifted("Reisekosten: Antrag auf Erstattung\nBitte Belege beilegen", -31): true,
+		"TERMS OF PAYMENT\nALL INVOICES ARE DUE IN THIRTY DAYS.":                  false,
+		"Terms of payment\nAll invoices are due in thirty days.":                  false,
+		strings.Repeat("EDDF LFPG KJFK RJTT ZBAA YSSY EGLL LEMD LIRF LOWW ", 2):   false,
+		"HTML XML CSS PDF HTTP DHCP SMTP SQL VPN LDAP TCP DNS SSH TLS":            false,
+		"XK-4711 BR-0815 QT-2200 LM-3310 PDR-100 HD-44 XR-19 RD-5 LH-450":         false,
+		"1,204 (33) 5.1 77 0.4 1,204 (33) 5.1 77 0.4":                             false,
+		"STRČ PRST SKRZ KRK, VLK ZMRZL, ČTVRTHRST ZRN":                            false,
+		strings.Repeat("H", 60):                           false,
+		"PLN DKK SEK HRK CHF CZK RSD BGN HKD LKR LRD HTG": false,
+		"Правление предлагает направить прибыль":          false,
+		"取締役会は当期の利益を配当しないことを提案する。取締役会は当期の利益":              false,
+	} {
+		if got := isShifted(linesOfText(text)); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
 func TestPlausible_TellsTextFromWhatFontsMakeOfIt(t *testing.T) {
 	airports := strings.Repeat("EDDF LFPG KJFK RJTT ZBAA YSSY EGLL LEMD LIRF LOWW ", 10)
 	for name, tt := range map[string]struct {
