@@ -21,7 +21,7 @@ const (
 const maxAnnots = 2000
 
 // loadPage loads a page for its text. What is filled into its forms, and what was written or stamped
-// on it, becomes part of the page; what readers have remarked comes back beside it. The page is 0
+// on it, becomes part of the page; what readers have remarked, and what only programs that show the page draw, comes back beside it. The page is 0
 // when it cannot be loaded.
 func (d *pdfDocument) loadPage(index int) (page uint64, comments []string) {
 	page = d.call("FPDF_LoadPage", d.handle, uint64(index))
@@ -36,7 +36,11 @@ func (d *pdfDocument) loadPage(index int) (page uint64, comments []string) {
 		}
 		switch kind := d.int("FPDFAnnot_GetSubtype", annot); {
 		case kind == annotFreeText, kind == annotStamp, kind == annotWidget:
-			written = true
+			if d.annotHas(annot, "AP") {
+				written = true
+			} else if said := d.annotUndrawn(annot, kind); said != "" && !slices.Contains(comments, said) {
+				comments = append(comments, said)
+			}
 		case kind == annotText, kind >= annotHighlight && kind <= annotStrikeOut, kind == annotInk:
 			if said := d.annotContents(annot); said != "" && !slices.Contains(comments, said) {
 				comments = append(comments, said)
@@ -55,10 +59,45 @@ func (d *pdfDocument) loadPage(index int) (page uint64, comments []string) {
 
 // annotContents is the text of an annotation.
 func (d *pdfDocument) annotContents(annot uint64) string {
-	key, ok := d.cString("Contents")
+	said := d.annotText(annot, "Contents")
+	if said == "" {
+		return ""
+	}
+	return "Comment: " + said
+}
+
+// annotUndrawn is what was written on the page or filled into a field, where the document leaves it to its readers to draw
+// that: programs that fill in forms often do.
+func (d *pdfDocument) annotUndrawn(annot uint64, kind int) string {
+	if kind != annotWidget {
+		return d.annotText(annot, "Contents")
+	}
+	value, name := d.annotText(annot, "V"), d.annotText(annot, "T")
+	switch {
+	case value == "" || d.annotText(annot, "FT") == "Btn":
+		return ""
+	case name == "":
+		return value
+	}
+	return name + ": " + value
+}
+
+// annotText is a text in the dictionary of an annotation.
+func (d *pdfDocument) annotText(annot uint64, name string) string {
+	key, ok := d.cString(name)
 	if !ok {
 		return ""
 	}
 	defer d.call("free", key)
 	return compose.OneLine(compose.Clean(d.string16("FPDFAnnot_GetStringValue", annot, key)))
+}
+
+// annotHas reports whether the dictionary of an annotation has a key.
+func (d *pdfDocument) annotHas(annot uint64, name string) bool {
+	key, ok := d.cString(name)
+	if !ok {
+		return false
+	}
+	defer d.call("free", key)
+	return d.call("FPDFAnnot_HasKey", annot, key) == 1
 }

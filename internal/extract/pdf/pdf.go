@@ -66,7 +66,7 @@ func readPDF(ctx context.Context, f *extract.File) (*extract.Document, error) {
 			}
 		}
 		for _, comment := range p.comments {
-			if err := out.Add(extract.Paragraph, 0, "Comment: "+comment); err != nil {
+			if err := out.Add(extract.Paragraph, 0, comment); err != nil {
 				return nil, err
 			}
 		}
