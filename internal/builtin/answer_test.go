@@ -344,6 +344,7 @@ func TestBlocks_KeepTogetherWhatBelongsTogether(t *testing.T) {
 		{"employees get twenty days of leave.\n\nunused days lapse in march.", []string{"employees get twenty days of leave.", "unused days lapse in march."}},
 		{"How is it paid?\n\nIt is paid monthly. Each payment is shown.", []string{"It is paid monthly.", "It is paid monthly. Each payment is shown.", "Each payment is shown."}},
 		{"Contents\n\n1. What is a tide?\n2. How deep is it?\n3. I lost my boat.\n4. Who pays?", nil},
+		{"• Holidays\n• How to request leave\n• How to report illness", nil},
 		{"4. Canteen prices\n\nThe main dish costs four pounds.", []string{"The main dish costs four pounds."}},
 		{"Tools\n\ntidegauge draws curves of the tide.\n\nBoats are few here today. Each has a mast.\n\nand the rest of something else here", []string{"tidegauge draws curves of the tide.", "Boats are few here today.", "Each has a mast."}},
 		{"From: Ann Lee\nTo: Bob Ray\nSubject: the price of three boats", []string{"From: Ann Lee", "To: Bob Ray", "Subject: the price of three boats"}},

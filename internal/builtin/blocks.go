@@ -58,7 +58,7 @@ func pieces(p *llm.Passage) []piece {
 	}
 	markQuestions(s, out)
 	markAnnouncements(s, out)
-	markContents(out)
+	markContents(s, out)
 	markEntries(s, out)
 	markHeadings(s, out)
 	return out
@@ -112,12 +112,15 @@ func markAnnouncements(s string, all []piece) {
 // minContents is the least number of items of a table of contents. A list is one if half of its items are questions.
 const minContents = 3
 
-// markContents marks lists of questions, which answer none of them.
-func markContents(all []piece) {
+// howTo finds titles of instructions that stand elsewhere: "How to request leave".
+var howTo = regexp.MustCompile(`(?i)^(?:[-*•·–] |\d+[.)] )?how to [^.!:]*$`)
+
+// markContents marks lists of questions, or of titles of instructions, which answer none of them.
+func markContents(s string, all []piece) {
 	for i := 0; i < len(all); i++ {
 		end, asking := i, 0
 		for end < len(all) && all[end].item {
-			if all[end].kind == question {
+			if all[end].kind == question || howTo.MatchString(s[all[end].Start:all[end].End]) {
 				asking++
 			}
 			end++

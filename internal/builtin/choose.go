@@ -148,12 +148,15 @@ func (a Answerer) best(ctx context.Context, ev *llm.Evidence, most limits) []uni
 	return best
 }
 
-// reachable returns the units that give the address or the number for which the question asks, or all if none does.
+// reachable returns the units that give the address, the number or the amount for which the question asks, or all if none does.
 func (n need) reachable(units []unit) []unit {
-	if n.wanted.contact == nil {
+	w := &n.wanted
+	if w.contact == nil && w.quantity == nil {
 		return units
 	}
-	given := slices.DeleteFunc(slices.Clone(units), func(u unit) bool { return !n.wanted.contact.MatchString(u.key) })
+	given := slices.DeleteFunc(slices.Clone(units), func(u unit) bool {
+		return w.contact != nil && !w.contact.MatchString(u.key) || w.quantity != nil && u.features[untyped] > 0
+	})
 	if len(given) == 0 {
 		return units
 	}
@@ -171,8 +174,16 @@ func needFor(ev *llm.Evidence) need {
 	}
 	n := needOf(terms)
 	n.wanted = wantedBy(ev.Query)
+	if last := len(ev.Previous) - 1; last >= 0 && addsSubject.MatchString(ev.Query) && n.wanted.isOpen() {
+		before := wantedBy(ev.Previous[last])
+		n.wanted.quantity, n.wanted.said, n.wanted.asking = before.quantity, before.said, before.asking
+	}
 	return n
 }
+
+// addsSubject finds a question that asks the same about something else as the one before it: "And for a child?"
+var addsSubject = regexp.MustCompile(`(?i)^\W*(?:and|or|und|oder|et|ou|y|o|e|ed)(?: what about| how about)? (?:(?:for|in|on|at|with|of|für|bei|im|in|mit|pour|dans|chez|avec|para|en|con|per|em|com) )?` +
+	`(?:(?:an?|the|my|our|eine?[nrm]?|d(?:er|ie|as|en|em)|les?|la|un[ae]?|el|l[oa]s|il|os?|as?|uma?) )?[^\s?]+(?: [^\s?]+){0,4}\?*$`)
 
 // units returns what the question needs, and the units that may answer it.
 func (a Answerer) units(ctx context.Context, ev *llm.Evidence) (need, []unit) {

@@ -120,10 +120,14 @@ func (v *surroundings) features(b block, u *unit) (f features) {
 			f[defining] = .5 // a sentence says it better
 		}
 	}
-	switch {
-	case w.isGiven(s), w.list && b.list, w.time && aTime.MatchString(s), w.person && n.namesPerson(s):
+	switch given := w.given(s); {
+	case given > 0:
+		f[typed] = given
+	case w.quantity != nil:
+		f[untyped] = 1
+	case w.list && b.list, w.time && aTime.MatchString(s), w.person && n.namesPerson(s):
 		f[typed] = 1
-	case w.quantity != nil || u.anyOne || n.leavesUndefined(u, &f):
+	case u.anyOne || n.leavesUndefined(u, &f):
 		f[untyped] = 1
 	}
 	if b.list && !w.list && f[untyped] == 0 {

@@ -65,6 +65,7 @@ func candidates(ev *llm.Evidence, n need) []unit {
 				u.pieces = append(u.pieces, all[j].Span)
 			}
 			u.pieces[0].Start = start
+			n.wanted.settle(u.terms, key)
 			u.text = view.read(b, key)
 			u.anyOne = !n.identifies(&u, n.wanted.which)
 			u.features = view.features(b, &u)

@@ -10,6 +10,8 @@ import (
 // wanted is what an answer must have to be one.
 type wanted struct {
 	quantity   *regexp.Regexp  // nil for none: what the text of an answer must match
+	said       *regexp.Regexp  // nil for none: what an answer may say instead
+	asking     map[string]bool // terms of the words in which it asks how long something is
 	list       bool            // several things, or steps in their order
 	definition bool            // what something is
 	negation   bool            // what is not so, or not allowed
@@ -26,11 +28,12 @@ type wanted struct {
 // A kind of quantity, with how questions ask for it and how answers look, in several languages.
 type quantity struct {
 	asks, looks *regexp.Regexp
+	says        *regexp.Regexp // what stands for it where there is none; nil for nothing
 }
 
 // numberWords are numbers that are written in letters, and words for none and for all. Numerals of
 // other scripts are digits (\p{Nd}) or letters of Han.
-const numberWords = `one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|half|once|twice|double|quarter|dozen|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|none|nothing|unlimited|no` +
+const numberWords = `one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|half|once|twice|double|quarter|dozen|none|nothing|unlimited|no` +
 	`|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|\pL*zehn|\pL*(?:zwan|drei|vier|fünf|sech|sieb|acht|neun)[sz]ig|hundert|tausend|einmal|zweimal|dreimal|doppelt\pL*|halb\pL*|ein|eine|einen|einem|einer|keine?n?|nichts|unbegrenzt` +
 	`|deux|trois|quatre|cinq|sept|huit|neuf|dix|onze|douze|treize|quatorze|quinze|seize|vingt|trente|quarante|cinquante|soixante|cent|mille|une?|fois|aucune?|rien|moitié|demi\pL*` +
 	`|dos|tres|cuatro|siete|ocho|nueve|diez|doce|quince|veinte|treinta|cuarenta|cincuenta|sesenta|cien\pL*|una?|uno|ningun[oa]?|nada|doble|mitad|medi[oa]` +
@@ -49,20 +52,33 @@ const timeWords = `always|never|daily|weekly|monthly|quarterly|yearly|annual(?:l
 
 // anyNumber finds a number, in digits or in words, or what says how often or how long without one. Articles are none: "ein Jahr"
 // is, "eine Bank" and "um zu" are not.
-var anyNumber = regexp.MustCompile(`(?i)[每]|(?:^|[^\pL])(?:` + timeWords + `)(?:[^\pL]|$)|[\p{Nd}\p{Nl}\p{No}]|[一二三四五六七八九十百千万两半零无일이삼사오육칠팔구십백천만]` +
+var anyNumber = regexp.MustCompile(`(?i)[每]|(?:^|[^\pL])(?:` + timeWords + `|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth)(?:[^\pL]|$)|` + aNumber)
+
+// aCount finds how many things there are: a number, or what says that any number will do.
+var aCount = regexp.MustCompile(`(?i)(?:^|[^\pL])(?:as many|so viele|autant|tant[oa]s)(?:[^\pL]|$)|` + aNumber)
+
+// clock finds when a place is open.
+var clock = regexp.MustCompile(`(?i)\d{1,2}(?:[:.h]\d\d|\s?[ap]\.?m\b|\s?(?:uhr|h|heures|horas)\b)|\b(?:24/7|round the clock|midnight|noon|all day|rund um die uhr|mitternacht)\b|[\p{Nd}一二三四五六七八九十]+[时点]|\d{1,2} ?(?:[-–]|to|till|until|bis|à|a|às|alle) ?\d{1,2}`)
+
+// aNumber finds a number, in digits or in words.
+var aNumber = `[\p{Nd}\p{Nl}\p{No}]|[一二三四五六七八九十百千万两半零无일이삼사오육칠팔구십백천만]` +
 	`|(?:^|[^\pL])(?:\pL*(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)-\pL+|` + withoutArticles(numberWords) + `)(?:[^\pL]|$)` +
 	`|(?:^|[^\pL])(?:an?|no|eine?[nrm]?|une?|una?|uma?) (?:\pL+ )?(?:second|minute|hour|day|night|week|month|quarter|year|half|limit|sekunde|stunde|tag|nacht|woche|monat|quartal|jahr|drittel|zwölftel` +
-	`|seconde|heure|jour|nuit|semaine|mois|trimestre|an|année|tiers|segundo|minuto|hora|día|noche|semana|mes|año|tercio|secondo|ora|giorno|notte|settimana|mese|anno|terzo|dia|noite|mês|ano|terço)`)
+	`|seconde|heure|jour|nuit|semaine|mois|trimestre|an|année|tiers|segundo|minuto|hora|día|noche|semana|mes|año|tercio|secondo|ora|giorno|notte|settimana|mese|anno|terzo|dia|noite|mês|ano|terço)`
 
-// duration finds how long something is: a number with a unit of time or of length, or what says it without one. "Twice a day"
-// and "in version 2" do not say it.
-var duration = regexp.MustCompile(`(?i)(?:[\p{Nd}\p{No}]|(?:^|[^\pL])(?:` + numberWords + `|an?|few|several|mehrere\pL*|einige\pL*|quelques|plusieurs|varios|alcun[ie]|algun[sa]s?))[^\n;:]{0,24}?` +
-	`(?:second|minut|hour|day|night|week|month|quarter|year|decade|centur|sekunde|stunde|tag|tägig|nacht|nächte|woche|wöchig|monat|quartal|jahr|jährig` +
-	`|heure|jour|nuit|semaine|mois|trimestre|\ban|année|siècle|segundo|hora|día|noche|semana|mes|año|secondo|\bor[ae]|giorn|notte|settiman|anno|anni|\bdias?|noite|mês|\bano` +
-	`|char|zeichen|caract|caratter|byte|page|seite|página|pagin|words?|wörter|\bmots|\d ?[smhdwy]\b|\d ?[mck]?m\b|met(?:re|er|ro)|mètre|feet|foot|inch|miles?|meile)` +
-	`|(?:^|[^\pL])(?:always|immediately|at once|until|till|indefinitely|permanently|overnight|forever|unlimited|as long as|no limit|immer|sofort|unverzüglich\pL*|bis|solange|unbefristet\pL*|dauerhaft\pL*|unbegrenzt\pL*` +
-	`|toujours|immédiatement|jusqu\pL*|indéfiniment|siempre|hasta|inmediatamente|indefinidamente|sempre|fino|subito|até|ilimitad[oa]|imediatamente)(?:[^\pL]|$)` +
-	`|[\p{Nd}一二三四五六七八九十百千两半数几][^\n。；]{0,6}?[秒分时天日周週月年]|永久|立即|随时|长期`)
+// duration finds how long something is: a number with a unit of time or of length. "Twice a day" and "in version 2" do not say it.
+var duration = regexp.MustCompile(`(?i)(?:[\p{Nd}\p{No}][^\n;:]{0,24}?|(?:^|[^\pL])(?:` + numberWords + `|an?|few|several|mehrere\pL*|einige\pL*|quelques|plusieurs|varios|alcun[ie]|algun[sa]s?)(?:[^\pL\n;:][^\n;:]{0,23}?)?)` +
+	`(?:second|minut|hour|day|night|week|month|quarter|year|decade|centur|sekunde|stunde|tag(?:en?|s|es)?\b|tägig|nacht|nächte|woche|wöchig|monat|quartal|jahr|jährig` +
+	`|heure|jour|nuit|semaine|mois|trimestre|\bans?\b|année|siècle|segundo|hora|día|noche|semana|mes(?:es)?\b|año|secondo|\bor[ae]\b|giorn|notte|settiman|ann[oi]\b|\bdias?\b|noite|mês|\banos?\b` +
+	`|charact|chars?\b|zeichen|caract|caratter|byte|page|seite|página|pagin|words?|wörter|\bmots|\bmins?\b|\d ?[smhdwy]\b|\d ?[mck]?m\b|met(?:re|er|ro)|mètre|feet|foot|inch|miles?|meile)` +
+	`|[\p{Nd}一二三四五六七八九十百千万两半数几][^\n。；]{0,6}?[秒分时天日周週月年]`)
+
+// asksDuration finds questions for how long something is.
+var asksDuration = regexp.MustCompile(`(?i)\bhow long\b|\bwie ?lange\b|combien de temps|cuánto tiempo|quanto tempo|多长时间|多久[^一]*$`)
+
+// untilWhen finds what says how long something is without a number.
+var untilWhen = regexp.MustCompile(`(?i)(?:^|[^\pL])(?:always|immediately|at once|until|till|indefinitely|permanently|overnight|forever|unlimited|as long as|no limit|immer|sofort|unverzüglich\pL*|bis|solange|unbefristet\pL*|dauerhaft\pL*|unbegrenzt\pL*` +
+	`|toujours|immédiatement|jusqu\pL*|indéfiniment|siempre|hasta|inmediatamente|indefinidamente|sempre|fino|subito|até|ilimitad[oa]|imediatamente)(?:[^\pL]|$)|永久|立即|随时|长期`)
 
 // withoutArticles returns an alternation of words without those that stand before any noun.
 func withoutArticles(words string) string {
@@ -81,9 +97,11 @@ var aVersion = regexp.MustCompile(`[\p{Nd}]`)
 // size matches an amount of data.
 var size = regexp.MustCompile(`(?i)\p{Nd} ?(?:[kmgtp]i?b?|bytes?|(?:kilo|mega|giga|tera)(?:byte|bit)s?|octets?|[kmgt]o)(?:[^\pL\p{Nd}]|$)|\b(?:unlimited|no limit|unbegrenzt|illimité|ilimitado|illimitato)|无限`)
 
-// references match numbers of sections, pages and the like, which are not quantities, and "one" where it does not count.
+// references match numbers of sections, pages and the like, which are not quantities, "one" where it does not count, and what is no
+// Italian two.
 var references = regexp.MustCompile(`(?i)\b(?:(?:sub)?sections?|chapters?|appendix|figures?|fig\.|tables?|pages?|steps?|notes?|footnotes?|abschnitte?|kapitel|anhang|abbildung|tabelle|seiten?|schritt|chapitres?|annexe|tableau|secci[oó]n|cap[ií]tulo|tabla|p[aá]gina|sezione|capitolo|tabella|pagina|seção|tabela) \(?[A-Z]?[\d.]*\d\)?` +
-	`|\b(?:one of|no one|any one|every one|each one|this one|that one|one another|at once)\b|\b[a-z_]\w*=\d+`)
+	`|\b(?:one of|no one|any one|every one|each one|this one|that one|one another|at once)\b|\b[a-z_]\w*=\d+` +
+	`|\bdue (?:dates?|to|on|by|in|at|for)\b|\b(?:the|is|are|be|was|were|amounts?|falls?|when|past) due\b`)
 
 // quantities are looked at in their order; the first that a question asks for counts. Other questions for a time than
 // those for a date, or for what is past, may be answered by a condition ("when the lamp is green") and are not among them.
@@ -91,42 +109,54 @@ var quantities = []quantity{
 	{
 		regexp.MustCompile(`(?i)\b(?:how (?:much|many|large|big)|what (?:is|are) the (?:minimum|maximum|least|recommended|required)|minimum|maximum)\b.*\b(?:memory|ram|disk|storage|swap|bandwidth|(?:file|upload|message) size|[kmgt]i?b|(?:mega|giga|kilo|tera)?bytes)\b` +
 			`|wie ?viel\b.*(?:speicher|festplatte|plattenplatz|gigabyte|megabyte)|combien de (?:mémoire|ram|stockage|gigaoctets)|cuánt[oa] (?:memoria|ram|almacenamiento|disco)|quant[oa] (?:memoria|memória|ram|disco|armazenamento)|多[少大](?:的)?(?:内存|磁盘|硬盘|存储|空间)`),
-		size,
+		size, nil,
 	},
 	{
 		regexp.MustCompile(`(?i)\bhow (?:much|expensive)\b|\b(?:price|cost|fee|charge|salary|rate)\b of|what (?:does|do|did|will|would|is|are) .*\b(?:costs?|price|fees?|rate|charge)\b` +
 			`|was kostet|wie ?teuer|wie ?viel (?:kostet|geld|euro)|\bcombien (?:coûte|cela|ça)|cuánto (?:cuesta|vale|cobra)|quanto (?:costa|custa)|多少钱|いくら|얼마`),
-		money,
+		money, nil,
 	},
 	{
 		regexp.MustCompile(`(?i)\bhow (?:tall|high|deep|wide|thick|far|heavy|hot|cold)\b|\bwie heiß(?:[^\pL]|$)|\bwie (?:hoch|tief|breit|dick|weit|schwer|kalt)\b|多[高深宽厚远重]`),
-		measure,
+		measure, nil,
 	},
 	{
 		regexp.MustCompile(`(?i)\b(?:which|what)\b.{0,30}\bversions?\b|\bwelche[rsn]?\b.{0,30}\bversion|\bquelles?\b.{0,30}\bversion|\bqu[eé] versi[oó]n|\bqu[ea]l[ei]? vers[iã]|(?:哪个|什么|几)版本`),
-		aVersion,
+		aVersion, nil,
 	},
 	{
-		regexp.MustCompile(`(?i)\bhow long\b|\bwie ?lange\b|combien de temps|cuánto tiempo|quanto tempo|多长时间|多久[^一]*$`),
-		duration,
+		asksDuration,
+		duration, untilWhen,
+	},
+	{
+		regexp.MustCompile(`(?i)\bhow many times\b|\bcombien de fois\b|\bcuántas veces\b|\bquante volte\b|\bquantas vezes\b`),
+		anyNumber, nil,
+	},
+	{
+		regexp.MustCompile(`(?i)\bhow many\b|\bwie ?viele[nr]?\b|\bcombien (?:de |d['’])|\bcuánt[oa]s\b|\bquant[ie]\b|\bquant[oa]s\b`),
+		aCount, nil,
+	},
+	{
+		regexp.MustCompile(`(?i)\b(?:opening|business|office) (?:hours|times)\b|(?:^|[^\pL])öffnungszeit|\bgeschäftszeit|\bheures? d['’]ouverture|\bhoraires d['’]ouverture|\bhorarios? de (?:apertura|atención)|\bhorario de abertura|\borari(?:o)? di apertura|营业时间|开放时间`),
+		clock, nil,
 	},
 	{
 		regexp.MustCompile(`(?i)\bhow (?:many|long|old|often|far|tall|big|large|fast|high|deep|heavy|hot|cold|wide|quickly|soon|late|early)\b|\bwhat (?:percentage|year|share|number|age)\b|^\W*(?:within|for|until|by|from|in|since) (?:what|which|how)\b|\b(?:minimum|maximum|most)\b.*\b(?:age|length|number|amount|it can|I can)\b` +
 			`|wie ?groß(?:[^\pL]|$)|wie ?(?:viele?[nrm]?|hoch|lange?|oft|weit|alt|schwer|schnell|breit|tief)\b|\bcombien\b|cuánt[oa]s?\b|quant[oiae]s?\b|hoeveel|hoe (?:lang|hoog|vaak)\b` +
 			`|сколько|多少|多久|多长|多大|几[个天年月日次小]|いくつ|何[時日人年月回]|몇`),
-		anyNumber,
+		anyNumber, nil,
 	},
 	{
 		regexp.MustCompile(`(?i)\bwhen (?:was|were|did)\b|\b(?:what|which) (?:date|year)\b|\bwann (?:wurden?|war(?:en)?)\b|\bin welchem jahr\b` +
 			`|\bquand (?:a|ont|fut|furent)\b|\bquelle (?:date|année)|\bcuándo (?:fue|fueron)\b|\bqué (?:fecha|año)|\bquando (?:fu|furono|foi|foram)\b|\bche (?:data|anno)|\bque (?:data|ano)\b|哪[一]?年|什么日期`),
-		aDate,
+		aDate, nil,
 	},
 }
 
 // asksList finds questions for several things or for what to do, step by step.
 var asksList = regexp.MustCompile(`(?i)\b(?:steps?|list|order|procedure|which|what|who|whom|where)\b.*\b(?:steps?|all|every|things|documents|items|kinds|types|order|countries|conditions|requirements|teams|people|products|exceptions)\b` +
 	`|\bhow (?:do|can|should|must|to)\b|\bwhat (?:all|should|must|do|does|can|are|may|need)\b|\bwhat .*\b(?:have to|need to|not allowed|include|includes|cover|covers|contain|contains|hold|consist)\b|\bwho (?:is|are|was|were|has|have|can|may)\b|^\W*(?:which|what) \pL+s\b|\bname (?:the|all)\b` +
-	`|\bwelche[nrs]?\b|\bwas (?:muss|müssen|soll|sollte|darf|dürfen|gehört|umfasst|zählt|sind|brauch)|\bwie (?:kann|gehe?|muss|mache?|beantrage?|melde?)\b|\bwer (?:darf|ist|hat|sind|muss)\b|schritte` +
+	`|\bwelche[nrs]?\b|\bwas (?:muss|müssen|soll|sollte|darf|dürfen|gehört|umfasst|zählt|sind|brauch)|\bwie (?:kann|geht?|muss|\pL+e|\pL+st|\pL+t|\pL+en) (?:ich|man|du|wir|sie)\b|\bwie (?:kann|muss|geht)\b|\bwer (?:darf|ist|hat|sind|muss)\b|schritte` +
 	`|\b(?:quels|quelles)\b|\bque (?:faut|dois|doit|faire|comprend)|\bcomment\b|étapes|\b(?:cuáles|qué (?:debo|hay|documentos|incluye|pasos)|cómo|pasos|quiénes)\b|\b(?:quali|che cosa (?:devo|include|comprende)|cosa devo|come (?:si|posso|devo)|passi)\b|\b(?:quais|o que (?:devo|inclui)|como (?:posso|devo|faço)|passos)\b` +
 	`|哪些|什么(?:材料|情况|条件|步骤)|怎么|怎样|如何|步骤`)
 
@@ -164,9 +194,12 @@ func wantedBy(question string) wanted {
 	}
 	for _, q := range quantities {
 		if q.asks.MatchString(question) {
-			w.quantity = q.looks
+			w.quantity, w.said = q.looks, q.says
 			break
 		}
+	}
+	if w.said != nil {
+		w.asking = termSet(asksDuration.FindString(question))
 	}
 	if w.quantity == money {
 		if of := howMuchOf.FindStringSubmatch(question); of != nil && !paid[strings.ToLower(of[1])] {
@@ -238,9 +271,35 @@ func countedBy(question string) map[string]bool {
 	return terms
 }
 
-// isGiven reports whether a text has the quantity that is wanted.
-func (w *wanted) isGiven(s string) bool {
-	return w.quantity != nil && w.quantity.MatchString(references.ReplaceAllString(s, " "))
+// settle puts the words in which a question asks how long something is among the terms of a text that says it, and leaves
+// them out of others: "as long as you are online".
+func (w *wanted) settle(terms map[string]bool, s string) {
+	says := len(w.asking) > 0 && w.given(s) == 1
+	for t := range w.asking {
+		if delete(terms, t); says {
+			terms[t] = true
+		}
+	}
+}
+
+// isOpen reports whether a question does not say what it wants.
+func (w *wanted) isOpen() bool {
+	return w.quantity == nil && w.contact == nil && w.which == nil && !w.list && !w.definition && !w.decision && !w.time && !w.person
+}
+
+// given returns 1 if a text has the quantity that is wanted, .5 if it says something in its place, else 0.
+func (w *wanted) given(s string) float64 {
+	if w.quantity == nil {
+		return 0
+	}
+	s = references.ReplaceAllString(s, " ")
+	switch {
+	case w.quantity.MatchString(s):
+		return 1
+	case w.said != nil && w.said.MatchString(s):
+		return .5
+	}
+	return 0
 }
 
 // lacks reports whether a block lacks what the question wants of any answer: an amount, a name, a number to call.

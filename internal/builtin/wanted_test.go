@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"strings"
 	"testing"
 
 	"parley/internal/llm"
@@ -184,10 +185,44 @@ func TestWanted_AmountsOfDataAndOfOtherThings(t *testing.T) {
 		{"How many rooms are there?", "There are twelve rooms, see page 3.", true},
 		{"How many rooms are there?", "The rooms are shown on page 3.", false},
 		{"How many rooms are there?", "No one knows the rooms.", false},
+		{"How many rooms are there?", "Clean every room.", false},
+		{"How many rooms can I book?", "As many as you like.", true},
+		{"How many times a week is it cleaned?", "It is cleaned every day.", true},
+		{"How much is the fine?", "Fines end on the due date, at the second reminder.", false},
+		{"Quanto costa la multa?", "La multa costa due euro.", true},
+		{"How long is the loan?", "It is for anyone at the desk.", false},
+		{"How long is the loan?", "It ends after 21 days.", true},
+		{"Wie lange dauert die Ausleihe?", "Im Abo oder an der Kasse.", false},
+		{"Wie lange dauert die Ausleihe?", "Es gilt eine dreimonatige Frist.", true},
+		{"What are the opening hours?", "The library is on the second floor of 3 High Street.", false},
+		{"What are the opening hours?", "Monday to Friday, 9am to 6pm.", true},
+		{"Wie sind die Öffnungszeiten?", "Mo–Fr 8–18 Uhr.", true},
 	} {
 		w := wantedBy(c.question)
-		if got := w.isGiven(c.text); got != c.given {
+		if got := w.given(c.text) > 0; got != c.given {
 			t.Errorf("%s %s: %v", c.question, c.text, got)
+		}
+	}
+}
+
+func TestNeed_AQuestionThatOnlyAddsASubjectWantsWhatTheOneBeforeWants(t *testing.T) {
+	for question, wants := range map[string]bool{
+		"And a sledge?": true, "And for a child?": true, "Und für Kinder?": true,
+		"And is it free?": false, "And who lends it?": false, "Where is it?": false,
+	} {
+		ev := about(question)
+		ev.Previous = []string{"How long may I keep a bike?"}
+		if got := needFor(ev).wanted.quantity == duration; got != wants {
+			t.Errorf("%s: %v", question, got)
+		}
+	}
+}
+
+func TestCandidates_AsLongAsIsNotHowLong(t *testing.T) {
+	ev := about("How long may I keep the bike?", passage("bikes.md", "You may keep riding the bike as long as it has air.\n\nBring the bike back after 14 days."))
+	for _, u := range candidates(ev, needFor(ev)) {
+		if want := strings.Contains(u.key, "14"); u.terms["long"] != want {
+			t.Errorf("%s: %v", u.key, u.terms)
 		}
 	}
 }

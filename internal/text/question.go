@@ -35,7 +35,11 @@ func AnalyzeQuestion(s string) (toks []Token, forms map[string][]string) {
 	}
 	markLoose(toks, s)
 	if language != nil {
-		return toks, language.formsOfAll(toks, words)
+		forms = language.formsOfAll(toks, words)
+		if language.code == "de" {
+			addJoined(forms, toks, words, s)
+		}
+		return toks, forms
 	}
 	return toks, englishForms(toks, words)
 }

@@ -137,6 +137,9 @@ func TestAnalyzeQuestion_KnowsFormsOfItsLanguage(t *testing.T) {
 		{"Who may log it in?", "log", ""}, // no noun is formed across a word
 		{"Who wrote the FAQ?", "wrote", "written"},
 		{"Which one did they choose?", "choos", "chosen"},
+		{"Wie melde ich mein Kind an?", "meld", "anmelden"},
+		{"Wie melde ich mein Kind an?", "meld", "anmeldung"},
+		{"Wie fügen wir ein Bild hinzu?", "fugen", "hinzufugen"},
 		{"Who founded it?", "found", ""},        // nobody found it
 		{"Wer hat den Tag gesehen?", "tag", ""}, // too short
 		{"Was kostet max_size im Monat?", "max_size", ""},
