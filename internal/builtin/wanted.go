@@ -58,7 +58,8 @@ var anyNumber = regexp.MustCompile(`(?i)[每]|(?:^|[^\pL])(?:` + timeWords + `|f
 var aCount = regexp.MustCompile(`(?i)(?:^|[^\pL])(?:as many|so viele|autant|tant[oa]s)(?:[^\pL]|$)|` + aNumber)
 
 // clock finds when a place is open.
-var clock = regexp.MustCompile(`(?i)\d{1,2}(?:[:.h]\d\d|\s?[ap]\.?m\b|\s?(?:uhr|h|heures|horas)\b)|\b(?:24/7|round the clock|midnight|noon|all day|rund um die uhr|mitternacht)\b|[\p{Nd}一二三四五六七八九十]+[时点]|\d{1,2} ?(?:[-–]|to|till|until|bis|à|a|às|alle) ?\d{1,2}`)
+var clock = regexp.MustCompile(`(?i)\d{1,2}(?:[:.h]\d\d|\s?[ap]\.?m\b|\s?(?:uhr|h|heures|horas)\b)|\b(?:24/7|round the clock|midnight|noon|all day|rund um die uhr|mitternacht)\b|[\p{Nd}一二三四五六七八九十]+[时点]|\d{1,2} ?(?:[-–]|to|till|until|bis|à|a|às|alle) ?\d{1,2}` +
+	`|\b(?:` + withoutArticles(numberWords) + `)(?: o['’]clock| uhr)?(?: (?:[ap]\.?m\.?|(?:in the )?\pL+ing))? (?:to|till|until|bis|à|a|às|alle) (?:` + withoutArticles(numberWords) + `)\b`)
 
 // aNumber finds a number, in digits or in words.
 var aNumber = `[\p{Nd}\p{Nl}\p{No}]|[一二三四五六七八九十百千万两半零无일이삼사오육칠팔구십백천만]` +
