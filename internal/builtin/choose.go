@@ -175,7 +175,7 @@ func needFor(ev *llm.Evidence) need {
 	n := needOf(terms)
 	n.wanted = wantedBy(ev.Query)
 	if last := len(ev.Previous) - 1; last >= 0 && addsSubject.MatchString(ev.Query) && n.wanted.isOpen() {
-		before := wantedBy(ev.Previous[last])
+		before := wantedBy(beginning(ev.Previous[last]))
 		n.wanted.quantity, n.wanted.said, n.wanted.asking = before.quantity, before.said, before.asking
 	}
 	return n
