@@ -41,7 +41,7 @@ const numberWords = `one|two|three|four|five|six|seven|eight|nine|ten|eleven|twe
 	`|dois|duas|três|quatro|oito|dez|quinze|vinte|trinta|quarenta|cinquenta|sessenta|cem|nenhuma?|nada|dobro|metade|mei[oa]|um`
 
 // money finds an amount of money, or what stands for one. The number of a version, a date and a name with a number are none.
-var money = regexp.MustCompile(`(?i)[$€£¥₩₹元円원%]|(?:^|[^\p{Latin}\p{Nd}.,/-])[\p{Nd}]+(?:[.,'’ ][\p{Nd}]+)?(?:[^\p{Latin}\p{Nd}.,/-]|[.,]?-?(?:\s|$))|\p{Nd} ?(?:eur|usd|gbp|chf|[ck]|m)\b|\b(?:free|nothing|double|half|euros?|dollars?|pounds?|gratis|kostenlos|gratuit\pL*|gratuito|grátis)\b|免费|倍|无料|[一二三四五六七八九十百千万两半零]|\b(?:cents?|kostenfrei)\b|(?:^|[^\pL])(?:` + withoutArticles(numberWords) + `)(?:[^\pL]|$)` +
+var money = regexp.MustCompile(`(?i)[$€£¥₩₹元円원%]|(?:^|[^\p{Latin}\p{Nd}.,/-])[\p{Nd}]+(?:[.,'’ ][\p{Nd}]+)?(?:[^\p{Latin}\p{Nd}.,/-]|[.,]?-?(?:\s|$))|\p{Nd} ?(?:eur|usd|gbp|chf|[ck]|m)\b|\b(?:free|nothing|double|half|euros?|dollars?|pounds?|gratis|kostenlos|gratuit\pL*|gratuito|grátis)\b|免费|倍|无料|[一二三四五六七八九十百千万两半零]|\b(?:cents?|kostenfrei)\b|(?:^|[^\pL])(?:` + onlyNumbers + `)(?:[^\pL]|$)` +
 	`|\b(?:no|without|keine?|ohne|aucuns?|sans|sin|senza|sem|nessun[oa]?) (?:\pL+ )?(?:costs?|charges?|fees?|kosten|gebühr(?:en)?|frais|costes?|costi?|custos?|taxas?)\b`)
 
 // timeWords say how often, how long or how soon without a number.
@@ -59,11 +59,11 @@ var aCount = regexp.MustCompile(`(?i)(?:^|[^\pL])(?:as many|so viele|autant|tant
 
 // clock finds when a place is open.
 var clock = regexp.MustCompile(`(?i)\d{1,2}(?:[:.h]\d\d|\s?[ap]\.?m\b|\s?(?:uhr|h|heures|horas)\b)|\b(?:24/7|round the clock|midnight|noon|all day|rund um die uhr|mitternacht)\b|[\p{Nd}一二三四五六七八九十]+[时点]|\d{1,2} ?(?:[-–]|to|till|until|bis|à|a|às|alle) ?\d{1,2}` +
-	`|\b(?:` + withoutArticles(numberWords) + `)(?: o['’]clock| uhr)?(?: (?:[ap]\.?m\.?|(?:in the )?\pL+ing))? (?:to|till|until|bis|à|a|às|alle) (?:` + withoutArticles(numberWords) + `)\b`)
+	`|\b(?:` + onlyNumbers + `)(?: o['’]clock| uhr)?(?: (?:[ap]\.?m\.?|(?:in the )?\pL+ing))? (?:to|till|until|bis|à|a|às|alle) (?:` + onlyNumbers + `)\b`)
 
 // aNumber finds a number, in digits or in words.
 var aNumber = `[\p{Nd}\p{Nl}\p{No}]|[一二三四五六七八九十百千万两半零无일이삼사오육칠팔구십백천만]` +
-	`|(?:^|[^\pL])(?:\pL*(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)-\pL+|` + withoutArticles(numberWords) + `)(?:[^\pL]|$)` +
+	`|(?:^|[^\pL])(?:\pL*(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)-\pL+|` + onlyNumbers + `)(?:[^\pL]|$)` +
 	`|(?:^|[^\pL])(?:an?|no|eine?[nrm]?|une?|una?|uma?) (?:\pL+ )?(?:second|minute|hour|day|night|week|month|quarter|year|half|limit|sekunde|stunde|tag|nacht|woche|monat|quartal|jahr|drittel|zwölftel` +
 	`|seconde|heure|jour|nuit|semaine|mois|trimestre|an|année|tiers|segundo|minuto|hora|día|noche|semana|mes|año|tercio|secondo|ora|giorno|notte|settimana|mese|anno|terzo|dia|noite|mês|ano|terço)`
 
@@ -81,11 +81,11 @@ var asksDuration = regexp.MustCompile(`(?i)\bhow long\b|\bwie ?lange\b|combien d
 var untilWhen = regexp.MustCompile(`(?i)(?:^|[^\pL])(?:always|immediately|at once|until|till|indefinitely|permanently|overnight|forever|unlimited|as long as|no limit|immer|sofort|unverzüglich\pL*|bis|solange|unbefristet\pL*|dauerhaft\pL*|unbegrenzt\pL*` +
 	`|toujours|immédiatement|jusqu\pL*|indéfiniment|siempre|hasta|inmediatamente|indefinidamente|sempre|fino|subito|até|ilimitad[oa]|imediatamente)(?:[^\pL]|$)|永久|立即|随时|长期`)
 
-// withoutArticles returns an alternation of words without those that stand before any noun.
-func withoutArticles(words string) string {
+// onlyNumbers is numberWords without the words that also stand before any noun.
+var onlyNumbers = func() string {
 	articles := set("no ein eine einen einem einer une? una? um")
-	return strings.Join(slices.DeleteFunc(strings.Split(words, "|"), func(w string) bool { return articles[w] }), "|")
-}
+	return strings.Join(slices.DeleteFunc(strings.Split(numberWords, "|"), func(w string) bool { return articles[w] }), "|")
+}()
 
 // measure finds a number with a unit. A year is none.
 var measure = regexp.MustCompile(`(?i)(?:[\p{Nd}\p{No}]|(?:^|[^\pL])(?:` + numberWords + `))(?:[,.][-–—]{1,2})? ?-?(?:[%€$£¥°"′″]|(?:[mckµ]?m|ft|feet|foot|in|inch(?:es)?|yards?|mi|miles?|meilen?|millas?|miglia|milhas?|[mck]?g|lbs?|oz` +
