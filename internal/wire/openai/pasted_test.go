@@ -4,12 +4,12 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"parley/internal/access"
 	"parley/internal/chat"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
+	"parley/internal/text/texttest"
 )
 
 // Each case is what a client of that name sends in the message of a user who attached files, shortened.
@@ -100,17 +100,16 @@ func TestBring_LeavesMessagesToALanguageModel(t *testing.T) {
 }
 
 // Marks that are never closed cost no more than the length of the text.
-func TestUnpaste_IsLinear(t *testing.T) {
+func TestUnpaste_TakesTimeInProportionToTheMessage(t *testing.T) {
 	for _, line := range []string{"<file name=\"a\">x\n", "<file>\n</file>x\n", "-----BEGIN FILE id=\"x\"-----\n", "[CONTEXT 1]:\n", "--- File: a.txt ---\n", "<source name='\n", "```md# \"a.txt\"\n",
 		"<context>\n", "<!-- SYSTEM CONTEXT\n", "<user_query>\n", "<document>\n<source>\n</document>\n"} {
-		start := time.Now()
-		messages := []chat.Message{chat.TextMessage(llm.User, "question\n"+strings.Repeat(line, (1<<20)/len(line)))}
-		unpaste(messages)
-		if took := time.Since(start); took > 5*time.Second {
-			t.Errorf("%q: %v", line, took)
-		}
-		if n := len(messages[0].Files); n > maxPasted+1 {
-			t.Errorf("%q: %d files", line, n)
-		}
+		shape := texttest.Shape{Name: line, Text: func(n int) string { return "question\n" + strings.Repeat(line, n/len(line)) }}
+		texttest.Linear(t, shape, 32<<10, func(text string) {
+			messages := []chat.Message{chat.TextMessage(llm.User, text)}
+			unpaste(messages)
+			if n := len(messages[0].Files); n > maxPasted+1 {
+				t.Fatalf("%q: %d files", line, n)
+			}
+		})
 	}
 }
