@@ -30,12 +30,12 @@ type readCmd struct {
 }
 
 // Run ingests the files into a data folder of its own, which it removes, and prints what was read. It returns errPartial
-// when a file that was named gave no text, or one that was found failed.
+// if a file that the user named has no text, or a file in a folder or archive failed.
 func (c readCmd) Run(ctx context.Context, p *program) error {
 	d := newDisplay(p.stderr, time.Now)
 	level := p.config.LogLevel
 	if level == "info" {
-		level = "warn" // the reader wants the text
+		level = "warn" // people want to see the text only
 	}
 	p.log = newLogger(d, level)
 	from, err := siteFlags{MaxPages: 1}.from(p, c.Files)
@@ -61,8 +61,8 @@ func (c readCmd) Run(ctx context.Context, p *program) error {
 	return nil
 }
 
-// ingest reads the files with the settings of an ingestion, recognises the text on pictures of pages, and notes
-// everything in all. Recordings are left alone: their transcription costs money.
+// ingest reads the files with the settings of an ingestion, recognises the text of scanned pages, and adds
+// all that it reads to all. Recordings are left alone: their transcription costs money.
 func (c readCmd) ingest(ctx context.Context, p *program, from documents.Sources, all *readings, d *display) (err error) {
 	temporary, err := os.MkdirTemp("", "parley-read-")
 	if err != nil {
@@ -94,7 +94,7 @@ func (c readCmd) ingest(ctx context.Context, p *program, from documents.Sources,
 		report, err := service.Ingest(ctx, from, d.Update)
 		bad, isPath := errors.AsType[*ingest.PathError](err)
 		switch {
-		case isPath: // the others are read without it
+		case isPath: // read the others
 			from.Paths = slices.DeleteFunc(from.Paths, func(path string) bool { return path == bad.Path })
 			all.add(ingest.Reading{Path: bad.Path, Reason: extract.Unreadable, Detail: bad.Reason})
 			continue
@@ -106,7 +106,7 @@ func (c readCmd) ingest(ctx context.Context, p *program, from documents.Sources,
 	}
 }
 
-// interruptedReading says that a reading was interrupted, if it was.
+// interruptedReading replaces the error of a cancelled context with "interrupted".
 func interruptedReading(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return errors.New("interrupted")
@@ -114,14 +114,14 @@ func interruptedReading(err error) error {
 	return err
 }
 
-// readings are the files that were read, each with the files inside it behind it.
+// readings are the files that were read. The files inside a file follow it.
 type readings struct {
 	mu    sync.Mutex
 	files []ingest.Reading
 	at    map[string]int // index of each path
 }
 
-// add notes a file. What is read of it again, when the text of its pages is recognised, replaces what was read before.
+// add adds a file. A second reading of the same file, which has the recognised text of its pages, replaces the first.
 func (r *readings) add(f ingest.Reading) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -133,7 +133,7 @@ func (r *readings) add(f ingest.Reading) {
 	r.files = append(r.files, f)
 }
 
-// addRefused notes the files that were not even opened.
+// addRefused adds the files that were never opened.
 func (r *readings) addRefused(files []ingest.FileResult) {
 	for _, f := range files {
 		if _, known := r.at[f.Path]; !known {
@@ -142,7 +142,7 @@ func (r *readings) addRefused(files []ingest.FileResult) {
 	}
 }
 
-// call sorts the files as their arguments are, and gives them the names that they have there.
+// call sorts the files by the arguments that name them, and shortens their paths to the form of the argument.
 func (r *readings) call(arguments []string) {
 	called := make([][]ingest.Reading, len(arguments)+1)
 	for _, f := range r.files {
@@ -158,7 +158,7 @@ func (r *readings) call(arguments []string) {
 	r.files = slices.Concat(called...)
 }
 
-// nameBelow returns the path of a file as seen from an argument, and whether it is that argument or lies inside it.
+// nameBelow returns the path of a file in the form of an argument; below is false if the file is neither the argument nor inside it.
 func nameBelow(argument, path string) (string, bool) {
 	if argument == path {
 		return path, true
@@ -203,7 +203,7 @@ type readFile struct {
 	Format string     `json:"format,omitempty"`
 	Title  string     `json:"title,omitempty"`
 	Chunks int        `json:"chunks,omitempty"`
-	Reason string     `json:"reason,omitempty"` // why it gives no document
+	Reason string     `json:"reason,omitempty"` // why it is not indexed
 	Detail string     `json:"detail,omitempty"` // the reason, or the part that could not be read
 	Unread []int      `json:"unread,omitempty"` // pages whose text could not be read
 	Inside []string   `json:"inside,omitempty"` // files inside it
@@ -227,7 +227,7 @@ var blockKinds = map[extract.Kind]string{
 	extract.TableHeader: "header", extract.TableRow: "row", extract.Code: "code",
 }
 
-// shownFile returns a file as it is printed.
+// shownFile converts a reading for output.
 func shownFile(f ingest.Reading) readFile {
 	shown := readFile{File: f.Path, Format: f.Format, Title: f.Title, Chunks: f.Chunks,
 		Reason: string(f.Reason), Detail: f.Detail, Pages: []readPage{}}
@@ -250,11 +250,10 @@ func shownFile(f ingest.Reading) readFile {
 	return shown
 }
 
-// kindWidth is the width of the column with the kinds of blocks.
+// kindWidth is the width of the column that shows the kinds of blocks.
 const kindWidth = len("paragraph") + 2
 
-// printFile prints a file for people: what it is, what is missing, and then its pages, with the kind of each block
-// before it.
+// printFile prints a file for people: its name and format, what could not be read, and its pages, block by block.
 func printFile(w io.Writer, f readFile) error {
 	heads := []struct{ label, text string }{{"File", f.File}, {"Format", f.Format}, {"Title", plain(f.Title)}}
 	if f.Chunks > 0 {
@@ -291,7 +290,7 @@ func printFile(w io.Writer, f readFile) error {
 	return nil
 }
 
-// plain returns a line of text that cannot control a terminal.
+// plain replaces control characters, which could take over a terminal.
 func plain(line string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\t' {

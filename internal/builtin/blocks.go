@@ -112,10 +112,10 @@ func markAnnouncements(s string, all []piece) {
 // minContents is the least number of items of a table of contents. A list is one if half of its items are questions.
 const minContents = 3
 
-// howTo finds titles of instructions that stand elsewhere: "How to request leave".
+// howTo matches titles of instructions, as contents list them: "How to request leave".
 var howTo = regexp.MustCompile(`(?i)^(?:[-*•·–] |\d+[.)] )?how to [^.!:]*$`)
 
-// markContents marks lists of questions, or of titles of instructions, which answer none of them.
+// markContents marks lists of questions or of titles. Such a list answers nothing.
 func markContents(s string, all []piece) {
 	for i := 0; i < len(all); i++ {
 		end, asking := i, 0

@@ -148,7 +148,7 @@ func (a Answerer) best(ctx context.Context, ev *llm.Evidence, most limits) []uni
 	return best
 }
 
-// reachable returns the units that give the address, the number or the amount for which the question asks, or all if none does.
+// reachable returns the units that have the address, phone number or amount that the question asks for, or all units if none has it.
 func (n need) reachable(units []unit) []unit {
 	w := &n.wanted
 	if w.contact == nil && w.quantity == nil {
@@ -181,7 +181,7 @@ func needFor(ev *llm.Evidence) need {
 	return n
 }
 
-// addsSubject finds a question that asks the same about something else as the one before it: "And for a child?"
+// addsSubject matches questions that repeat the previous one for another subject: "And for a child?"
 var addsSubject = regexp.MustCompile(`(?i)^\W*(?:and|or|und|oder|et|ou|y|o|e|ed)(?: what about| how about)? (?:(?:for|in|on|at|with|of|für|bei|im|in|mit|pour|dans|chez|avec|para|en|con|per|em|com) )?` +
 	`(?:(?:an?|the|my|our|eine?[nrm]?|d(?:er|ie|as|en|em)|les?|la|un[ae]?|el|l[oa]s|il|os?|as?|uma?) )?[^\s?]+(?: [^\s?]+){0,4}\?*$`)
 

@@ -10,7 +10,7 @@ import (
 // wanted is what an answer must have to be one.
 type wanted struct {
 	quantity   *regexp.Regexp  // nil for none: what the text of an answer must match
-	said       *regexp.Regexp  // nil for none: what an answer may say instead
+	said       *regexp.Regexp  // what an answer may say instead; nil for nothing
 	asking     map[string]bool // terms of the words in which it asks how long something is
 	list       bool            // several things, or steps in their order
 	definition bool            // what something is
@@ -28,7 +28,7 @@ type wanted struct {
 // A kind of quantity, with how questions ask for it and how answers look, in several languages.
 type quantity struct {
 	asks, looks *regexp.Regexp
-	says        *regexp.Regexp // what stands for it where there is none; nil for nothing
+	says        *regexp.Regexp // what an answer may say instead; nil for nothing
 }
 
 // numberWords are numbers that are written in letters, and words for none and for all. Numerals of
@@ -54,34 +54,34 @@ const timeWords = `always|never|daily|weekly|monthly|quarterly|yearly|annual(?:l
 // is, "eine Bank" and "um zu" are not.
 var anyNumber = regexp.MustCompile(`(?i)[每]|(?:^|[^\pL])(?:` + timeWords + `|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth)(?:[^\pL]|$)|` + aNumber)
 
-// aCount finds how many things there are: a number, or what says that any number will do.
+// aCount matches a number of things, or words for "any number".
 var aCount = regexp.MustCompile(`(?i)(?:^|[^\pL])(?:as many|so viele|autant|tant[oa]s)(?:[^\pL]|$)|` + aNumber)
 
-// clock finds when a place is open.
+// clock matches opening hours.
 var clock = regexp.MustCompile(`(?i)\d{1,2}(?:[:.h]\d\d|\s?[ap]\.?m\b|\s?(?:uhr|h|heures|horas)\b)|\b(?:24/7|round the clock|midnight|noon|all day|rund um die uhr|mitternacht)\b|[\p{Nd}一二三四五六七八九十]+[时点]|\d{1,2} ?(?:[-–]|to|till|until|bis|à|a|às|alle) ?\d{1,2}` +
 	`|\b(?:` + onlyNumbers + `)(?: o['’]clock| uhr)?(?: (?:[ap]\.?m\.?|(?:in the )?\pL+ing))? (?:to|till|until|bis|à|a|às|alle) (?:` + onlyNumbers + `)\b`)
 
-// aNumber finds a number, in digits or in words.
+// aNumber matches a number, in digits or in words.
 var aNumber = `[\p{Nd}\p{Nl}\p{No}]|[一二三四五六七八九十百千万两半零无일이삼사오육칠팔구십백천만]` +
 	`|(?:^|[^\pL])(?:\pL*(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)-\pL+|` + onlyNumbers + `)(?:[^\pL]|$)` +
 	`|(?:^|[^\pL])(?:an?|no|eine?[nrm]?|une?|una?|uma?) (?:\pL+ )?(?:second|minute|hour|day|night|week|month|quarter|year|half|limit|sekunde|stunde|tag|nacht|woche|monat|quartal|jahr|drittel|zwölftel` +
 	`|seconde|heure|jour|nuit|semaine|mois|trimestre|an|année|tiers|segundo|minuto|hora|día|noche|semana|mes|año|tercio|secondo|ora|giorno|notte|settimana|mese|anno|terzo|dia|noite|mês|ano|terço)`
 
-// duration finds how long something is: a number with a unit of time or of length. "Twice a day" and "in version 2" do not say it.
+// duration matches a number with a unit of time or length. It does not match "twice a day" or "in version 2".
 var duration = regexp.MustCompile(`(?i)(?:[\p{Nd}\p{No}][^\n;:]{0,24}?|(?:^|[^\pL])(?:` + numberWords + `|an?|few|several|mehrere\pL*|einige\pL*|quelques|plusieurs|varios|alcun[ie]|algun[sa]s?)(?:[^\pL\n;:][^\n;:]{0,23}?)?)` +
 	`(?:second|minut|hour|day|night|week|month|quarter|year|decade|centur|sekunde|stunde|tag(?:en?|s|es)?\b|tägig|nacht|nächte|woche|wöchig|monat|quartal|jahr|jährig` +
 	`|heure|jour|nuit|semaine|mois|trimestre|\bans?\b|année|siècle|segundo|hora|día|noche|semana|mes(?:es)?\b|año|secondo|\bor[ae]\b|giorn|notte|settiman|ann[oi]\b|\bdias?\b|noite|mês|\banos?\b` +
 	`|charact|chars?\b|zeichen|caract|caratter|byte|page|seite|página|pagin|words?|wörter|\bmots|\bmins?\b|\d ?[smhdwy]\b|\d ?[mck]?m\b|met(?:re|er|ro)|mètre|feet|foot|inch|miles?|meile)` +
 	`|[\p{Nd}一二三四五六七八九十百千万两半数几][^\n。；]{0,6}?[秒分时天日周週月年]`)
 
-// asksDuration finds questions for how long something is.
+// asksDuration matches questions that ask how long something is.
 var asksDuration = regexp.MustCompile(`(?i)\bhow long\b|\bwie ?lange\b|combien de temps|cuánto tiempo|quanto tempo|多长时间|多久[^一]*$`)
 
-// untilWhen finds what says how long something is without a number.
+// untilWhen matches durations without a number: "until", "permanently".
 var untilWhen = regexp.MustCompile(`(?i)(?:^|[^\pL])(?:always|immediately|at once|until|till|indefinitely|permanently|overnight|forever|unlimited|as long as|no limit|immer|sofort|unverzüglich\pL*|bis|solange|unbefristet\pL*|dauerhaft\pL*|unbegrenzt\pL*` +
 	`|toujours|immédiatement|jusqu\pL*|indéfiniment|siempre|hasta|inmediatamente|indefinidamente|sempre|fino|subito|até|ilimitad[oa]|imediatamente)(?:[^\pL]|$)|永久|立即|随时|长期`)
 
-// onlyNumbers is numberWords without the words that also stand before any noun.
+// onlyNumbers is numberWords without the words that are also articles.
 var onlyNumbers = func() string {
 	articles := set("no ein eine einen einem einer une? una? um")
 	return strings.Join(slices.DeleteFunc(strings.Split(numberWords, "|"), func(w string) bool { return articles[w] }), "|")
@@ -98,8 +98,8 @@ var aVersion = regexp.MustCompile(`[\p{Nd}]`)
 // size matches an amount of data.
 var size = regexp.MustCompile(`(?i)\p{Nd} ?(?:[kmgtp]i?b?|bytes?|(?:kilo|mega|giga|tera)(?:byte|bit)s?|octets?|[kmgt]o)(?:[^\pL\p{Nd}]|$)|\b(?:unlimited|no limit|unbegrenzt|illimité|ilimitado|illimitato)|无限`)
 
-// references match numbers of sections, pages and the like, which are not quantities, "one" where it does not count, and what is no
-// Italian two.
+// references match numbers that are not quantities: those of sections and pages, "one" in "one of", and the English "due", which is
+// two in Italian.
 var references = regexp.MustCompile(`(?i)\b(?:(?:sub)?sections?|chapters?|appendix|figures?|fig\.|tables?|pages?|steps?|notes?|footnotes?|abschnitte?|kapitel|anhang|abbildung|tabelle|seiten?|schritt|chapitres?|annexe|tableau|secci[oó]n|cap[ií]tulo|tabla|p[aá]gina|sezione|capitolo|tabella|pagina|seção|tabela) \(?[A-Z]?[\d.]*\d\)?` +
 	`|\b(?:one of|no one|any one|every one|each one|this one|that one|one another|at once)\b|\b[a-z_]\w*=\d+` +
 	`|\bdue (?:dates?|to|on|by|in|at|for)\b|\b(?:the|is|are|be|was|were|amounts?|falls?|when|past) due\b`)
@@ -272,8 +272,8 @@ func countedBy(question string) map[string]bool {
 	return terms
 }
 
-// settle puts the words in which a question asks how long something is among the terms of a text that says it, and leaves
-// them out of others: "as long as you are online".
+// settle adds the words of "how long" to the terms of a text that gives a duration, and removes them from any other text, since
+// "as long as you are online" does not answer.
 func (w *wanted) settle(terms map[string]bool, s string) {
 	says := len(w.asking) > 0 && w.given(s) == 1
 	for t := range w.asking {
@@ -283,12 +283,12 @@ func (w *wanted) settle(terms map[string]bool, s string) {
 	}
 }
 
-// isOpen reports whether a question does not say what it wants.
+// isOpen reports whether the type of the answer is unknown.
 func (w *wanted) isOpen() bool {
 	return w.quantity == nil && w.contact == nil && w.which == nil && !w.list && !w.definition && !w.decision && !w.time && !w.person
 }
 
-// given returns 1 if a text has the quantity that is wanted, .5 if it says something in its place, else 0.
+// given returns 1 if a text has the wanted quantity, .5 if it has words that replace it, else 0.
 func (w *wanted) given(s string) float64 {
 	if w.quantity == nil {
 		return 0

@@ -51,7 +51,7 @@ type File struct {
 	Name string
 	Data []byte
 
-	Pasted bool   // the text of a file stood in the message, whatever format the name says
+	Pasted bool   // the client put the file's text into the message: it is plain text, whatever the name says
 	Param  string // the place in the request, for errors; "" for a file of an earlier request
 }
 

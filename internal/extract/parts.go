@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode"
+
+	"parley/internal/interrupt"
 )
 
 // What a file unpacks to may be UnpackRatio times its own size; the first UnpackRatioAfter bytes are
@@ -41,7 +43,7 @@ func (s *Spool) Add(ctx context.Context, name string, content io.Reader) error {
 		return s.Refuse(name, &Error{Reason: UnsafeName, Detail: "its name leads out of the archive"})
 	}
 	name = s.Unique(name)
-	n, err := s.write(&ContextReader{ctx, content})
+	n, err := s.write(interrupt.Reader(ctx, content))
 	var refused *Error
 	var broken *spoolError
 	switch {
@@ -186,17 +188,4 @@ func ShownName(name string) string {
 		name = "(no name)"
 	}
 	return name
-}
-
-// ContextReader is a reader that fails once its context has ended.
-type ContextReader struct {
-	Ctx     context.Context
-	Content io.Reader
-}
-
-func (c *ContextReader) Read(p []byte) (int, error) {
-	if err := c.Ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.Content.Read(p)
 }

@@ -22,8 +22,8 @@ const (
 	maxHeadings = 5000
 )
 
-// Headings returns the headings of a Markdown document in their order, with the markup that they have there. Documents of other
-// formats have none. An original that is gone has none either.
+// Headings returns the headings of a Markdown document in their order, with their markup. It returns none for other formats, and
+// for an original that is gone.
 func (v *Viewer) Headings(d retrieval.Document) ([]Heading, error) {
 	if format.ViewOf(d.MediaType) != format.Markdown {
 		return nil, nil
@@ -69,5 +69,5 @@ func headingsOf(r io.Reader) (all []Heading, err error) {
 		}
 		before = strings.TrimSpace(line)
 	}
-	return all, nil // a line that is too long ends the headings
+	return all, nil // a line that is too long ends the list
 }

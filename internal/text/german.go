@@ -7,15 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// prefixes are what German verbs have before them, or far behind them at the end of a sentence: "Wie melde ich mein Kind an?"
+// prefixes are the separable prefixes of German verbs, which a question puts at its end: "Wie melde ich mein Kind an?"
 var prefixes = wordSet(`ab an auf aus bei ein fest fort frei hin hinzu her heraus herunter hinauf hinein hoch los mit nach
 	teil statt um unter vor vorbei weg weiter wieder zu zurück zusammen`)
 
-// verbEndings are those of German verbs in questions, longest first.
+// verbEndings are the endings of German verbs in questions, longest first.
 var verbEndings = []string{"est", "en", "et", "st", "te", "e", "t"}
 
-// addJoined adds to the forms of the verb of a question those with the prefix that ends the question: "anmelden" and "Anmeldung"
-// for "melde … an". The prefix no longer counts as a word.
+// addJoined joins the verb of a question with the prefix at its end: for "melde … an" it adds the forms "anmelden" and "Anmeldung".
+// The prefix no longer counts as a word.
 func addJoined(forms map[string][]string, toks []Token, words []string, s string) {
 	last := len(words) - 1
 	if last < 2 || !prefixes[words[last]] {

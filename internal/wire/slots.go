@@ -6,7 +6,7 @@ import (
 	"parley/internal/chat"
 )
 
-// Slots limits how many requests do the same work at one time. It is made with their number.
+// Slots limits how many requests do the same work at one time: its capacity is the limit.
 type Slots chan struct{}
 
 // Take takes a slot, or returns full if all are taken. The returned function releases the slot and may be called more than

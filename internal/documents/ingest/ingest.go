@@ -96,7 +96,7 @@ type Config struct {
 	Uploads string
 	Access  access.List   // who may see the documents, regardless of their metadata; zero means that the metadata decides
 	Outcome func(Outcome) // called from Run's goroutine for each file after its outcome is committed; optional
-	Reading func(Reading) // called concurrently for each file once it was read; optional
+	Reading func(Reading) // called after each file was read, concurrently; optional
 	// Passwords are tried on every file, after those that its metadata gives.
 	Passwords []string
 

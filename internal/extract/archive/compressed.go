@@ -17,6 +17,7 @@ import (
 
 	"parley/internal/extract"
 	"parley/internal/extract/zipxml"
+	"parley/internal/interrupt"
 )
 
 var (
@@ -137,7 +138,7 @@ func addCompressed(ctx context.Context, f *extract.File, src io.Reader, name str
 // readToEnd reads what is left of a compressed file, whose checksum comes last. Nothing that was taken
 // out of it before counts when that is wrong: it is not known where the damage begins.
 func readToEnd(ctx context.Context, r io.Reader) error {
-	_, err := io.Copy(io.Discard, &extract.ContextReader{Ctx: ctx, Content: r})
+	_, err := io.Copy(io.Discard, interrupt.Reader(ctx, r))
 	if zipxml.IsSyntaxError(err) {
 		return extract.Damagedf("the compressed file is cut off or was changed: it does not have its checksum")
 	}

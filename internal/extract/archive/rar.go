@@ -8,6 +8,7 @@ import (
 	"github.com/nwaples/rardecode/v2"
 
 	"parley/internal/extract"
+	"parley/internal/interrupt"
 )
 
 var _ = extract.Register("RAR archive", extract.Reader{Read: readRAR})
@@ -90,7 +91,7 @@ func tryRAR(ctx context.Context, f *extract.File, password string) error {
 		case err != nil:
 			return err
 		case header.Encrypted || header.HeaderEncrypted:
-			_, err := io.Copy(io.Discard, &extract.ContextReader{Ctx: ctx, Content: archive})
+			_, err := io.Copy(io.Discard, interrupt.Reader(ctx, archive))
 			return err
 		}
 	}

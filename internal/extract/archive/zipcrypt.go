@@ -17,6 +17,7 @@ import (
 
 	"parley/internal/extract"
 	"parley/internal/extract/zipxml"
+	"parley/internal/interrupt"
 )
 
 //nolint:gosec // the format prescribes it
@@ -42,7 +43,7 @@ func openEncrypted(ctx context.Context, f *extract.File, archive *zipxml.Archive
 		}
 		r, err := open()
 		if err == nil {
-			_, err = io.Copy(io.Discard, &extract.ContextReader{Ctx: ctx, Content: r})
+			_, err = io.Copy(io.Discard, interrupt.Reader(ctx, r))
 		}
 		switch {
 		case err == nil:
@@ -175,7 +176,7 @@ func decryptAES(ctx context.Context, entry *zip.File, raw io.Reader, password st
 		return nil, 0, errPassword
 	}
 	mac, want := hmac.New(sha1.New, keys[keySize:2*keySize]), make([]byte, macSize)
-	if _, err := io.CopyN(mac, &extract.ContextReader{Ctx: ctx, Content: raw}, size); err != nil {
+	if _, err := io.CopyN(mac, interrupt.Reader(ctx, raw), size); err != nil {
 		return nil, 0, errCutOff(ctx)
 	}
 	if _, err := io.ReadFull(raw, want); err != nil {

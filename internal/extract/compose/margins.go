@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// SaysMoreThanPages reports whether the text of a header or footer is more than a page number.
+// SaysMoreThanPages reports whether a header or footer has more text than a page number.
 func SaysMoreThanPages(text string) bool {
 	letters := 0
 	for word := range strings.FieldsSeq(strings.ToLower(text)) {

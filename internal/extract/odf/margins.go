@@ -11,16 +11,16 @@ import (
 	"parley/internal/extract/zipxml"
 )
 
-// odfMargins are the headers and footers of an OpenDocument text, which lie with the styles of its pages.
+// odfMargins collects the headers and footers of an OpenDocument text, which are part of its page styles.
 type odfMargins struct {
 	left  int64 // bytes of text that they may have
 	depth int   // elements that are open inside a header or footer; 0 outside
 	text  strings.Builder
-	lines []string // of the header or footer that is open
-	all   []string // each once
+	lines []string // of the current header or footer
+	all   []string // without repetitions
 }
 
-// writeMargins appends the texts of headers and footers, which are repeated on each page.
+// writeMargins appends the texts of headers and footers, each once.
 func (w *odfWalker) writeMargins(ctx context.Context) error {
 	m := odfMargins{left: w.limits.TextBytes}
 	if _, err := zipxml.ReadPart(ctx, w.archive, "styles.xml", m.visit); err != nil {

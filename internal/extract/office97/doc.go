@@ -23,7 +23,7 @@ const (
 	fibMagic95  = 0xa5dc
 	fibWord97   = 0xc1
 	fibFlags    = 0x0a
-	fibSealSize = 0x0e // of what says how the document is encrypted
+	fibSealSize = 0x0e // of the encryption header
 	fibPlain    = 68   // bytes that are never encrypted
 	fibLengths  = 0x4c // of the text, the footnotes, and so on
 	fibChars    = 0xfa
@@ -41,10 +41,10 @@ const (
 	docEncrypted = 0x100
 	docTable1    = 0x200
 
-	docObfuscated = 0x8000 // the older method of encryption
+	docObfuscated = 0x8000 // the document has the older encryption
 )
 
-// olderWord says what to do with a document of Word 6 or 95, whose form is another one.
+// olderWord is the error for a document of Word 6 or 95, which has another format.
 const olderWord = "documents of Word 6 and 95 are not read: open it in Word or LibreOffice, and save it as DOCX"
 
 // docReader reads a document of Word 97 to 2003.
@@ -120,7 +120,7 @@ func readWord(ctx context.Context, f *extract.File, main, tables []byte) (*extra
 	return &extract.Document{Pages: []extract.Page{r.out.Page(0, false)}}, nil
 }
 
-// decryptDOC decrypts the streams of a document in place (MS-DOC 2.2.6). The table stream begins with how that is done.
+// decryptDOC decrypts the streams of a document in place (MS-DOC 2.2.6). The table stream begins with the encryption header.
 func decryptDOC(main, tables []byte, known bool, passwords []string) error {
 	const block = 512
 	size := min(max(le32(main, fibSealSize), 0), len(tables))
@@ -169,15 +169,15 @@ func piecesOf(b []byte) []piece {
 	return pieces
 }
 
-// The parts of the text, in their order.
+// The parts of the text, in order.
 const (
 	docHeaders = 2
 	docMacros  = 3
 	docBoxes   = 7 // of headers
 )
 
-// read reads the text and what stands behind it: footnotes, comments, endnotes, text boxes. Headers and footers, which Word
-// repeats on each page, count only where there is nothing else.
+// read reads the text, and the footnotes, comments, endnotes and text boxes after it. It reads headers and footers, which Word
+// repeats on each page, only if there is nothing else.
 func (r *docReader) read() error {
 	margins := func(part int) bool { return part == docHeaders || part == docBoxes }
 	err := r.parts(func(part int) bool { return !margins(part) && part != docMacros })

@@ -16,7 +16,7 @@ var _ = extract.Register("PowerPoint 97–2003", extract.Reader{Read: readPPT})
 // Kinds of records (MS-PPT 2.13.24).
 const (
 	pptUserEdit  = 0x0ff5
-	pptSeal      = 0x2f14 // how the others are encrypted
+	pptSeal      = 0x2f14 // the encryption header
 	pptPersist   = 0x1772
 	pptDocument  = 0x03e8
 	pptList      = 0x0ff0 // of slides, masters or notes
@@ -70,8 +70,8 @@ type pptReader struct {
 	taken   map[uint32]bool   // places of objects that were read
 	out     []extract.Page
 	budget  *compose.Budget
-	seal    uint32     // the number of the object that says how the others are encrypted; 0 if they are not
-	cipher  *rc4Cipher // that decrypts the others; nil if they are not encrypted
+	seal    uint32     // the number of the object with the encryption header; 0 if nothing is encrypted
+	cipher  *rc4Cipher // decrypts the other objects; nil if they are not encrypted
 }
 
 // readPPT reads the text of each slide, and the speaker's notes. What the masters repeat is left out.
@@ -219,7 +219,7 @@ func (r *pptReader) unlock(passwords []string) error {
 	return err
 }
 
-// decrypted returns an object of an encrypted presentation. Its number says which block of the key stream it has.
+// decrypted returns an object of an encrypted presentation. Its number selects the block of the key stream.
 func (r *pptReader) decrypted(id, place uint32) (pptRecord, bool) {
 	if int64(place)+pptHeadSize > int64(len(r.data)) {
 		return pptRecord{}, false

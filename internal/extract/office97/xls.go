@@ -84,7 +84,7 @@ func readXLS(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	return &extract.Document{Pages: []extract.Page{out.Page(0, false)}}, nil
 }
 
-// isOldWorkbook reports whether a file begins with the first record of Excel 2, 3 or 4, before which nothing stands.
+// isOldWorkbook reports whether a file begins with the first record of an Excel 2, 3 or 4 workbook.
 func isOldWorkbook(head []byte) bool {
 	if len(head) < 4 || head[0] != 9 {
 		return false

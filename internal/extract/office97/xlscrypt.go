@@ -56,8 +56,8 @@ func (x *xlsReader) decrypt(pass []byte, at int, passwords []string) error {
 	return err
 }
 
-// unlock returns the lock that one of the passwords opens. known says that the method of encryption is, and given that a
-// person gave passwords. The error is for people.
+// unlock returns the lock that one of the passwords opens. known reports whether the method of encryption is known, and given
+// whether a person gave passwords. The error is for people.
 func unlock(what string, open func(string) decrypter, known bool, passwords []string, given bool) (decrypter, error) {
 	refuse := func(why string) (decrypter, error) {
 		return nil, &extract.Error{Reason: extract.Encrypted, Detail: why}

@@ -194,7 +194,7 @@ func (p *docxParts) writeMargins(out *compose.Builder) error {
 }
 
 // takeFiles takes out the Office files that are embedded in the document, and the files whose text Word inserts when it
-// opens the document (altChunk), as programs write them that make documents of HTML.
+// opens the document (altChunk), which programs that convert HTML write.
 func (p *docxParts) takeFiles(ctx context.Context, spool *extract.Spool) error {
 	for _, r := range p.related {
 		if r.kind != "package" && r.kind != "aFChunk" || p.done[r.target] {

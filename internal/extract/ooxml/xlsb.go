@@ -16,6 +16,7 @@ import (
 	"parley/internal/extract/numfmt"
 	"parley/internal/extract/tabular"
 	"parley/internal/extract/zipxml"
+	"parley/internal/interrupt"
 )
 
 var _ = extract.Register("Excel binary", extract.Reader{Read: readXLSB})
@@ -96,7 +97,7 @@ func (b *binaryReader) eachRecord(ctx context.Context, name string, visit func(k
 		return false, err
 	}
 	defer part.Close()
-	in := bufio.NewReader(&extract.ContextReader{Ctx: ctx, Content: part})
+	in := bufio.NewReader(interrupt.Reader(ctx, part))
 	buffer := make([]byte, maxRecord)
 	for {
 		kind, err := sevenBits(in, 2)

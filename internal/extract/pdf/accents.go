@@ -7,8 +7,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// accentOf returns the combining form of an accent that has a place of its own, 0 for other characters. TeX sets such an
-// accent and its letter over each other.
+// accentOf returns the combining form of a spacing accent, 0 for other characters. TeX prints an accented letter as such an accent
+// and a letter at the same place.
 func accentOf(r rune) rune {
 	switch r {
 	case '`':
@@ -56,7 +56,7 @@ func accented(letter, accent rune) rune {
 	return whole
 }
 
-// putAccented joins a character and the one before it if one is a letter and the other an accent over it.
+// putAccented replaces a letter and an accent at the same place by the accented letter. It reports whether it did.
 func (r *pdfReader) putAccented(index int, char rune, g pdfGlyph) bool {
 	n := len(r.line.Text)
 	if r.spaced && r.made && n > 0 {
@@ -84,7 +84,7 @@ func (r *pdfReader) putAccented(index int, char rune, g pdfGlyph) bool {
 	return true
 }
 
-// isOver reports whether two glyphs stand at one place.
+// isOver reports whether two glyphs stand at the same place.
 func (g pdfGlyph) isOver(o pdfGlyph) bool {
 	middle := func(g pdfGlyph) float32 { return (g.left + g.right) / 2 }
 	return abs(middle(g)-middle(o)) < .4*min(g.right-g.left, o.right-o.left) && abs(g.bottom-o.bottom) < .5*o.height()

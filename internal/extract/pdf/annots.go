@@ -21,7 +21,7 @@ const (
 const maxAnnots = 2000
 
 // loadPage loads a page for its text. What is filled into its forms, and what was written or stamped
-// on it, becomes part of the page; what readers have remarked, and what only programs that show the page draw, comes back beside it. The page is 0
+// on it, becomes part of the page; comments, and text without an appearance of its own, are returned beside it. The page is 0
 // when it cannot be loaded.
 func (d *pdfDocument) loadPage(index int) (page uint64, comments []string) {
 	page = d.call("FPDF_LoadPage", d.handle, uint64(index))
@@ -66,8 +66,8 @@ func (d *pdfDocument) annotContents(annot uint64) string {
 	return "Comment: " + said
 }
 
-// annotUndrawn is what was written on the page or filled into a field, where the document leaves it to its readers to draw
-// that: programs that fill in forms often do.
+// annotUndrawn returns the text of an annotation or form field that has no appearance of its own, so that the program that shows
+// the page must draw it. Programs that fill in forms often leave it so.
 func (d *pdfDocument) annotUndrawn(annot uint64, kind int) string {
 	if kind != annotWidget {
 		return d.annotText(annot, "Contents")
@@ -82,7 +82,7 @@ func (d *pdfDocument) annotUndrawn(annot uint64, kind int) string {
 	return name + ": " + value
 }
 
-// annotText is a text in the dictionary of an annotation.
+// annotText returns a text of an annotation's dictionary.
 func (d *pdfDocument) annotText(annot uint64, name string) string {
 	key, ok := d.cString(name)
 	if !ok {

@@ -53,8 +53,8 @@ func (g pdfGlyph) isRaisedFrom(ground pdfGlyph) bool {
 	return small && g.bottom > ground.bottom+.15*h && g.top > ground.top-.15*h && g.bottom < ground.top
 }
 
-// superscript returns a raised character as it is written behind a letter, a bracket or the end of a sentence. Behind a digit
-// another sign tells it apart: see mendSpace.
+// superscript returns the superscript form of a raised digit that follows a letter, a bracket or the end of a sentence. For one
+// that follows a digit, see mendSpace.
 func (r *pdfReader) superscript(char rune) rune {
 	before, _ := utf8.DecodeLastRune(r.line.Text)
 	small := strings.ContainsRune(superscripts, before)

@@ -6,11 +6,11 @@ import (
 	"unicode"
 )
 
-// Fonts that say wrongly what they show mostly give the numbers of their glyphs for characters. These numbers are in the order
-// of ASCII, and begin so many below it.
+// glyphShifts are the distances between ASCII and the numbers of glyphs. Fonts with a wrong character map mostly give the number
+// of the glyph instead of the character.
 var glyphShifts = []rune{29, 31}
 
-// shiftedWord is a word of text in small letters, with the signs around it.
+// shiftedWord matches a word in small letters, with the punctuation around it.
 var shiftedWord = regexp.MustCompile(`^["'(]*[A-Z]?[a-z]+(?:['-][A-Za-z]?[a-z]*)*[.,;:!?)"']*$`)
 
 const (
@@ -23,8 +23,8 @@ const (
 	enoughOrdinary = .6
 )
 
-// isShifted reports whether lines are text of which a font gives the numbers of the glyphs: it has no small letter and few of the
-// letters that are common, and becomes words when it is shifted. Unlike isGibberish it judges short pages, too.
+// isShifted reports whether lines consist of glyph numbers instead of characters: they have no small letter and few common letters,
+// and become words when they are shifted. Unlike isGibberish, it also judges short pages.
 func isShifted(lines []pdfLine) bool {
 	var b strings.Builder
 	for i := range lines {
@@ -45,7 +45,7 @@ func isShifted(lines []pdfLine) bool {
 	return false
 }
 
-// readsShifted reports whether a text consists of words when it is shifted.
+// readsShifted reports whether a text becomes words when it is shifted.
 func readsShifted(raw string, by rune) bool {
 	text := strings.Map(func(r rune) rune {
 		if r == ' ' || r > '~'-by {

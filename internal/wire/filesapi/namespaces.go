@@ -12,8 +12,8 @@ import (
 	"parley/internal/wire"
 )
 
-// This file shows a namespace that is no vector store as if it were one. Its files are the documents that the caller
-// may see, with the ids of the documents.
+// A namespace that was not made as a vector store is shown like one. Its files are the documents that the caller may see, under
+// the ids of the documents.
 
 // namespace returns the filter for the documents of the namespace in the path of a request.
 func (h *Handler) namespace(r *wire.Request) (f retrieval.Filter, err error) {
@@ -42,7 +42,7 @@ func (h *Handler) replyNamespace(w http.ResponseWriter, r *wire.Request) error {
 	})
 }
 
-// documents replies with a page of the documents. All of them have been read.
+// documents replies with a page of the documents, whose status is always completed.
 func (h *Handler) documents(w http.ResponseWriter, r *wire.Request, l shelf.List) error {
 	f, err := h.namespace(r)
 	if err != nil {

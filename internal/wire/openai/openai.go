@@ -49,7 +49,7 @@ type Handler struct {
 	catalog Catalog
 	since   int64 // when the models came to be, in Unix seconds: the start of the server
 
-	embedding wire.Slots // holds a value for each request for embeddings that is being answered
+	embedding wire.Slots // for requests for embeddings
 }
 
 // New returns a Handler with the defaults of cfg filled in.

@@ -10,13 +10,13 @@ import (
 	"parley/internal/llm"
 )
 
-// Chat pages and libraries put the text of attached files into messages, each between marks of its own. This file
-// takes them out again: the question is what remains, and the texts are files of the message.
+// Chat pages and libraries put the text of attached files into messages, each with its own delimiters. unpaste takes the files out
+// again, and leaves the question.
 
 // maxPasted limits the files that are taken out of a message.
 const maxPasted = 50
 
-// unpaste takes the files out of the text of messages. It leaves a last message alone that has no question beside them.
+// unpaste moves files from the text of messages to their Files. It does not change a last message that has no question besides them.
 func unpaste(messages []chat.Message) {
 	last := len(messages) - 1
 	for last >= 0 && messages[last].Role != llm.User {
@@ -50,9 +50,9 @@ func unpaste(messages []chat.Message) {
 type pasted struct {
 	text       string
 	quotesOnly bool            // only passages in numbered brackets count
-	files      []chat.File     // those of the same name are one
+	files      []chat.File     // parts with the same name are joined
 	rest       strings.Builder // the text without the files
-	unclosed   map[string]bool // closing marks that do not follow any more
+	unclosed   map[string]bool // closing delimiters that the rest of the text does not have
 }
 
 // read finds the files. A file begins at the beginning of a line.
@@ -171,7 +171,7 @@ func (p *pasted) element(at int, name string) int {
 	}
 	tag := p.text[start : start+open]
 	attributes := attributesOf(tag)
-	if strings.HasSuffix(tag, "/>") { // names a file and does not have it
+	if strings.HasSuffix(tag, "/>") { // has the name of a file, but no text
 		return start + open - at
 	}
 	closing := "</" + name + ">"
@@ -242,7 +242,7 @@ func inner(name string) *regexp.Regexp {
 	return regexp.MustCompile(`(?is)^(\s*|.*?\n\s*)<` + name + `>(.*?)</` + name + `>`)
 }
 
-// add adds a file. Its name is an attribute, or stands in its beginning.
+// add adds a file. Its name is an attribute, or an element at its beginning.
 func (p *pasted) add(content string, attributes map[string]string) {
 	name := ""
 	for _, key := range nameAttributes {
@@ -288,7 +288,7 @@ var (
 	introducing = regexp.MustCompile(`(?i)^\s*(?:(?:the |here (?:are|is) the )?(?:attached |uploaded )?(?:documents?|files?|attachments?|sources?)(?:\(s\))?(?: for context)?|context|(?:user )?(?:question|query))\s*:\s*`)
 )
 
-// said returns what the person has said beside the files.
+// said returns the text without the files and the words that introduce them.
 func (p *pasted) said() string {
 	text := p.rest.String()
 	if m := asked.FindStringSubmatch(text); m != nil && strings.TrimSpace(m[1]) != "" {

@@ -136,13 +136,13 @@ func (h *Handler) headings(ctx context.Context, d retrieval.Document, page int) 
 	return levels, nil
 }
 
-// outline finds the headings of an original among the blocks of its text, one after another.
+// outline matches the headings of an original with the blocks of its text, in their order.
 type outline []pageview.Heading
 
-// ahead is how many headings may be missing in the text.
+// ahead is the number of headings that may be missing from the text.
 const ahead = 20
 
-// level returns the level of a block that is the next heading; 0 for any other block.
+// level returns the level of a block if it is the next heading, else 0.
 func (o *outline) level(body string) int {
 	words := lettersOf(body)
 	for i, heading := range (*o)[:min(ahead, len(*o))] {
@@ -156,7 +156,7 @@ func (o *outline) level(body string) int {
 
 var linked = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)|<[^>]*>`)
 
-// lettersOf returns the letters and digits of a text: what is the same with markup and without.
+// lettersOf returns the letters and digits of a text, which are the same with and without markup.
 func lettersOf(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
