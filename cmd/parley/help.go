@@ -9,29 +9,43 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// briefSettings are the flags of settings shown in the help of every command.
-var briefSettings = []string{"addr", "data", "model", "namespace", "embedding", "public-url", "log-level", "openai-api-key", "openai-base-url"}
+// usualSettings are the settings in the help of a command without a tag "settings" of its own.
+const usualSettings = "data,database"
 
-// briefHelp prints the help of a command with the most common settings. `parley config --help`
-// lists all settings by purpose.
+// briefHelp prints the help of a command: its flags, and the settings that its tag "settings" names, in that order.
+// `parley config --help` lists all settings by purpose.
 func briefHelp(options kong.HelpOptions, kctx *kong.Context) error {
-	if node := kctx.Selected(); node != nil && node.Name == "config" {
+	command := kctx.Selected()
+	if command != nil && command.Name == "config" {
 		groupByPurpose(kctx.Model.Flags)
 		return kong.DefaultHelpPrinter(options, kctx)
 	}
-	hidden := 0
+	shown := settingsOf(command)
+	group := &kong.Group{Key: "settings", Title: "Settings:"}
 	for _, flag := range kctx.Model.Flags {
-		setting := slices.ContainsFunc(fields(), func(f field) bool { return f.Name == flag.Name })
-		if setting && !slices.Contains(briefSettings, flag.Name) {
-			flag.Hidden = true // the process exits after the help
-			hidden++
+		if slices.ContainsFunc(fields(), func(f field) bool { return f.Name == flag.Name }) {
+			flag.Group = group
+			flag.Hidden = !slices.Contains(shown, flag.Name) // the process exits after the help
 		}
 	}
 	if err := kong.DefaultHelpPrinter(options, kctx); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(kctx.Stdout, "\nThere are %d more settings: parley config --help lists them all.\n", hidden)
+	_, err := fmt.Fprintln(kctx.Stdout, "\nparley config --help lists all settings.")
 	return err
+}
+
+// settingsOf returns the names of the settings that the help of a command shows: none without a command.
+func settingsOf(command *kong.Node) []string {
+	if command == nil {
+		return nil
+	}
+	for node := command; node != nil && node.Tag != nil; node = node.Parent {
+		if node.Tag.Has("settings") {
+			return strings.Split(node.Tag.Get("settings"), ",")
+		}
+	}
+	return strings.Split(usualSettings, ",")
 }
 
 // groupByPurpose groups the flags of settings in the help under the titles of their sections.

@@ -82,30 +82,30 @@ type commandLine struct {
 	ConfigFile string           `name:"config" env:"PARLEY_CONFIG" placeholder:"FILE" help:"YAML file with settings. Flags win over the environment, which wins over the file."`
 	PrintV     kong.VersionFlag `name:"version" help:"Print the version."`
 
-	Serve    serveCmd    `cmd:"" help:"Ingest files, folders and web sites, and serve them; without a PATH, serve what is stored."`
-	Ingest   ingestCmd   `cmd:"" help:"Ingest files, folders and web sites."`
-	Read     readCmd     `cmd:"" help:"Print what an ingestion takes from files, page by page; store nothing."`
-	Reindex  reindexCmd  `cmd:"" help:"Rebuild all documents from their stored originals, then switch to them in one step."`
-	Ask      askCmd      `cmd:"" help:"Answer a question on the terminal, with citations."`
-	Eval     evalCmd     `cmd:"" help:"Measure retrieval and answers on a data set."`
-	MCP      mcpCmd      `cmd:"" name:"mcp" help:"Serve the tools search and ask, and the documents, to an MCP client on standard input and output."`
+	Serve    serveCmd    `cmd:"" settings:"addr,data,database,namespace,model,embedding,openai-api-key,openai-base-url,public-url,log-level" help:"Ingest files, folders and web sites, and serve them; without a PATH, serve what is stored."`
+	Ingest   ingestCmd   `cmd:"" settings:"data,database,namespace,embedding,ingest-images,ingest-ocr,log-level" help:"Ingest files, folders and web sites."`
+	Read     readCmd     `cmd:"" settings:"ingest-images,ingest-ocr,ingest-ocr-languages,extract-timeout,extract-memory" help:"Print what an ingestion takes from files, page by page; store nothing."`
+	Reindex  reindexCmd  `cmd:"" settings:"data,database,namespace,embedding,ingest-ocr,log-level" help:"Rebuild all documents from their stored originals, then switch to them in one step."`
+	Ask      askCmd      `cmd:"" settings:"data,database,namespace,model,embedding,openai-api-key,openai-base-url" help:"Answer a question on the terminal, with citations."`
+	Eval     evalCmd     `cmd:"" settings:"model,embedding,openai-api-key,openai-base-url" help:"Measure retrieval and answers on a data set."`
+	MCP      mcpCmd      `cmd:"" settings:"data,database,namespace,model,embedding,openai-api-key,openai-base-url" name:"mcp" help:"Serve the tools search and ask, and the documents, to an MCP client on standard input and output."`
 	Jobs     jobsCmd     `cmd:"" help:"List, show, retry and cancel the jobs of uploads and indexing requests."`
-	Keys     keysCmd     `cmd:"" help:"Create, list and revoke keys with which programs sign in."`
+	Keys     keysCmd     `cmd:"" settings:"data,database,namespace" help:"Create, list and revoke keys with which programs sign in."`
 	Sessions sessionsCmd `cmd:"" help:"List and end the sessions of people who signed in on the web page."`
-	Sources  sourcesCmd  `cmd:"" help:"List, read, pause, resume and remove remote sources: git repositories, buckets, WebDAV and SFTP folders, mailboxes."`
-	Members  membersCmd  `cmd:"" help:"List, add and remove the members of namespaces."`
+	Sources  sourcesCmd  `cmd:"" settings:"data,database,namespace" help:"List, read, pause, resume and remove remote sources: git repositories, buckets, WebDAV and SFTP folders, mailboxes."`
+	Members  membersCmd  `cmd:"" settings:"data,database,namespace" help:"List, add and remove the members of namespaces."`
 	Users    usersCmd    `cmd:"" help:"List users, and export or delete everything that is kept about one."`
 	Audit    auditCmd    `cmd:"" help:"Print the audit log: sign-ins, refusals and changes, as JSON Lines."`
 	Usage    usageCmd    `cmd:"" help:"Report tokens and cost of model calls, by day, namespace, user, conversation, model, stage or turn."`
 	Backup   backupCmd   `cmd:"" help:"Write everything that is stored to one file, also while a server runs."`
-	Restore  restoreCmd  `cmd:"" help:"Verify a backup, and put what it holds into the data folder."`
-	Doctor   doctorCmd   `cmd:"" help:"Check this deployment, and say what to change."`
-	Check    checkCmd    `cmd:"" help:"Check which rules of the chat protocols a server keeps; it need not be Parley."`
-	Models   modelsCmd   `cmd:"" help:"List the model providers, whether they can be reached, and what their models accept and cost."`
-	Prompts  promptsCmd  `cmd:"" help:"List the prompts, or print one of them."`
-	Migrate  migrateCmd  `cmd:"" help:"Copy everything from one data folder or PostgreSQL database to another."`
+	Restore  restoreCmd  `cmd:"" settings:"data" help:"Verify a backup, and put what it holds into the data folder."`
+	Doctor   doctorCmd   `cmd:"" settings:"addr,data,database,model,embedding,public-url" help:"Check this deployment, and say what to change."`
+	Check    checkCmd    `cmd:"" settings:"" help:"Check which rules of the chat protocols a server keeps; it need not be Parley."`
+	Models   modelsCmd   `cmd:"" settings:"openai-api-key,openai-base-url,providers" help:"List the model providers, whether they can be reached, and what their models accept and cost."`
+	Prompts  promptsCmd  `cmd:"" settings:"prompts" help:"List the prompts, or print one of them."`
+	Migrate  migrateCmd  `cmd:"" settings:"" help:"Copy everything from one data folder or PostgreSQL database to another."`
 	Show     configCmd   `cmd:"" name:"config" help:"Print the effective configuration, with secrets hidden."`
-	Version  versionCmd  `cmd:"" help:"Print the version."`
+	Version  versionCmd  `cmd:"" settings:"" help:"Print the version."`
 }
 
 func main() {
