@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -252,6 +253,36 @@ func TestPostgres_RefusesRequestsWhileThereIsNoConnection(t *testing.T) {
 	p.askEverywhere(t, false, 10*time.Second)
 	pgtest.Exec(t, url, "ALTER ROLE "+role+" CONNECTION LIMIT -1")
 	p.askEverywhere(t, true, time.Minute)
+}
+
+// The ingestion at the start goes on when the database is back, and misses no file.
+func TestPostgres_IngestionOutlivesLostConnections(t *testing.T) {
+	t.Parallel()
+	url := pgtest.New(t)
+	role, urlOfRole := pgtest.NewRole(t, url)
+	docs := t.TempDir()
+	const files = 400
+	for i := range files {
+		if err := os.WriteFile(filepath.Join(docs, fmt.Sprintf("tea%d.md", i)), fmt.Appendf(nil, "# Tea %d\n\nTea %d is green.\n", i, i), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := startServe(t, []string{"PARLEY_DATABASE=" + urlOfRole}, docs, "--data", t.TempDir())
+	if err := awaitReady(p.addr); err != nil {
+		t.Fatal(err)
+	}
+	pgtest.Exec(t, url, "ALTER ROLE "+role+" CONNECTION LIMIT 0")
+	pgtest.Cut(t, url)
+	if err := poll("the ingestion to notice", func() bool { return strings.Contains(p.stderr.String(), "starts again") }); err != nil {
+		t.Fatal(err)
+	}
+	pgtest.Exec(t, url, "ALTER ROLE "+role+" CONNECTION LIMIT -1")
+	if err := awaitIngested(p.addr); err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("answers from %d documents", files); !strings.Contains(p.stdout.String(), want) {
+		t.Errorf("the server does not say %q: %s", want, p.stdout.String())
+	}
 }
 
 // askEverywhere asks a question through several protocols at the same time, and checks that it is answered or that the

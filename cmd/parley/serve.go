@@ -14,9 +14,11 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/auth"
+	"parley/internal/chat"
 	"parley/internal/documents"
 	"parley/internal/documents/ingest"
 	"parley/internal/extract/sandbox"
+	"parley/internal/interrupt"
 	"parley/internal/retrieval"
 	"parley/internal/server"
 	"parley/internal/turn"
@@ -475,12 +477,7 @@ func (s *serving) follow(ctx context.Context, from documents.Sources) error {
 		s.announce(ctx)
 		return nil
 	}
-	report, err := s.documents.Ingest(ctx, from, func(p ingest.Progress) {
-		s.mu.Lock()
-		s.progress = p
-		s.mu.Unlock()
-		s.display.Update(p)
-	})
+	report, err := s.ingestPatiently(ctx, from)
 	s.display.Finish()
 	defer func() {
 		s.mu.Lock()
@@ -500,6 +497,26 @@ func (s *serving) follow(ctx context.Context, from documents.Sources) error {
 	}
 	s.announce(ctx)
 	return nil
+}
+
+// ingestPatiently ingests sources, and starts again while the database cannot be reached: files that are stored already are
+// only compared.
+func (s *serving) ingestPatiently(ctx context.Context, from documents.Sources) (ingest.Report, error) {
+	for pause := time.Second; ; pause = min(2*pause, time.Minute) {
+		report, err := s.documents.Ingest(ctx, from, func(p ingest.Progress) {
+			s.mu.Lock()
+			s.progress = p
+			s.mu.Unlock()
+			s.display.Update(p)
+		})
+		if chat.KindOf(err) != chat.Unavailable || ctx.Err() != nil {
+			return report, err
+		}
+		s.log.Warn("the ingestion lost the database and starts again", "in", pause, "error", err)
+		if err := interrupt.Sleep(ctx, pause); err != nil {
+			return report, err
+		}
+	}
 }
 
 // announce prints the documents, the model and the address of the server.
