@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"parley/internal/access"
@@ -127,7 +128,13 @@ func (h *Handler) Protocol() wire.Protocol {
 		get.At("GET "+batch+"/files", h.batchFiles),
 	}
 	for i, rt := range routes {
-		routes[i].Handle = func(w http.ResponseWriter, r *wire.Request) error { return Failure(rt.Handle(w, r)) }
+		routes[i].Handle = func(w http.ResponseWriter, r *wire.Request) error {
+			err := rt.Handle(w, r)
+			if errors.Is(err, library.ErrNotFound) && strings.Contains(rt.Pattern, store) {
+				err = h.notStore(r, err)
+			}
+			return Failure(err)
+		}
 	}
 	return wire.Protocol{OpenAPI: openAPI, Types: types, Routes: wire.Slashed(routes...)}
 }

@@ -10,6 +10,7 @@ import (
 	"parley/internal/retrieval"
 	"parley/internal/shelf"
 	"parley/internal/wire"
+	"parley/internal/wire/openai"
 )
 
 // A namespace that was not made as a vector store is shown like one. Its files are the documents that the caller may see, under
@@ -84,6 +85,24 @@ func documentBodyOf(d retrieval.Document) memberBody {
 		ID: d.ID, Object: "vector_store.file", UsageBytes: d.Size, CreatedAt: created.Unix(), StoreID: d.Namespace, Status: library.Completed,
 		Chunking: otherChunking, Attributes: objectOrEmpty(nil), Filename: path.Base(d.Name),
 	}
+}
+
+// notStore replaces ErrNotFound where the path names a namespace, and a document of it if it names a file: they are there, and
+// can be read only.
+func (h *Handler) notStore(r *wire.Request, missing error) error {
+	id, file := r.PathValue("id"), r.PathValue("file")
+	if library.IsStore(id) {
+		return missing
+	}
+	_, err := h.namespace(r)
+	if err == nil && file != "" {
+		_, err = h.documentIn(r)
+	}
+	if err != nil {
+		return err
+	}
+	return openai.Refusef("vector_store_id", openai.Invalid, "%s is a namespace, not a vector store, and cannot be changed here. "+
+		"Its documents change with the files and pages they were read from; DELETE /delete/{URL} removes a page, POST /delete_uploaded an uploaded file.", quoted(id))
 }
 
 // documentIn returns the document that the path of a request names.

@@ -80,9 +80,24 @@ func TestNamespaces_ListTheirDocumentsAsFiles(t *testing.T) {
 			t.Errorf("%s: %d %s", target, got.Code, got.Body)
 		}
 	}
-	for _, change := range []string{"POST", "DELETE"} {
-		if got := s.send(change, files+"/"+ids[0], `{"attributes":{}}`, "X-Test-User", "ann"); got.Code != 404 {
-			t.Errorf("%s changes a document of a namespace: %d %s", change, got.Code, got.Body)
+	const elsewhere = "POST /delete_uploaded"
+	for _, c := range []struct {
+		method, target, body, user string
+		status                     int
+	}{
+		{"POST", files + "/" + ids[0], `{"attributes":{}}`, "ann", 400},
+		{"DELETE", files + "/" + ids[0], "", "ann", 400},
+		{"DELETE", files + "/" + ids[0], "", "bob", 404},
+		{"DELETE", files + "/nothing", "", "ann", 404},
+		{"POST", files, `{"file_id":"file_1"}`, "ann", 400},
+		{"POST", "/v1/vector_stores/default", `{"name":"x"}`, "ann", 400},
+		{"DELETE", "/v1/vector_stores/default", "", "ann", 400},
+		{"DELETE", "/v1/vector_stores/finance", "", "ann", 404},
+		{"DELETE", "/v1/files/default", "", "ann", 404},
+	} {
+		got := s.send(c.method, c.target, c.body, "X-Test-User", c.user)
+		if got.Code != c.status || strings.Contains(got.Body.String(), elsewhere) != (c.status == 400) {
+			t.Errorf("%s %s for %s: %d %s", c.method, c.target, c.user, got.Code, got.Body)
 		}
 	}
 }
