@@ -108,7 +108,7 @@ var allowed = map[string][]string{
 	"store/backup":    {"store"},
 	"auth/oidc":       {"auth/apikey"},
 	"llm/azureopenai": {"llm", "llm/upstream", "llm/openai"},
-	"wire/wiretest":   {"wire", "turn", "chat", "chat/chattest"},
+	"wire/wiretest":   {"wire", "wire/openai/openaitest", "turn", "chat", "chat/chattest"},
 	"wire/ingestapi":  {"wire", "wire/ragchat", "chat", "documents/job", "documents", "documents/ingest", "retrieval", "documents/upload"},
 	"wire/keysapi":    {"wire", "auth/apikey", "chat", "retrieval"},
 	"wire/auditapi":   {"wire", "audit"},

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
+	"net/http"
 	"reflect"
 	"strings"
 	"testing"
@@ -12,16 +14,20 @@ import (
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/respjson"
 	"github.com/openai/openai-go/v3/responses"
+
+	"parley/internal/wire/openai/openaitest"
 )
 
 // OpenAI's client for Go drives files, a store, its search, an answer with a citation of the page, and what is stored of it. Each
-// reply has every member that the client's types require, of the right type.
+// reply has every member that the client's types require, of the right type. Where OpenAI's description of its API is at hand
+// (openaitest.Description), each request and reply is valid for it.
 func TestSDK_OpenAIsTypesForGoHoldEveryReply(t *testing.T) {
 	p := startServe(t, nil, "--data", t.TempDir())
 	if err := awaitReady(p.addr); err != nil {
 		t.Fatal(err)
 	}
-	c := openAIForGo{t, openai.NewClient(option.WithBaseURL("http://"+p.addr+"/v1"), option.WithAPIKey("not-needed"), option.WithMaxRetries(0))}
+	c := openAIForGo{t, openai.NewClient(option.WithBaseURL("http://"+p.addr+"/v1"), option.WithAPIKey("not-needed"), option.WithMaxRetries(0),
+		option.WithMiddleware(judged(t)))}
 	store, file := c.ingest()
 	found := typed(c.VectorStores.Search(t.Context(), store, openai.VectorStoreSearchParams{
 		Query: openai.VectorStoreSearchParamsQueryUnion{OfString: openai.String("How tall is the lighthouse?")}}))(t)
@@ -39,6 +45,34 @@ func TestSDK_OpenAIsTypesForGoHoldEveryReply(t *testing.T) {
 type openAIForGo struct {
 	*testing.T
 	openai.Client
+}
+
+// judged returns a middleware of the client that judges each exchange by OpenAI's description.
+func judged(t *testing.T) option.Middleware {
+	described := openaitest.Read(t)
+	return func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+		x := openaitest.Exchange{Method: r.Method, Path: r.URL.Path, RequestMedia: mediaOf(r.Header)}
+		if r.Body != nil && x.RequestMedia == "application/json" {
+			x.Request, _ = io.ReadAll(r.Body)
+			r.Body = io.NopCloser(bytes.NewReader(x.Request))
+		}
+		res, err := next(r)
+		if err != nil || described == nil {
+			return res, err
+		}
+		x.Response, err = io.ReadAll(res.Body)
+		res.Body = io.NopCloser(bytes.NewReader(x.Response))
+		x.Status, x.ResponseMedia = res.StatusCode, mediaOf(res.Header)
+		for _, wrong := range described.Judge(x) {
+			t.Error(wrong)
+		}
+		return res, err
+	}
+}
+
+func mediaOf(h http.Header) string {
+	media, _, _ := strings.Cut(h.Get("Content-Type"), ";")
+	return media
 }
 
 // ingest uploads a file of two pages to a new store and waits until it is read.

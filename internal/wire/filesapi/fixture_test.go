@@ -32,3 +32,5 @@ var scores = regexp.MustCompile(`"score":[0-9.]+`)
 func TestFixtures_AreDescribed(t *testing.T) {
 	wiretest.TestDescribed(t, newSite(t, documents.Quota{}).protocol, "")
 }
+
+func TestFixtures_AreValidForOpenAI(t *testing.T) { wiretest.TestOpenAI(t) }

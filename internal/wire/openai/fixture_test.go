@@ -62,3 +62,5 @@ func configure(t *testing.T, c *Config, text string) {
 func TestFixtures_AreDescribed(t *testing.T) {
 	wiretest.TestDescribed(t, handlerOf(nil, nil).Protocol(), "")
 }
+
+func TestFixtures_AreValidForOpenAI(t *testing.T) { wiretest.TestOpenAI(t) }

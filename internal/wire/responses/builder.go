@@ -116,7 +116,7 @@ func (b *builder) fail(ctx context.Context, err error) {
 	_ = b.h.save(ctx, b.x) // the turn has failed anyway, and its own error is reported
 	// If these fail, the client is gone.
 	if !b.quiet {
-		_ = b.emit(errorEvent{b.head("error"), p})
+		_ = b.emit(errorEvent{b.head("error"), p.Code, p.Message, p.Param, p})
 	}
 	_ = b.emit(stateEvent{b.head("response.failed"), res})
 }

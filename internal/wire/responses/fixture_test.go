@@ -75,3 +75,5 @@ func TestOpenAPI_DescribesTheMembersOfARequest(t *testing.T) {
 	}
 	wiretest.Read(t, handlerOf(nil, nil).Protocol()).TestMembers(t, "ResponseRequest", names)
 }
+
+func TestFixtures_AreValidForOpenAI(t *testing.T) { wiretest.TestOpenAI(t) }

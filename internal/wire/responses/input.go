@@ -190,7 +190,7 @@ func appendContent(dst []byte, role wire.Value, text string) []byte {
 	name, _ := role.Text()
 	if name == "assistant" {
 		dst = wire.AppendString(append(dst, `[{"type":"output_text","text":`...), text)
-		return append(dst, `,"annotations":[]}]`...)
+		return append(dst, `,"annotations":[],"logprobs":[]}]`...)
 	}
 	dst = wire.AppendString(append(dst, `[{"type":"input_text","text":`...), text)
 	return append(dst, `}]`...)

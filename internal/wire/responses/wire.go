@@ -270,7 +270,11 @@ type searchEvent struct {
 	Output int    `json:"output_index"`
 }
 
+// errorEvent has its members twice: Open Responses reads them in error, OpenAI's types beside it.
 type errorEvent struct {
 	head
-	Error problem `json:"error"`
+	Code    *string `json:"code"`
+	Message string  `json:"message"`
+	Param   *string `json:"param"`
+	Error   problem `json:"error"`
 }
