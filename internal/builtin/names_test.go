@@ -73,12 +73,24 @@ func TestRefusal_NamesTheNearestSources(t *testing.T) {
 		question, want string
 		passages       []llm.Passage
 	}{
-		{"Who sweeps the parking garage roof chimney?", Refusal + " Nearest to it: guide.pdf, page 3", []llm.Passage{near, far}},
+		{"Who sweeps the parking garage roof chimney?", Refusal + " Nearest to it: “The parking garage opens at six.” (guide.pdf, page 3)", []llm.Passage{near, far}},
 		{"Who sweeps the roof chimney?", Refusal, []llm.Passage{far}},
 	} {
 		got := quotesOf(t, about(c.question, c.passages...))
 		if got != c.want || strings.Contains(got, "[") {
 			t.Errorf("%q is refused with %q, want %q", c.question, got, c.want)
+		}
+	}
+}
+
+func TestExcerpt_IsCutAfterAWord(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{strings.Repeat("seven ", 60), strings.Repeat("seven ", 49) + "seven …"},
+		{strings.Repeat("字", 120), strings.Repeat("字", 100) + " …"},
+		{"short\ntext", "short text"},
+	} {
+		if got := excerpt([]quote{{text: c.text}}); got != c.want {
+			t.Errorf("excerpt(%q) = %q, want %q", c.text, got, c.want)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"parley/internal/llm"
 )
@@ -19,32 +20,37 @@ const unknown = "I don't know. "
 // phrases are what a refusal is made of in one language.
 type phrases struct {
 	refusal string
-	nearest string // stands before the names of the nearest sources
+	nearest string // stands before the nearest sources
+	quoted  string // the nearest text between quotation marks
 	page    string // stands behind the name of a document, with the number
 }
 
-var english = phrases{Refusal, "Nearest to it:", ", page %s"}
+var english = phrases{Refusal, "Nearest to it:", "“%s”", ", page %s"}
 
 var refusals = map[string]phrases{
-	"de": {"Das weiß ich nicht. Die Dokumente, die ich durchsuchen kann, beantworten diese Frage nicht.", "Am nächsten kommen:", ", Seite %s"},
-	"fr": {"Je ne sais pas. Les documents que je peux consulter ne répondent pas à cette question.", "Passages les plus proches :", ", page %s"},
-	"es": {"No lo sé. Los documentos que puedo consultar no responden a esta pregunta.", "Lo más cercano:", ", página %s"},
-	"it": {"Non lo so. I documenti che posso consultare non rispondono a questa domanda.", "I passi più vicini:", ", pagina %s"},
-	"pt": {"Não sei. Os documentos que posso consultar não respondem a esta pergunta.", "O mais próximo:", ", página %s"},
-	"nl": {"Dat weet ik niet. De documenten die ik kan doorzoeken, beantwoorden deze vraag niet.", "Het dichtst in de buurt komen:", ", pagina %s"},
-	"pl": {"Nie wiem. Dokumenty, które mogę przeszukać, nie odpowiadają na to pytanie.", "Najbliższe fragmenty:", ", strona %s"},
-	"ru": {"Я не знаю. Документы, по которым я могу искать, не отвечают на этот вопрос.", "Ближе всего:", ", страница %s"},
-	"ja": {"わかりません。検索できる文書には、この質問への答えがありません。", "最も近い箇所：", "、%sページ"},
-	"ko": {"모르겠습니다. 검색할 수 있는 문서에는 이 질문에 대한 답이 없습니다.", "가장 가까운 내용:", ", %s쪽"},
-	"zh": {"我不知道。我能检索的文档没有回答这个问题。", "最接近的内容：", "，第%s页"},
+	"de": {"Das weiß ich nicht. Die Dokumente, die ich durchsuchen kann, beantworten diese Frage nicht.", "Am nächsten kommen:", "„%s“", ", Seite %s"},
+	"fr": {"Je ne sais pas. Les documents que je peux consulter ne répondent pas à cette question.", "Passages les plus proches :", "« %s »", ", page %s"},
+	"es": {"No lo sé. Los documentos que puedo consultar no responden a esta pregunta.", "Lo más cercano:", "«%s»", ", página %s"},
+	"it": {"Non lo so. I documenti che posso consultare non rispondono a questa domanda.", "I passi più vicini:", "«%s»", ", pagina %s"},
+	"pt": {"Não sei. Os documentos que posso consultar não respondem a esta pergunta.", "O mais próximo:", "“%s”", ", página %s"},
+	"nl": {"Dat weet ik niet. De documenten die ik kan doorzoeken, beantwoorden deze vraag niet.", "Het dichtst in de buurt komen:", "“%s”", ", pagina %s"},
+	"pl": {"Nie wiem. Dokumenty, które mogę przeszukać, nie odpowiadają na to pytanie.", "Najbliższe fragmenty:", "„%s”", ", strona %s"},
+	"ru": {"Я не знаю. Документы, по которым я могу искать, не отвечают на этот вопрос.", "Ближе всего:", "«%s»", ", страница %s"},
+	"ja": {"わかりません。検索できる文書には、この質問への答えがありません。", "最も近い箇所：", "「%s」", "、%sページ"},
+	"ko": {"모르겠습니다. 검색할 수 있는 문서에는 이 질문에 대한 답이 없습니다.", "가장 가까운 내용:", "“%s”", ", %s쪽"},
+	"zh": {"我不知道。我能检索的文档没有回答这个问题。", "最接近的内容：", "“%s”", "，第%s页"},
 }
 
-// maxNearest is how many sources a refusal names.
-const maxNearest = 3
+const (
+	maxNearest = 3   // sources that a refusal names
+	maxExcerpt = 300 // bytes that it quotes
 
-// refusal returns what the answerer says without an answer, in the language of the question, and why that
-// may be so or, if asked to, which sources come nearest. It names those in words, not as citations: they
-// support nothing.
+	minChanceNear = .2 // how likely a block must be to answer, if its passage lacks the subjects of the question
+)
+
+// refusal returns what the answerer says without an answer, in the language of the question, and why
+// that may be so or, if asked to, what comes nearest: the text of the best block, its source, and up to two others. They are
+// not citations, since they need not answer.
 func (a Answerer) refusal(ctx context.Context, ev *llm.Evidence, nearest bool) string {
 	switch {
 	case ev == nil:
@@ -56,10 +62,10 @@ func (a Answerer) refusal(ctx context.Context, ev *llm.Evidence, nearest bool) s
 	if !ok {
 		say = english
 	}
-	var sources []string
-	if nearest {
-		sources = a.nearest(ctx, ev)
+	if !nearest {
+		return say.refusal
 	}
+	text, sources := a.nearest(ctx, ev)
 	if len(sources) == 0 {
 		return say.refusal
 	}
@@ -68,24 +74,49 @@ func (a Answerer) refusal(ctx context.Context, ev *llm.Evidence, nearest bool) s
 			sources[i] = document + fmt.Sprintf(say.page, page)
 		}
 	}
+	sources[0] = fmt.Sprintf(say.quoted, text) + " (" + sources[0] + ")"
 	return say.refusal + " " + say.nearest + " " + strings.Join(sources, "; ")
 }
 
-// nearest returns the citations of the blocks that come nearest to an answer, the best first: only those whose
-// passages have some of the subjects of the question.
-func (a Answerer) nearest(ctx context.Context, ev *llm.Evidence) (sources []string) {
+// nearest returns the citations of the blocks that come nearest to an answer, the best first, and the text of that: only those
+// whose passages have some of the subjects of the question.
+func (a Answerer) nearest(ctx context.Context, ev *llm.Evidence) (best string, sources []string) {
 	n, units := a.units(ctx, ev)
 	slices.SortStableFunc(units, func(u, v unit) int { return cmp.Compare(v.score, u.score) })
 	about := n.essence()
+	sure, reads := a.Reader.sureness(ev)
 	for i := range units {
 		p := &ev.Passages[units[i].passage]
 		c := p.CitationAt(units[i].start)
-		if held, _ := about.held(n.passageTerms(*p)); held < minEvidence || c == "" || slices.Contains(sources, c) {
+		if held, _ := about.held(n.passageTerms(*p)); held < minEvidence && (!reads || sure.chance(units, i) < minChanceNear) || c == "" || slices.Contains(sources, c) {
 			continue
+		}
+		if len(sources) == 0 {
+			best = excerpt(appendQuotes(nil, p, &units[i]))
 		}
 		if sources = append(sources, c); len(sources) == maxNearest {
 			break
 		}
 	}
-	return sources
+	return best, sources
+}
+
+// excerpt returns the words of the quotes of one block, or their beginning.
+func excerpt(quotes []quote) string {
+	said := make([]string, len(quotes))
+	for i, q := range quotes {
+		said[i] = q.said()
+	}
+	s := strings.Join(said, " ")
+	if len(s) <= maxExcerpt {
+		return s
+	}
+	end := maxExcerpt
+	for !utf8.RuneStart(s[end]) {
+		end--
+	}
+	if space := strings.LastIndexByte(s[:end], ' '); space > 0 {
+		end = space
+	}
+	return s[:end] + " …"
 }
