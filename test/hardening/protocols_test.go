@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
+	"testing"
 )
 
 // protocol is one way to ask.
@@ -41,6 +44,7 @@ var protocols = []protocol{
 	{name: "azure-0128", path: "/chat", body: "{" + question + `,"stream":false}`, text: at("choices", "message", "content"), failed: sentence},
 	{name: "azure-0128 stream", path: "/chat", body: "{" + question + `,"stream":true}`, stream: lines, done: `"finish_reason":"`,
 		text: at("choices", "delta", "content"), failed: sentence},
+	{name: "ask", path: "/ask", body: "{" + question + "}", text: at("message", "content"), failed: sentence},
 	{name: "later sample", path: "/chat", body: `{"input":"What is covered?"}`, text: at("output_text"), failed: sentence},
 	{name: "later sample stream", path: "/p/responses/chat/stream", body: "{" + question + "}", stream: lines, text: at("delta"), failed: sentence},
 	{name: "sample of either era stream", path: "/chat/stream", body: "{" + question + `,"context":{"overrides":{"send_text_sources":true}}}`, stream: lines,
@@ -54,6 +58,8 @@ var protocols = []protocol{
 		done: `"type":"final"`, text: at("response"), failed: detailed},
 	{name: "chatui team", path: "/api/multi-agent-chat/stream", body: "{" + question + "}", stream: sse, done: `"status":"completed"`,
 		text: at("content"), failed: messaged},
+	{name: "chatui team, whole", path: "/api/multi-agent-chat?format=messages", body: "{" + question + "}", text: at("messages", "content"), failed: messaged},
+	{name: "chatui team, batch", path: "/api/multi-agent-chat/batch?format=messages", body: "{" + question + "}", text: at("messages", "content"), failed: messaged},
 	{name: "chatui", path: "/api/chat", body: "{" + question + "}", text: at("content"), failed: messaged},
 	{name: "chatui stream", path: "/api/chat/sse", body: "{" + question + "}", stream: sse, done: `"status":"completed"`,
 		text: at("content"), failed: messaged},
@@ -72,8 +78,35 @@ var protocols = []protocol{
 	{name: "On Your Data", path: "/history/generate", body: "{" + question + `,"stream":false}`, text: atAssistant, failed: sentence},
 	{name: "On Your Data stream", path: "/conversation", body: "{" + question + "}", stream: lines, text: atAssistant, failed: sentence},
 	{name: "data sources", path: "/openai/deployments/x/chat/completions", body: "{" + question + sources + "}", text: at("choices", "message", "content"), failed: typed},
+	{name: "data sources, older", path: "/openai/deployments/x/extensions/chat/completions", body: "{" + question + sources + "}", text: at("choices", "message", "content"),
+		failed: typed},
 	{name: "data sources stream", path: "/openai/deployments/x/chat/completions", body: "{" + question + sources + `,"stream":true}`, stream: sse, done: "[DONE]",
 		text: at("choices", "delta", "content"), failed: typed},
+}
+
+// Each route that runs a turn is asked by the rows of protocols or of indirect: a new one must be added there. A path with a prefix
+// (/p/NAME, /api, /openai) or a slash at its end leads where the path without it does.
+func TestProtocols_AreAskedOnEveryRouteThatRunsATurn(t *testing.T) {
+	asked := []string{"/mcp", "/chat/{session_id}"} // of a session: the turns of ragchat, with a conversation
+	for _, p := range protocols {
+		asked = append(asked, bare(p.path))
+	}
+	for _, protocol := range newStack(t, options{}).mounted {
+		for _, rt := range protocol.Routes {
+			_, path, _ := strings.Cut(rt.Pattern, " ")
+			if rt.Turn && !slices.Contains(asked, bare(path)) {
+				t.Errorf("no row asks %s", rt.Pattern)
+			}
+		}
+	}
+}
+
+var prefixes = regexp.MustCompile(`^(/p/[a-z0-9-]+)?(/api|/openai)?`)
+
+// bare returns a path without prefixes, query and the slash at its end.
+func bare(path string) string {
+	path, _, _ = strings.Cut(strings.Replace(path, "{name}", "x", 1), "?")
+	return strings.TrimSuffix(prefixes.ReplaceAllString(strings.TrimSuffix(path, "{$}"), ""), "/")
 }
 
 const sources = `,"data_sources":[{"type":"azure_search","parameters":{}}]`

@@ -56,6 +56,7 @@ type stack struct {
 	client  *http.Client
 	metrics *server.Metrics
 	toUp    *http.Transport // connections to the upstream
+	mounted []wire.Protocol
 
 	fault atomic.Value                        // string: the upstream's current fault
 	found func(context.Context, string) error // called for each search
@@ -149,7 +150,7 @@ func (s *stack) router(t testing.TB, books *ledger.Ledger, o options) *llm.Route
 func (s *stack) serve(t testing.TB, o options, engine *chat.Engine, runner *turn.Runner, log *slog.Logger) {
 	defaults := engine.Defaults()
 	completions := wireopenai.New(wireopenai.Config{Runner: runner, Defaults: defaults})
-	srv := server.New(server.Config{WriteTimeout: o.write, Drain: -1}, server.Deps{Documents: s, Status: s, Log: log, Metrics: s.metrics, Protocols: []wire.Protocol{
+	s.mounted = []wire.Protocol{
 		azurechat.New(azurechat.Config{Runner: runner, Store: s.db.Transcripts(), Defaults: defaults}).Protocol(),
 		completions.Protocol(),
 		yourdata.New(yourdata.Config{Runner: runner, Store: s.db.Transcripts(), Complete: completions.Complete, Defaults: defaults}).Protocol(),
@@ -166,7 +167,9 @@ func (s *stack) serve(t testing.TB, o options, engine *chat.Engine, runner *turn
 			Turns: runner, Records: s.db.State(), Usage: s.db.State().Usage, Namespace: "default",
 			Namespaces: func(context.Context, access.Principal) ([]string, error) { return nil, nil },
 		}).Protocol(),
-	}})
+	}
+	srv := server.New(server.Config{WriteTimeout: o.write, Drain: -1},
+		server.Deps{Documents: s, Status: s, Log: log, Metrics: s.metrics, Protocols: s.mounted})
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
