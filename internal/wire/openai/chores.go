@@ -31,6 +31,12 @@ const (
 	promptChore    = "prompt" // for a model that paints
 )
 
+// Two of LobeHub's, which have no names for others.
+const (
+	chipsChore = "chips" // replies to choose from
+	queryChore = "query" // the last question, as plain text
+)
+
 var choreNames = []string{titleChore, tagsChore, followUpsChore, queriesChore, textChore, promptChore}
 
 // choreHeader names the chore that a request is: for clients whose prompts are not known here. "none" says
@@ -74,6 +80,9 @@ func choreOf(messages []chat.Message, o *chat.Options, named string) (*chore, er
 	if messages[0].Role == llm.System {
 		told = messages[0].Text()
 	}
+	if c := lobeChore(told, prompt); c != nil {
+		return c, nil
+	}
 	inPrompt := asksForTitle(prompt)
 	if messages[last].Role != llm.User || !inPrompt && !asksForTitle(told) {
 		return nil, nil //nolint:nilnil // as above
@@ -85,7 +94,24 @@ func choreOf(messages []chat.Message, o *chat.Options, named string) (*chore, er
 		}
 		c.conversation = spoken(messages)
 	}
+	if _, rest, _ := strings.Cut(prompt, "\n\n"); len(c.conversation) == 0 { // Continue sends what was said behind its prompt
+		c.conversation = []said{{true, rest}}
+	}
 	return c, nil
+}
+
+// followUpInput is LobeHub's prompt for a question that stands alone.
+var followUpInput = regexp.MustCompile(`(?s)^Follow Up Input: (.*), it's standalone query:\s*$`)
+
+// lobeChore recognizes LobeHub's prompts for replies to choose from, and for a query of its own search.
+func lobeChore(told, prompt string) *chore {
+	if strings.Contains(told, "quick-reply suggestions") && strings.HasPrefix(prompt, "Last assistant message:") {
+		return &chore{name: chipsChore, json: true}
+	}
+	if asked := followUpInput.FindStringSubmatch(prompt); asked != nil && strings.Contains(told, "standalone question") {
+		return &chore{name: queryChore, conversation: []said{{true, asked[1]}}}
+	}
+	return nil
 }
 
 var (
@@ -208,8 +234,10 @@ func (c *chore) answer() (string, error) {
 		if q := c.question(); q != "" {
 			v = []string{q}
 		}
-	case promptChore:
+	case promptChore, queryChore:
 		v = c.question()
+	case chipsChore:
+		v = []string{} // LobeHub's word for a message that leaves nothing to choose
 	default:
 		v = ""
 	}

@@ -55,6 +55,13 @@ func TestChores_AreAnsweredFromTheConversation(t *testing.T) {
 			[2]string{"user", "user: How long is the leave?\nassistant: Thirty days."}), "How long is the leave"},
 		"Continue": {choreBody([2]string{"user", "How long is the leave?"}, [2]string{"assistant", "Thirty days."},
 			[2]string{"user", "Given the chat above, please reply with a title for the chat that is 3-4 words in length, no additional text."}), "How long is the leave"},
+		"Continue, the words behind the prompt": {choreBody([2]string{"user", "Given the following... please reply with a title for the chat that is 3-4 words in length, " +
+			"you don't need ending punctuation.\n\nThe leave is thirty days [leave.md]."}), "The leave is thirty days [leave.md"},
+		"LobeHub, replies to choose from": {strings.TrimSuffix(choreBody([2]string{"system", "You are a sidecar that extracts 0-4 quick-reply suggestions from the last assistant message."},
+			[2]string{"user", "Last assistant message:\n\"\"\"\nDo you mean trains?\n\"\"\""}), "}") +
+			`,"response_format":{"type":"json_schema","json_schema":{"name":"follow_up_suggestions","schema":{"type":"object"}}}}`, `{"chips":[]}`},
+		"LobeHub, a query": {choreBody([2]string{"system", "Rephrase the follow up question to be a standalone question.\n<chatHistory>\nHow long is the leave?\n</chatHistory>"},
+			[2]string{"user", "Follow Up Input: And for trainees?, it's standalone query:"}), "And for trainees?"},
 		"a chat without words": {choreBody([2]string{"user", openWebUI("Generate a title", "title", "", "")}), `{"title":"New chat"}`},
 		"a German chat": {choreBody([2]string{"user", openWebUI("Suggest questions", "follow_ups", "USER: Wie viele Tage Urlaub haben die Angestellten?", "")}),
 			`{"follow_ups":[]}`},
