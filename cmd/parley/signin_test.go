@@ -21,10 +21,10 @@ import (
 )
 
 // startProvider runs a script of test/sdk that is an identity provider until the test ends, and decodes what it prints.
-func startProvider(t *testing.T, script string, into any) {
+func startProvider(t *testing.T, script string, into any, env ...string) {
 	t.Helper()
 	cmd := exec.Command("node", script)
-	cmd.Dir = requireSDK(t, "oidc-provider")
+	cmd.Dir, cmd.Env = requireSDK(t, "oidc-provider"), append(os.Environ(), env...)
 	var complaints strings.Builder
 	cmd.Stderr = &complaints
 	stdin, err := cmd.StdinPipe()
