@@ -38,11 +38,9 @@ type endpoint struct{ version, path, mode, body, mark string }
 
 var (
 	// Tokens as fast as possible: measures the work for each.
-	fast = load{name: "400 tokens as fast as they come", stub: "chunks=400,tps=0", clients: 4, answers: 200, rounds: 7,
-		also: []endpoint{responses, aiSDK, agUI}}
+	fast = load{name: "400 tokens as fast as they come", stub: "chunks=400,tps=0", clients: 4, answers: 200, rounds: 7, also: later}
 	// Tokens at the pace of a model: measures waking up for each.
-	paced = load{name: "64 streams of 150 tokens at 50 a second", stub: "chunks=150,tps=50", clients: 64, answers: 192, rounds: 3,
-		also: []endpoint{responses, aiSDK, agUI}}
+	paced = load{name: "64 streams of 150 tokens at 50 a second", stub: "chunks=150,tps=50", clients: 64, answers: 192, rounds: 3, also: later}
 	// One client, so that a request waits for its own work only.
 	alone = load{name: "one client", stub: "chunks=10,tps=0", clients: 1, answers: 300, rounds: 7}
 )
@@ -53,17 +51,23 @@ var endpoints = []endpoint{
 	{version: "2024-01-28", path: "/chat"},
 }
 
-// responses is the Responses API, in whose last events the whole text stands again.
-var responses = endpoint{version: "Responses", path: "/v1/responses", mode: "sse", mark: `"delta":".?tok\d`,
-	body: `{"model":"parley","input":"Which file formats can Parley read?","stream":true}`}
-
-// aiSDK is the AI SDK's UI message stream.
-var aiSDK = endpoint{version: "AI SDK", path: "/api/chat", mode: "sse", mark: `"delta":".?tok\d`,
-	body: `{"trigger":"submit-message","messages":[{"role":"user","parts":[{"type":"text","text":"Which file formats can Parley read?"}]}]}`}
-
-// agUI is AG-UI.
-var agUI = endpoint{version: "AG-UI", path: "/ag-ui", mode: "sse", mark: `"delta":".?tok\d`,
-	body: `{"messages":[{"role":"user","content":"Which file formats can Parley read?"}]}`}
+// later are the protocols of later clients. The mark tells a piece of the answer from other lines that hold its text: the samples'
+// lines for front ends before April 2026, and the last events of the Responses API.
+var later = []endpoint{
+	{version: "samples since April 2026", path: "/chat/stream", mark: `"delta":".?tok\d`,
+		body: `{"input":"Which file formats can Parley read?"}`},
+	{version: "On Your Data, front end", path: "/conversation", body: questionWhole},
+	{version: "On Your Data, service", path: "/openai/deployments/any/chat/completions", mode: "sse", mark: `"content":".?tok\d`,
+		body: `{"messages":[{"role":"user","content":"Which file formats can Parley read?"}],"stream":true,"data_sources":[{"type":"azure_search","parameters":{}}]}`},
+	{version: "Chat Completions", path: "/v1/chat/completions", mode: "sse", mark: `"content":".?tok\d`,
+		body: `{"model":"parley","messages":[{"role":"user","content":"Which file formats can Parley read?"}],"stream":true}`},
+	{version: "Responses", path: "/v1/responses", mode: "sse", mark: `"delta":".?tok\d`,
+		body: `{"model":"parley","input":"Which file formats can Parley read?","stream":true}`},
+	{version: "AI SDK", path: "/api/chat", mode: "sse", mark: `"delta":".?tok\d`,
+		body: `{"trigger":"submit-message","messages":[{"role":"user","parts":[{"type":"text","text":"Which file formats can Parley read?"}]}]}`},
+	{version: "AG-UI", path: "/ag-ui", mode: "sse", mark: `"delta":".?tok\d`,
+		body: `{"messages":[{"role":"user","content":"Which file formats can Parley read?"}]}`},
+}
 
 // stream compares the cost of streaming an upstream's answer with the floor: the minimum that a Go
 // server needs to translate it. Both use the same upstream, in alternating rounds.

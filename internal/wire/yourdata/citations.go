@@ -88,6 +88,9 @@ type marker struct {
 
 // add returns what is certain of the text so far.
 func (m *marker) add(text string) string {
+	if m.held == "" && strings.IndexByte(text, '[') < 0 {
+		return text
+	}
 	var out strings.Builder
 	text = m.held + text
 	for m.held = ""; text != ""; {

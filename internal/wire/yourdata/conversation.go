@@ -175,6 +175,8 @@ type session struct {
 	turn   chat.Turn // up to the beginning of the answer
 	model  string
 	marks  marker
+
+	opening []byte // of each line with a piece of the answer; nil until the model is known
 }
 
 func (s *session) event(e chat.Event) error {
@@ -184,9 +186,9 @@ func (s *session) event(e chat.Event) error {
 	case chat.ReasoningDelta:
 		return nil // there is no place for it
 	case chat.CompletionStarted:
-		s.model = e.Model
+		s.model, s.opening = e.Model, nil
 	case chat.MessageStarted:
-		s.model, s.marks.labels = e.Model, s.turn.Prompt.Labels
+		s.model, s.opening, s.marks.labels = e.Model, nil, s.turn.Prompt.Labels
 		tool, err := s.h.toolMessage(&s.turn, s.x)
 		if err != nil {
 			return err
@@ -208,7 +210,11 @@ func (s *session) text(text string) error {
 	if text == "" {
 		return nil
 	}
-	return s.stream.SendSoon(ascii(s.x.appendLine(s.stream.Line(), "chat.completion.chunk", s.model, assistantMessage(text))))
+	if s.opening == nil {
+		s.opening = append(s.x.appendOpening(nil, "chat.completion.chunk", s.model), openAssistant...)
+	}
+	line := wire.AppendString(append(s.stream.Line(), s.opening...), text)
+	return s.stream.SendSoon(ascii(s.x.appendEnd(append(line, '}'))))
 }
 
 // reply answers with the fold of the same events.
@@ -245,17 +251,28 @@ func (h *Handler) toolMessage(t *chat.Turn, x *exchange) ([]byte, error) {
 	return append(wire.AppendString([]byte(`{"role":"tool","content":`), string(content)), '}'), nil
 }
 
+const openAssistant = `{"role":"assistant","content":`
+
 func assistantMessage(text string) []byte {
-	return append(wire.AppendString([]byte(`{"role":"assistant","content":`), text), '}')
+	return append(wire.AppendString([]byte(openAssistant), text), '}')
 }
 
 // appendLine appends an object with messages, separated by commas.
 func (x *exchange) appendLine(dst []byte, object, model string, messages []byte) []byte {
+	return x.appendEnd(append(x.appendOpening(dst, object, model), messages...))
+}
+
+// appendOpening appends the object up to its messages, appendEnd what comes behind them.
+func (x *exchange) appendOpening(dst []byte, object, model string) []byte {
 	dst = wire.AppendString(append(dst, `{"id":`...), x.id)
 	dst = wire.AppendString(append(dst, `,"model":`...), model)
 	dst = strconv.AppendInt(append(dst, `,"created":`...), x.created, 10)
 	dst = wire.AppendString(append(dst, `,"object":`...), object)
-	dst = append(append(append(dst, `,"choices":[{"messages":[`...), messages...), `]}],"history_metadata":`...)
+	return append(dst, `,"choices":[{"messages":[`...)
+}
+
+func (x *exchange) appendEnd(dst []byte) []byte {
+	dst = append(dst, `]}],"history_metadata":`...)
 	dst = append(append(dst, x.metadata...), `,"apim-request-id":`...)
 	return append(wire.AppendString(dst, x.req.TurnID), '}')
 }

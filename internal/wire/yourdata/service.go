@@ -272,6 +272,7 @@ type callStream struct {
 	model  string
 	marks  marker
 	reason string
+	head   []byte // of each chunk; nil until the model is known
 }
 
 func (s *callStream) event(e chat.Event) error {
@@ -281,9 +282,9 @@ func (s *callStream) event(e chat.Event) error {
 	case chat.ReasoningDelta:
 		return nil // there is no place for it
 	case chat.CompletionStarted:
-		s.model = e.Model
+		s.model, s.head = e.Model, nil
 	case chat.MessageStarted:
-		s.model, s.marks.labels = e.Model, s.turn.Prompt.Labels
+		s.model, s.head, s.marks.labels = e.Model, nil, s.turn.Prompt.Labels
 		return s.first()
 	case chat.MessageFinished:
 		if err := s.text(s.marks.end()); err != nil {
@@ -292,7 +293,7 @@ func (s *callStream) event(e chat.Event) error {
 		s.reason = openai.ReasonOf(e.FinishReason)
 		return wire.MessageError(e)
 	case chat.TurnFinished:
-		if err := s.stream.Send(s.c.appendDelta(s.stream.Line(), s.model, `{}`, s.reason)); err != nil {
+		if err := s.stream.Send(s.chunk(`{}`, s.reason)); err != nil {
 			return err
 		}
 		return s.stream.Send(append(s.stream.Line(), "[DONE]"...))
@@ -312,10 +313,10 @@ func (s *callStream) first() error {
 	if err != nil {
 		return err
 	}
-	if err := s.stream.Send(s.c.appendDelta(s.stream.Line(), s.model, delta, "")); err != nil || s.c.era == serviceNow {
+	if err := s.stream.Send(s.chunk(delta, "")); err != nil || s.c.era == serviceNow {
 		return err
 	}
-	return s.stream.Send(s.c.appendDelta(s.stream.Line(), s.model, `{"role":"assistant"}`, ""))
+	return s.stream.Send(s.chunk(`{"role":"assistant"}`, ""))
 }
 
 func (s *callStream) text(text string) error {
@@ -323,7 +324,7 @@ func (s *callStream) text(text string) error {
 		return nil
 	}
 	delta := append(wire.AppendString([]byte(`{"content":`), text), '}')
-	return s.stream.SendSoon(s.c.appendDelta(s.stream.Line(), s.model, string(delta), ""))
+	return s.stream.SendSoon(s.chunk(string(delta), ""))
 }
 
 // foundDelta is the delta with what was found.
@@ -351,10 +352,13 @@ func (c *call) appendHead(dst []byte, object, model string) []byte {
 	return wire.AppendString(append(dst, `,"system_fingerprint":`...), model)
 }
 
-// appendDelta appends a chunk; a reason ends the answer.
-func (c *call) appendDelta(dst []byte, model, delta, reason string) []byte {
-	dst = append(c.appendHead(dst, "extensions.chat.completion.chunk", model), `,"choices":[{"index":0,`...)
-	if c.list {
+// chunk returns a chunk; a reason ends the answer.
+func (s *callStream) chunk(delta, reason string) []byte {
+	if s.head == nil {
+		s.head = append(s.c.appendHead(nil, "extensions.chat.completion.chunk", s.model), `,"choices":[{"index":0,`...)
+	}
+	dst := append(s.stream.Line(), s.head...)
+	if s.c.list {
 		dst = append(append(append(dst, `"messages":[{"index":0,"delta":`...), delta...), `,"end_turn":`...)
 		dst = append(strconv.AppendBool(dst, reason != ""), `}],`...)
 	} else {
