@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -48,7 +49,7 @@ func newWholeServer(t testing.TB, changes ...func(*Config)) *wholeServer {
 	for _, change := range changes {
 		change(&cfg)
 	}
-	p := &program{config: cfg, stdout: io.Discard, stderr: log, log: slog.New(slog.NewTextHandler(log, nil)),
+	p := &program{config: cfg, stdout: io.Discard, stderr: log, log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		lookupEnv: func(string) (string, bool) { return "", false }, given: map[string]bool{}}
 	in, err := p.openAnswering(t.Context())
 	if err != nil {
@@ -452,10 +453,14 @@ func FuzzRoutes_SurviveAnyValueInAnyField(f *testing.F) {
 }
 
 // panics keeps the lines of a log that tell of a panic.
-type panics struct{ output }
+type panics struct {
+	output
+	also atomic.Value // a text whose lines are kept too
+}
 
 func (p *panics) Write(b []byte) (int, error) {
-	if bytes.Contains(b, []byte("panic")) {
+	also, _ := p.also.Load().(string)
+	if bytes.Contains(b, []byte("panic")) || also != "" && bytes.Contains(b, []byte(also)) {
 		return p.output.Write(b)
 	}
 	return len(b), nil

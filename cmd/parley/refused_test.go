@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -9,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // refusal is a provider's refusal and what clients learn of it.
@@ -159,4 +162,59 @@ func postRefused(t *testing.T, addr, path, body string) (int, http.Header, strin
 		t.Fatal(err)
 	}
 	return res.StatusCode, res.Header, string(answer)
+}
+
+// Row S10: whatever a route answers, neither the log, at its finest level, nor an answer, nor the metrics, nor the audit log has
+// a credential that a request brought.
+func TestRights_NoRouteTellsTheCredentialsOfItsCallers(t *testing.T) {
+	m := newMatrix(t)
+	const word = "credentialcanary"
+	m.log.also.Store(word)
+	if m.serving.program.log.Debug("tried", "word", word); !strings.Contains(m.log.String(), word) {
+		t.Fatal("the log is not looked at")
+	}
+	before := len(m.log.String())
+	wrong := "prl_aaaaaaaaaaaaa_" + word
+	headers := []map[string]string{
+		{"Authorization": "Bearer " + wrong}, {"Authorization": "Bearer e30." + word + ".e30"}, {"Authorization": "Basic " + word}, {"X-API-Key": wrong},
+		{"api-key": wrong}, {"Cookie": "parley-session=" + word + "; __Host-parley-session=" + word}, {"Authorization": "Bearer " + m.admin, "X-API-Key": wrong},
+		{"Authorization": "Bearer " + m.admin, "Cookie": "parley-session=" + word + "; parley-sign-in=" + word},
+	}
+	told := func(what, text string) {
+		for _, secret := range []string{word, m.admin} {
+			if at := strings.Index(text, secret); at >= 0 {
+				t.Errorf("%s tells a credential: %.200s", what, text[max(0, at-100):])
+			}
+		}
+	}
+	requests := 0
+	for _, rt := range m.routes {
+		if rt.Events {
+			continue // streams wait
+		}
+		method, _, _ := strings.Cut(rt.Pattern, " ")
+		target, _ := m.target(rt, true)
+		for _, h := range headers {
+			r := httptest.NewRequest(method, target, strings.NewReader(m.bodies[rt.Pattern]))
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("Prefer", "respond-async")
+			for name, value := range h {
+				r.Header.Set(name, value)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			w := httptest.NewRecorder()
+			m.ServeHTTP(w, r.WithContext(ctx))
+			cancel()
+			told(rt.Pattern, fmt.Sprint(w.Header(), w.Body))
+			requests++
+		}
+	}
+	if requests < 2000 {
+		t.Errorf("only %d requests", requests)
+	}
+	m.log.also.Store("")
+	told("the log", m.log.String()[before:])
+	for _, target := range []string{"/metrics", "/api/audit?limit=10000", "/api/usage", "/api/doctor"} {
+		told(target, m.as(m.admin, http.MethodGet, target, "", "").Body.String())
+	}
 }

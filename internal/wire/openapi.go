@@ -189,6 +189,9 @@ func (part *apiPart) fill(op object, rt Route, s *apiSum) error {
 	if hasQuery(op) && responses["422"] == nil {
 		usual["400"] = "A parameter of the query is not what it should be."
 	}
+	if rt.Turn || takes(op, "namespace") {
+		usual["404"] = "The caller has no such namespace, or nothing else that the request names."
+	}
 	for status, text := range usual {
 		if responses[status] == nil {
 			responses[status] = text
@@ -211,6 +214,12 @@ func (part *apiPart) fill(op object, rt Route, s *apiSum) error {
 	return part.fillParameters(op, rt)
 }
 
+// takes reports whether an operation has a parameter of that name.
+func takes(op object, name string) bool {
+	parameters, _ := op["parameters"].([]any)
+	return slices.ContainsFunc(parameters, func(p any) bool { return p.(object)["name"] == name })
+}
+
 func hasQuery(op object) bool {
 	parameters, _ := op["parameters"].([]any)
 	return slices.ContainsFunc(parameters, func(p any) bool { return p.(object)["in"] == "query" })
@@ -221,13 +230,14 @@ func usualErrors(rt Route) map[string]string {
 	all := map[string]string{}
 	if rt.Right != Anybody {
 		all["401"] = "Sign-in is required."
+		all["403"] = "The caller may not do that."
 		all["500"] = "The server failed; the sentence is always the same."
 	}
 	if !strings.HasPrefix(rt.Pattern, http.MethodGet) && rt.Right != Anybody {
-		all["403"] = "The web page that asks has an origin that may not."
+		all["403"] = "The caller may not do that, or the web page that asks has an origin that may not."
 	}
 	if rt.Right == Change {
-		all["403"] = "The web page that asks has an origin that may not, or nobody may change documents over the network (setting uploads.enabled)."
+		all["403"] = "The caller may not do that, the web page that asks has an origin that may not, or nobody may change documents over the network (setting uploads.enabled)."
 	}
 	if rt.Body != NoBody {
 		all["413"] = "The body is over the limit, 1 MiB by default."
