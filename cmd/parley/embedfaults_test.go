@@ -69,6 +69,7 @@ func newFaultyEmbedder(t *testing.T) (*wholeServer, *atomic.Value) {
 	s := newWholeServer(t, func(c *Config) {
 		c.Embedding, c.OpenAIAPIKey, c.OpenAIBaseURL = "openai:e", "canary-sk-1", models
 	})
+	s.log.also.Store("canary")
 	if err := s.serving.embed(t.Context(), io.Discard, newDisplay(io.Discard, time.Now), func(embedProgress) {}); err != nil {
 		t.Fatal(err)
 	}
