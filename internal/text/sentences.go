@@ -146,7 +146,9 @@ func runsOn(first bool, segment, rest string) bool {
 	case abbreviations[strings.ToLower(word)]:
 		return true
 	case isDay(word):
-		return months[fold(firstWord(rest))]
+		return months[fold(firstWord(rest))] || unicode.IsUpper(next) && beforeOrdinals[strings.ToLower(wordBefore(s, word))] && !starters[firstWord(rest)]
+	case isLetter(word) && isLetter(firstField(rest)): // "e. V.", "z. B."
+		return true
 	case numberedWords[strings.ToLower(word)] && (unicode.IsDigit(next) || !isInitials(word)):
 		return unicode.IsDigit(next) || unicode.IsUpper(next) && utf8.RuneCountInString(firstWord(rest)) == 1
 	case isInitials(word), closingWords[strings.ToLower(word)]:
@@ -223,6 +225,26 @@ func isInitials(word string) bool {
 	return true
 }
 
+// wordBefore returns the word before the last one of s.
+func wordBefore(s, last string) string {
+	return lastWord(strings.TrimRightFunc(s[:len(s)-len(last)], unicode.IsSpace))
+}
+
+// firstField returns what stands before the first space of s after white space.
+func firstField(s string) string {
+	s = strings.TrimLeftFunc(s, unicode.IsSpace)
+	if i := strings.IndexFunc(s, unicode.IsSpace); i >= 0 {
+		return s[:i]
+	}
+	return s
+}
+
+// isLetter reports whether a word is one letter with a full stop.
+func isLetter(word string) bool {
+	r, n := utf8.DecodeRuneInString(word)
+	return unicode.IsLetter(r) && strings.TrimRight(word[n:], "\"”“»,;)") == "."
+}
+
 // isDay reports whether a word is an ordinal number with a full stop, as in "31. Mai".
 func isDay(word string) bool {
 	n := len(word) - 1
@@ -258,5 +280,10 @@ var (
 	// starters begin a sentence even after initials.
 	starters = wordSet(`The This That These Those It In On At He She We They You A An But And Or If
 		When Where What Who How Why As For From By To Its His Her Their Our There Here However
-		After Before Since While Although`)
+		After Before Since While Although
+		Der Die Das Den Dem Ein Eine Er Sie Es Wir Ihr Ich Man Wer Was Wenn Wann Wie Wo Bei Beim Für Mit Nach Vor Ab Bis
+		Danach Dann Dies Diese Dieser Dieses Dort Hier Im Am Zum Zur Auch Außerdem Jede Jeder Jedes Alle Nur Falls Sofern Zu
+		Kein Keine Bitte Anschließend Dabei Dafür Davor`)
+	// beforeOrdinals stand before a number that counts the noun behind it, in German: "das 16. Lebensjahr".
+	beforeOrdinals = wordSet(`das des dem der den die im jedes jeder jeden jedem vom zum am ein eine einem einen einer`)
 )
