@@ -72,6 +72,9 @@ func (w *htmlWalker) node(n *html.Node) {
 	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
 		w.flush()
 		w.heading(int(n.Data[1]-'0'), n)
+	case atom.Summary: // of a section that is folded
+		w.flush()
+		w.heading(lowestHeading, n)
 	case atom.Pre:
 		w.flush()
 		if w.err == nil {

@@ -221,7 +221,8 @@ func (s *siblings) add(r *jsonReader, v jsonValue) error {
 	return r.fields(v, level, "")
 }
 
-// lowestHeading is the level from which on headings hold the way from there to what stands below them.
+// lowestHeading is the level of the headings below which there are none: in JSON they hold the way from there to what stands
+// below them.
 const lowestHeading = 6
 
 // fields writes what a value holds: each short field is a line, and each long one stands below a heading of its own,

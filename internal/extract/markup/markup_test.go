@@ -172,6 +172,18 @@ func TestHTML_ReadsAPageOfShortPiecesWhole(t *testing.T) {
 	}
 }
 
+func TestSummary_IsTheHeadingOfItsFoldedSection(t *testing.T) {
+	for name, text := range map[string]string{
+		"a.md":   "# Help\n\n<details><summary>Is it open?</summary>\n\nOn weekdays.\n\n</details>\n",
+		"a.html": "<h1>Help</h1><details><summary>Is <b>it</b> open?</summary>On weekdays.</details>",
+	} {
+		want := "H1 Help\nH6 Is it open?\nP On weekdays.\n"
+		if diff := cmp.Diff(want, extracttest.Outline(extracttest.Read(t, name, []byte(text)))); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
 func TestHTML_ReadsWhatIsNestedTooDeeply(t *testing.T) {
 	page := strings.Repeat("<div>", 5000) + "<script>no()</script>deep text" + strings.Repeat("</div>", 5000)
 	doc := extracttest.Read(t, "a.html", []byte(page))
