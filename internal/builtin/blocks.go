@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -42,11 +43,12 @@ func pieces(p *llm.Passage) []piece {
 	all := spans(s)
 	out := make([]piece, len(all))
 	small := smallLetters(s, all)
+	headings := append(slices.Clip(p.Headings), p.Title)
 	for i, sp := range all {
 		q := &out[i]
 		q.Span = sp
 		q.item = isItem(s, sp.Start)
-		q.kind = kindOf(s[sp.Start:sp.End], p.Headings, small || q.item)
+		q.kind = kindOf(s[sp.Start:sp.End], headings, small || q.item)
 		if q.item && (q.kind == heading || q.kind == label) {
 			q.kind = statement
 		}
@@ -174,7 +176,10 @@ func markHeadings(s string, all []piece) {
 		if !looks || !whole || len(strings.Fields(text)) > maxHeading {
 			continue
 		}
-		if i+1 < len(all) && !all[i+1].after && !all[i+1].item {
+		switch {
+		case q.kind == label && i > 0 && all[i-1].kind == heading && isCommand(text):
+			q.kind = fragment // a command below its heading
+		case i+1 < len(all) && !all[i+1].after && !all[i+1].item:
 			q.kind, q.item = heading, false
 		}
 	}
@@ -240,7 +245,10 @@ func blocks(p *llm.Passage, all []piece) []block {
 				lead = -1
 			}
 		}
-		if q.kind == fragment || q.kind == label && asked != i-1 {
+		if q.kind == fragment && i > 0 && (i-1 == lead || i-1 == asked) && !q.after && isCommand(s) {
+			add(block{first: i, last: i, lead: lead, asked: asked, direct: askedAt == i-1}, maxParagraph)
+		}
+		if q.kind == fragment || q.kind == label && asked != i-1 && !isShortSentence(s) {
 			continue
 		}
 		b := block{first: i, last: i, lead: lead, asked: asked, direct: askedAt == i-1 && i > 0}
@@ -278,6 +286,15 @@ func isCode(s string) bool {
 	first, _ := utf8.DecodeRuneInString(s)
 	return first < utf8.RuneSelf && !strings.HasSuffix(s, ".") && !strings.HasSuffix(s, ":") && !strings.HasSuffix(s, "?") &&
 		(strings.ContainsAny(s, "_=(){}[]<>$\\`;@") || !unicode.IsUpper(first) && !unicode.IsDigit(first))
+}
+
+// isCommand reports whether what stands alone below a heading is code of several words: "brew install tree".
+func isCommand(s string) bool { return isCode(s) && strings.Contains(s, " ") }
+
+// isShortSentence reports whether what is too short to say something in general may be a sentence: "Dutch law applies."
+func isShortSentence(s string) bool {
+	first, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsUpper(first) && strings.HasSuffix(s, ".") && strings.Count(s, " ") >= 2
 }
 
 func quotable(q piece) bool { return q.kind == statement }

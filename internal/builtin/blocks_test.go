@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"parley/internal/llm"
 )
 
 func TestAnswer_NoToAnotherQuestionIsNone(t *testing.T) {
@@ -59,6 +61,28 @@ func TestLeans_OnWhatItsObjectPointsTo(t *testing.T) {
 		if got := leans(text); got != want {
 			t.Errorf("%s: %v", text, got)
 		}
+	}
+}
+
+func TestCandidates_CommandsAndShortSentencesBelowTheirHeadings(t *testing.T) {
+	install := passage("help.md", "Advanced\n\nmill\n\nmill add quill\n\nwheel\n\nwheel add quill\n\nThe colour of feathers can be set there.", "Help", "Advanced")
+	law := passage("terms.md", "9. Governing law\n\nDutch law applies. Disputes are brought before the courts of Utrecht.", "Terms", "9. Governing law")
+	named := llm.Passage{Title: "quill-pack: a tool", Text: "quill-pack: a tool\n\nquill-pack is a small tool for feathers."}
+	for question, c := range map[string]struct {
+		p    llm.Passage
+		want string
+	}{
+		"How do I install quill with wheel?": {install, "wheel add quill"},
+		"Which law applies?":                 {law, "Dutch law applies."},
+		"What is quill-pack?":                {named, "quill-pack is a small tool for feathers."},
+	} {
+		ev := about(question, c.p)
+		if !slices.ContainsFunc(candidates(ev, needFor(ev)), func(u unit) bool { return u.key == c.want }) {
+			t.Errorf("%s: no block %q", question, c.want)
+		}
+	}
+	if ev := about("Which feathers may be sold?", law); slices.ContainsFunc(candidates(ev, needFor(ev)), func(u unit) bool { return u.key == "Dutch law applies." }) {
+		t.Error("a short sentence on something else may be quoted")
 	}
 }
 

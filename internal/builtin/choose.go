@@ -331,8 +331,8 @@ func (n need) answered(ev *llm.Evidence, units []unit, r *Reader) bool {
 		if len(units) >= minCompeting && chance >= minChanceFar && units[best].features[like] >= sure.far {
 			return near || !n.goesOn
 		}
-		// What was talked of is near, too, to a question that goes on to something else.
-		return chance >= minChanceWhenRead && units[best].features[like] >= sure.alone && (near || !n.goesOn)
+		// What was talked of is near, too, to a question that goes on to something else: then it must answer that alone.
+		return chance >= minChanceWhenRead && units[best].features[like] >= sure.alone && (near || !n.goesOn || units[best].ownLike >= sure.alone)
 	}
 	if open && g.chance() < minChanceOther {
 		return false

@@ -12,7 +12,7 @@ var (
 	asksPerson = regexp.MustCompile(`(?i)\b(?:who|whom|whose|wer|wen|wem|wessen|wie (?:heißt|heißen)|(?:avec|pour|par|chez|de) qui|quién(?:es)?|chi|quem)\b|^\W*(?:et |à )?qui\b|谁|哪位|誰|누구`)
 
 	titled = regexp.MustCompile(`(?:^|[^\pL])(?:(?:Mr|Mrs|Ms|Dr|Prof|Mme|Mlle|Sr|Sra|Sig|Dott|Herrn?|Frau|Madame|Monsieur|Señora?|Signora?|Senhora?)\.? |\p{Lu}\. ?)\p{Lu}`)
-	aRole  = regexp.MustCompile(`(?i)\b(?:director|manager|team|officer|department|head|board|committee|chair|staff|employees?|members?|leitung|leiter|abteilung|vorstand|directeur|responsable|service|director|equipo|direttore|responsabile|diretor)\b|部|经理|主任|人员`)
+	aRole  = regexp.MustCompile(`(?i)(?:^|[^\pL\d._/-])(?:director|manager|team|officer|department|head|board|committee|chair|staff|employees?|members?|leitung|leiter|abteilung|vorstand|directeur|responsable|service|director|equipo|direttore|responsabile|diretor)\b|部|经理|主任|人员`)
 
 	// asksWho finds questions for the name of a person who did something once. Who may do or get something is said in many words.
 	asksWho = regexp.MustCompile(`(?i)^\W*(?:and )?who (?:\pL{2,}ed|wrote|built|made|drew|won|said|sent|led|gave|sold|bought)\b`)

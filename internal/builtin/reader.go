@@ -235,6 +235,9 @@ func (r *Reader) judge(ctx context.Context, ev *llm.Evidence, goesOn bool, units
 		texts[i] = best[i].text
 	}
 	scores := likeness(question, texts)
+	for i, s := range scores {
+		best[i].ownLike = s
+	}
 	if goesOn {
 		for i, s := range likeness(before[len(before)-1]+" "+question, texts) {
 			scores[i] = max(scores[i], s)
@@ -313,7 +316,7 @@ type sureness struct {
 
 var (
 	sureWhenRead     = sureness{-1.9, 1.44, 1.58, .5, .42}
-	sureWhenCompared = sureness{-3.42, 2.96, 1.66, .9, .7}
+	sureWhenCompared = sureness{-3.42, 2.96, 1.66, .9, .66}
 	sureOfForeign    = sureness{-3.42, 2.96, 1.66, .8, .8}
 )
 

@@ -27,6 +27,7 @@ type unit struct {
 	terms      map[string]bool // of its own words
 	asked      map[string]bool // the terms of the question or lead-in before it; nil for none
 	features   features
+	ownLike    float64 // how well it answers the question without the one before it, says a reader
 	score      float64
 }
 
@@ -55,7 +56,7 @@ func candidates(ev *llm.Evidence, n need) []unit {
 				continue
 			}
 			alone := all[b.first].kind == label || b.direct && !n.wanted.decision && yesOrNo.MatchString(s)
-			if held, _ := n.held(view.asked(b)); alone && held < minAsked {
+			if held, _ := n.held(view.asked(b)); alone && held < minAsked && !n.mostlyIn(terms[b.first]) {
 				continue // "Yes." or "No, never." to another question
 			}
 			seen[key] = true
@@ -75,6 +76,12 @@ func candidates(ev *llm.Evidence, n need) []unit {
 	units = aboutOptions(ev.Query, units)
 	compareGrams(ev.Query, units)
 	return units
+}
+
+// mostlyIn reports whether a text has most of the words of the question.
+func (n need) mostlyIn(terms map[string]bool) bool {
+	held, _ := n.held(terms)
+	return held >= minTopic
 }
 
 // compareGrams compares the pieces of the question's words with those of all units, and scores them.

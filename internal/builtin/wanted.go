@@ -40,9 +40,13 @@ const numberWords = `one|two|three|four|five|six|seven|eight|nine|ten|eleven|twe
 	`|due|tre|quattro|cinque|sei|sette|otto|nove|dieci|dodici|quindici|venti|ventisei|trenta|quaranta|cinquanta|sessanta|cento|nessun[oa]?|niente|doppio|metà|mezz[oa]` +
 	`|dois|duas|três|quatro|oito|dez|quinze|vinte|trinta|quarenta|cinquenta|sessenta|cem|nenhuma?|nada|dobro|metade|mei[oa]|um`
 
-// money finds an amount of money, or what stands for one. The number of a version, a date and a name with a number are none.
-var money = regexp.MustCompile(`(?i)[$€£¥₩₹元円원%]|(?:^|[^\p{Latin}\p{Nd}.,/-])[\p{Nd}]+(?:[.,'’ ][\p{Nd}]+)?(?:[^\p{Latin}\p{Nd}.,/-]|[.,]?-?(?:\s|$))|\p{Nd} ?(?:eur|usd|gbp|chf|[ck]|m)\b|\b(?:free|nothing|double|half|euros?|dollars?|pounds?|gratis|kostenlos|gratuit\pL*|gratuito|grátis)\b|免费|倍|无料|[一二三四五六七八九十百千万两半零]|\b(?:cents?|kostenfrei)\b|(?:^|[^\pL])(?:` + onlyNumbers + `)(?:[^\pL]|$)` +
-	`|\b(?:no|without|keine?|ohne|aucuns?|sans|sin|senza|sem|nessun[oa]?) (?:\pL+ )?(?:costs?|charges?|fees?|kosten|gebühr(?:en)?|frais|costes?|costi?|custos?|taxas?)\b`)
+// money finds an amount of money, or what stands for one; bareNumber one without a currency, as tables have. The number of a version,
+// a date and a name with a number are none.
+var (
+	money = regexp.MustCompile(`(?i)[$€£¥₩₹](?: ?\p{Nd}|\))|\b(?:eur|usd|gbp|chf)\b|[\p{Nd}一二三四五六七八九十百千万两半십백천만] ?(?:[$€£¥₩₹元円원%]|(?:eur|usd|gbp|chf|[ck]|m)\b)|\p{Nd}[.,]-|\b(?:free|nothing|double|half|euros?|dollars?|pounds?|gratis|kostenlos|gratuit\pL*|gratuito|grátis)\b|免费|倍|无料|\b(?:cents?|pence|francs?|franken|kostenfrei|beitragsfrei)\b` +
+		`|\b(?:no|without|keine?|ohne|aucuns?|sans|sin|senza|sem|nessun[oa]?) (?:\pL+ )?(?:costs?|charges?|fees?|kosten|gebühr(?:en)?|frais|costes?|costi?|custos?|taxas?)\b`)
+	bareNumber = regexp.MustCompile(`(?i)(?:^|[^\p{Latin}\p{Nd}.,/-])[\p{Nd}]+(?:[.,'’ ][\p{Nd}]+)?(?:[^\p{Latin}\p{Nd}.,/-]|[.,]?-?(?:\s|$))|[一二三四五六七八九十百千万两半零]|(?:^|[^\pL])(?:` + onlyNumbers + `)(?:[^\pL]|$)`)
+)
 
 // timeWords say how often, how long or how soon without a number.
 const timeWords = `always|never|daily|weekly|monthly|quarterly|yearly|annual(?:ly)?|hourly|nightly|every|each|immediately|at once|until|indefinitely|permanently|overnight` +
@@ -98,11 +102,12 @@ var aVersion = regexp.MustCompile(`[\p{Nd}]`)
 // size matches an amount of data.
 var size = regexp.MustCompile(`(?i)\p{Nd} ?(?:[kmgtp]i?b?|bytes?|(?:kilo|mega|giga|tera)(?:byte|bit)s?|octets?|[kmgt]o)(?:[^\pL\p{Nd}]|$)|\b(?:unlimited|no limit|unbegrenzt|illimité|ilimitado|illimitato)|无限`)
 
-// references match numbers that are not quantities: those of sections and pages, "one" in "one of", and the English "due", which is
+// references match numbers that are not quantities: those of sections, paragraphs, items and pages, "one" in "one of", and the English "due", which is
 // two in Italian.
 var references = regexp.MustCompile(`(?i)\b(?:(?:sub)?sections?|chapters?|appendix|figures?|fig\.|tables?|pages?|steps?|notes?|footnotes?|abschnitte?|kapitel|anhang|abbildung|tabelle|seiten?|schritt|chapitres?|annexe|tableau|secci[oó]n|cap[ií]tulo|tabla|p[aá]gina|sezione|capitolo|tabella|pagina|seção|tabela) \(?[A-Z]?[\d.]*\d\)?` +
 	`|\b(?:one of|no one|any one|every one|each one|this one|that one|one another|at once)\b|\b[a-z_]\w*=\d+` +
-	`|\bdue (?:dates?|to|on|by|in|at|for)\b|\b(?:the|is|are|be|was|were|amounts?|falls?|when|past) due\b`)
+	`|\bdue (?:dates?|to|on|by|in|at|for)\b|\b(?:the|is|are|be|was|were|amounts?|falls?|when|past) due\b` +
+	`|^\(?\d{1,3}[a-z]?[.)] |^\(\d{1,3}[a-z]?\)|§{1,2} ?\d+[a-z]?|\b(?:abs|art|nr)(?:\.|atz|ikel|icle|ículo|icolo|igo) ?\d+[a-z]?\b`)
 
 // quantities are looked at in their order; the first that a question asks for counts. Other questions for a time than
 // those for a date, or for what is past, may be answered by a condition ("when the lamp is green") and are not among them.
@@ -115,7 +120,7 @@ var quantities = []quantity{
 	{
 		regexp.MustCompile(`(?i)\bhow (?:much|expensive)\b|\b(?:price|cost|fee|charge|salary|rate)\b of|what (?:does|do|did|will|would|is|are) .*\b(?:costs?|price|fees?|rate|charge)\b` +
 			`|was kostet|wie ?teuer|wie ?viel (?:kostet|geld|euro)|\bcombien (?:coûte|cela|ça)|cuánto (?:cuesta|vale|cobra)|quanto (?:costa|custa)|多少钱|いくら|얼마`),
-		money, nil,
+		money, bareNumber,
 	},
 	{
 		regexp.MustCompile(`(?i)\bhow (?:tall|high|deep|wide|thick|far|heavy|hot|cold)\b|\bwie heiß(?:[^\pL]|$)|\bwie (?:hoch|tief|breit|dick|weit|schwer|kalt)\b|多[高深宽厚远重]`),
@@ -148,7 +153,7 @@ var quantities = []quantity{
 		anyNumber, nil,
 	},
 	{
-		regexp.MustCompile(`(?i)\bwhen (?:was|were|did)\b|\b(?:what|which) (?:date|year)\b|\bwann (?:wurden?|war(?:en)?)\b|\bin welchem jahr\b` +
+		regexp.MustCompile(`(?i)\bwhen (?:was|were|did)\b|\bsince when\b|\bseit wann\b|\bdepuis quand\b|\bdesde cuándo\b|\bda quando\b|\bdesde quando\b|\b(?:what|which) (?:date|year)\b|\bwann (?:wurden?|war(?:en)?)\b|\bin welchem jahr\b` +
 			`|\bquand (?:a|ont|fut|furent)\b|\bquelle (?:date|année)|\bcuándo (?:fue|fueron)\b|\bqué (?:fecha|año)|\bquando (?:fu|furono|foi|foram)\b|\bche (?:data|anno)|\bque (?:data|ano)\b|哪[一]?年|什么日期`),
 		aDate, nil,
 	},
@@ -204,7 +209,7 @@ func wantedBy(question string) wanted {
 	}
 	if w.quantity == money {
 		if of := howMuchOf.FindStringSubmatch(question); of != nil && !paid[strings.ToLower(of[1])] {
-			w.quantity = anyNumber // "how much leave"
+			w.quantity, w.said = anyNumber, nil // "how much leave"
 		}
 	}
 	return w

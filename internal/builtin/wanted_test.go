@@ -15,6 +15,7 @@ func TestAnswer_RefusesWhatLacksTheKindOfAnswer(t *testing.T) {
 		{"What is the phone number of the Harbour Bakery?", "The Harbour Bakery opens at 7 and closes at 12."},
 		{"Nach wie vielen Tagen werden alte Sicherungen gelöscht?", "Alte Sicherungen werden gelöscht, und Tage später sind sie fort."},
 		{"What address do I send a report to?", "Send a report to the address of the office."},
+		{"Who wrote the tide mill?", "The unit tide.service runs the tide mill, and can write to one folder."},
 		{"What does the harbour tour cost?", "No claim is made that the harbour tour is at its best in winter."},
 	} {
 		if got := quotesOf(t, about(c.question, passage("a.md", c.text))); !isRefusal(got) {
@@ -34,6 +35,21 @@ func TestAnswer_RefusesWhatLacksTheKindOfAnswer(t *testing.T) {
 	} {
 		if got := quotesOf(t, about(question, passage("a.md", text))); isRefusal(got) {
 			t.Errorf("%s: %s", question, got)
+		}
+	}
+}
+
+func TestGiven_NumbersOfParagraphsAreNoAmounts(t *testing.T) {
+	w := wantedBy("Was kostet die Mitgliedschaft?")
+	for text, want := range map[string]float64{
+		"(3) Die Mitgliedschaft endet durch Tod, siehe § 4 und Abs. 2.": 0,
+		"$ mill encrypt -f feathers":                                    0,
+		"Die Mitgliedschaft: 48":                                        .5,
+		"Die Mitgliedschaft kostet 48 Euro.":                            1,
+		"Ehrenmitglieder sind beitragsfrei.":                            1,
+	} {
+		if got := w.given(text); got != want {
+			t.Errorf("%s: %v", text, got)
 		}
 	}
 }
@@ -123,7 +139,7 @@ func TestMoney_IsNoOtherNumber(t *testing.T) {
 		"It costs 25.": true, "Bike: 30; day: 48": true, "CHF 4.50 each": true, "25EUR": true, "The fee is 1,200, in cash.": true, "Adults pay 3.- a visit": true, "5k": true,
 		"票价25": true, "Half of it.": true, "As of version 3.6.19 (2009-10-14) it has foreign keys.": false, "The TL-30 has a lid.": false, "Open 24/7": false,
 	} {
-		if got := money.MatchString(s); got != want {
+		if got := money.MatchString(s) || bareNumber.MatchString(s); got != want {
 			t.Errorf("%s: %v", s, got)
 		}
 	}
