@@ -10,6 +10,7 @@ import (
 	"parley/internal/access"
 	"parley/internal/auth/apikey"
 	"parley/internal/retrieval"
+	"parley/test/needs"
 )
 
 const accessPath = "/api/namespaces/default/access"
@@ -57,6 +58,7 @@ func (m *matrix) seen(key, id, name, word, secret string) (ways []string) {
 
 // A rule counts at once in every way to a document, also after its file was read again, and nothing that files say is lost.
 func TestAccess_RulesCountAtOnceEverywhere(t *testing.T) {
+	needs.Long(t)
 	m := newMatrix(t)
 	const ways, word, id, name = 10, "zanzibarquartz", "01M83000000000000000RULED", "hr/pay/zanzibar.txt"
 	read := func(says access.List) { m.filed(id, name, "The "+word+" is kept in the green cupboard.", says) }

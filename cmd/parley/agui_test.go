@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"parley/test/needs"
 )
 
 // runShown is the state of a page made with AG-UI after a run; agui.mjs prints it.
@@ -18,6 +20,7 @@ type runShown struct {
 }
 
 func TestSDK_AGUIsClientVerifiesEveryRun(t *testing.T) {
+	needs.Long(t)
 	dir := requireSDK(t, "@ag-ui/client")
 	up := httptest.NewServer(held{&upstream{}, make(chan bool)})
 	t.Cleanup(up.Close)

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"parley/test/needs"
 )
 
 // uiShown is a message as a page made with the AI SDK shows it; aisdk.mjs prints it.
@@ -65,6 +67,7 @@ func (h held) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func TestSDK_TheAISDKUnderstandsEveryAnswer(t *testing.T) {
+	needs.Long(t)
 	model := held{&upstream{}, make(chan bool)}
 	up := httptest.NewServer(model)
 	t.Cleanup(up.Close)

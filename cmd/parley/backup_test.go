@@ -145,6 +145,7 @@ func howLong(t *testing.T, args ...string) time.Duration {
 }
 
 func TestBackup_KilledAtAnyMomentLeavesTheEarlierOneOrAWholeOne(t *testing.T) {
+	needs.Long(t)
 	data, file := stationFolder(t, "one"), filepath.Join(t.TempDir(), "b.tar.zst")
 	all := []string{"backup", file, "--data", data}
 	took := max(howLong(t, all...), howLong(t, all...))
@@ -164,6 +165,7 @@ func TestBackup_KilledAtAnyMomentLeavesTheEarlierOneOrAWholeOne(t *testing.T) {
 // After a kill, the folder is as it was or as the backup says, never a mixture. If renaming had begun,
 // it says what to do.
 func TestRestore_KilledAtAnyMomentLeavesTheOldFolderOrTheNewOne(t *testing.T) {
+	needs.Long(t)
 	backups := map[string]string{}
 	for _, keeper := range []string{"one", "two"} {
 		backups[keeper] = filepath.Join(t.TempDir(), keeper+".tar.zst")

@@ -6,10 +6,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"parley/test/needs"
 )
 
 // On a full disk, a backup leaves the earlier one, and a restore leaves the folder as it was.
 func TestBackupAndRestore_OnAFullDiskChangeNothing(t *testing.T) {
+	needs.Long(t)
 	disk := smallDisk(t, 16<<20)
 	data, small := stationFolder(t, "one"), filepath.Join(disk, "data")
 	file, elsewhere := filepath.Join(disk, "b.tar.zst"), filepath.Join(t.TempDir(), "b.tar.zst")

@@ -85,6 +85,7 @@ func browse(t *testing.T, browser string, query url.Values) seenInBrowser {
 // Five generations of the Chat UI client read five kinds of replies from another origin, and find
 // the same answer.
 func TestBrowser_EveryClientOfTheChatUIShowsTheSameAnswer(t *testing.T) {
+	needs.Long(t)
 	browser := findBrowser(t)
 	docs := t.TempDir()
 	const text = "# The lighthouse\n\nThe lighthouse of Skagen is 46 metres tall.\n"

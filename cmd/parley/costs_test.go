@@ -101,6 +101,7 @@ var oneOfEach = map[string]func(n int) string{
 // even with all stages of a turn on. At that cost its growth need not be measured, and the work
 // ends soon after its client has left. For requests that wait, see test/hardening.
 func TestRoutes_TakeTimeInProportionToEachField(t *testing.T) {
+	needs.Long(t)
 	if needs.Race {
 		t.Skip("it measures processor time, of which the race detector takes most; it runs without it too")
 	}

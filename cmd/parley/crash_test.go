@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"parley/test/needs"
 )
 
 // writeCorpus makes n small documents, each with a distinct fact.
@@ -43,6 +45,7 @@ func documentsAt(t *testing.T, addr string) (documents int, running bool) {
 }
 
 func TestServe_KilledWhileIngestingItOpensAndAnswersAndGoesOn(t *testing.T) {
+	needs.Long(t)
 	const files, rounds = 400, 5
 	docs, data := t.TempDir(), filepath.Join(t.TempDir(), "data")
 	writeCorpus(t, docs, files)

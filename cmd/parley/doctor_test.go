@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"parley/test/needs"
 )
 
 // doctor runs the command and returns its findings by check, and its exit code.
@@ -161,6 +163,7 @@ func TestDoctor_ComparesTheEmbeddingModelWithTheStoredVectors(t *testing.T) {
 }
 
 func TestDoctor_FindsWhatAProxyDoes(t *testing.T) {
+	needs.Long(t)
 	data := filepath.Join(t.TempDir(), "data")
 	p := startServe(t, nil, "--data", data)
 	if err := awaitReady(p.addr); err != nil {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"parley/test/needs"
 )
 
 // fileCitation is an annotation as a client shows it.
@@ -31,6 +33,7 @@ type filesCalls struct {
 }
 
 func TestSDK_OpenAIsClientGoesFromFilesToACitationOfThePage(t *testing.T) {
+	needs.Long(t)
 	dir := requireSDK(t, "openai")
 	path := filepath.Join(t.TempDir(), "towers.pdf")
 	pdf := pagePDF(

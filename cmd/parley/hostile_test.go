@@ -385,6 +385,7 @@ func errorMember(target string) string {
 }
 
 func TestRoutes_RefuseWrongTypesInEveryField(t *testing.T) {
+	needs.Long(t)
 	s := newWholeServer(t)
 	type request struct {
 		op   operation

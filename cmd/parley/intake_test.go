@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"parley/internal/auth"
+	"parley/test/needs"
 )
 
 // uploadBody returns a form with files, and its content type.
@@ -102,6 +103,7 @@ func lastEvent(t *testing.T, addr, id string) (n int, last jobState) {
 }
 
 func TestServe_KilledInTheMiddleOfAnUploadGoesOnWithIt(t *testing.T) {
+	needs.Long(t)
 	const n = 300
 	files := map[string]string{"broken.pdf": "%PDF-1.7 and nothing behind it"}
 	for i := range n {
@@ -158,6 +160,7 @@ func TestServe_KilledInTheMiddleOfAnUploadGoesOnWithIt(t *testing.T) {
 }
 
 func TestServe_UploadsWaitForTheIngestionAtTheStart(t *testing.T) {
+	needs.Long(t)
 	docs, data := t.TempDir(), filepath.Join(t.TempDir(), "data")
 	writeCorpus(t, docs, 300)
 	p := startServe(t, nil, docs, "--data", data)
@@ -186,6 +189,7 @@ func TestServe_UploadsWaitForTheIngestionAtTheStart(t *testing.T) {
 }
 
 func TestServe_WithoutTheSettingStrangersCannotWrite(t *testing.T) {
+	needs.Long(t)
 	p := startServe(t, nil, "--data", filepath.Join(t.TempDir(), "data"), "--public-url", "https://chat.example.com")
 	if err := awaitReady(p.addr); err != nil {
 		t.Fatal(err)

@@ -260,6 +260,7 @@ func (h *heldServer) settle(t *testing.T, what string) {
 // Every route stops its work when its client leaves, including model calls. The test covers every
 // mounted route that does more than read.
 func TestRoutes_EndWithTheirClients(t *testing.T) {
+	needs.Long(t)
 	h := newHeldServer(t)
 	running := goleak.IgnoreCurrent()
 	tried, asking := 0, map[string]int{}

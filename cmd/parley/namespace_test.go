@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/internal/store"
+	"parley/test/needs"
 )
 
 // askIn returns the reply to a question in a namespace.
@@ -190,6 +191,7 @@ func TestServe_AnUploadStaysInItsNamespace(t *testing.T) {
 // If an ingestion is killed while documents move between namespaces, each document is in one
 // namespace, and the next ingestion finishes the move.
 func TestIngest_KilledWhileDocumentsMoveLosesNone(t *testing.T) {
+	needs.Long(t)
 	dir := t.TempDir()
 	data, docs := filepath.Join(dir, "data"), filepath.Join(dir, "docs")
 	write := func(name, text string) {

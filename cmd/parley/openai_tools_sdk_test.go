@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"parley/test/needs"
 )
 
 // able is an OpenAI-compatible server whose model calls offered tools, answers in JSON on request,
@@ -69,6 +71,7 @@ func able(w http.ResponseWriter, r *http.Request) {
 const pixel = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 func TestSDK_OpenAIsClientUsesToolsImagesAndJSON(t *testing.T) {
+	needs.Long(t)
 	dir := requireSDK(t, "openai")
 	up := httptest.NewServer(http.HandlerFunc(able))
 	t.Cleanup(up.Close)

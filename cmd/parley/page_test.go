@@ -189,6 +189,7 @@ type shownCitation struct {
 
 // Ask, stream, click the citation: the cited words are marked at their position on the page.
 func TestPage_ShowsTheCitedWordsWhereTheyStand(t *testing.T) {
+	needs.Long(t)
 	requirePage(t)
 	t.Parallel()
 	p := startServe(t, nil, pageDocuments(t))
@@ -330,6 +331,7 @@ func serveWithModel(t *testing.T, url, docs string) *process {
 }
 
 func TestPage_TakesUpAnswersThatItLost(t *testing.T) {
+	needs.Long(t)
 	requirePage(t)
 	t.Parallel()
 	var words []string
@@ -422,6 +424,7 @@ func hostileDocuments(t testing.TB) string {
 }
 
 func TestPage_RunsNothingOfWhatItShows(t *testing.T) {
+	needs.Long(t)
 	requirePage(t)
 	t.Parallel()
 	docs := hostileDocuments(t)
@@ -452,6 +455,7 @@ func TestPage_RunsNothingOfWhatItShows(t *testing.T) {
 // Every view and state passes axe in both themes at three sizes. PARLEY_UI_SHOTS names a folder for
 // screenshots.
 func TestPage_IsAccessibleInEveryState(t *testing.T) {
+	needs.Long(t)
 	requirePage(t)
 	t.Parallel()
 	p := startServe(t, nil, pageDocuments(t))
@@ -477,6 +481,7 @@ func TestPage_IsAccessibleInEveryState(t *testing.T) {
 }
 
 func TestPage_TellsWhatBecameOfAGoodAndABrokenFile(t *testing.T) {
+	needs.Long(t)
 	requirePage(t)
 	t.Parallel()
 	p := startServe(t, nil, pageDocuments(t))

@@ -7,9 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"parley/test/needs"
 )
 
 func TestPage_AdministersForAdministratorsOnly(t *testing.T) {
+	needs.Long(t)
 	requirePage(t)
 	t.Parallel()
 	docs, data := t.TempDir(), filepath.Join(t.TempDir(), "data")

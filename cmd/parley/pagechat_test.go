@@ -5,9 +5,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"parley/test/needs"
 )
 
 func TestPage_KeepsConversationsInReach(t *testing.T) {
+	needs.Long(t)
 	requirePage(t)
 	t.Parallel()
 	p := startServe(t, nil)
@@ -45,6 +48,7 @@ func TestPage_KeepsConversationsInReach(t *testing.T) {
 }
 
 func TestPage_AsksWhatWasChosen(t *testing.T) {
+	needs.Long(t)
 	requirePage(t)
 	t.Parallel()
 	docs := t.TempDir()

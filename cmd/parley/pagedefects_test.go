@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"parley/test/needs"
 )
 
 // scriptedAnswer is the answer of a model to questions that contain a word.
@@ -81,6 +83,7 @@ type answerState struct {
 }
 
 func TestPage_TellsHowAnAnswerEnded(t *testing.T) {
+	needs.Long(t)
 	requirePage(t)
 	t.Parallel()
 	m := startScripted(t, []scriptedAnswer{
@@ -193,6 +196,7 @@ func (x *cutProxy) join(client net.Conn, target string) {
 // The server goes away in the middle of an answer: the page says so below the text and on the start page, and
 // notices by itself that it is back.
 func TestPage_SaysThatTheServerIsGone(t *testing.T) {
+	needs.Long(t)
 	requirePage(t)
 	t.Parallel()
 	m := startScripted(t, []scriptedAnswer{{word: "", text: citedWords + "More words ", hang: true}})
@@ -212,6 +216,7 @@ func TestPage_SaysThatTheServerIsGone(t *testing.T) {
 }
 
 func TestPage_DoesWhatPeopleExpectOfAnyPage(t *testing.T) {
+	needs.Long(t)
 	requirePage(t)
 	t.Parallel()
 	docs := t.TempDir()
@@ -283,6 +288,7 @@ func TestPage_DoesWhatPeopleExpectOfAnyPage(t *testing.T) {
 }
 
 func TestPage_LeadsFromAnEmptyServerToARatedAnswer(t *testing.T) {
+	needs.Long(t)
 	requirePage(t)
 	t.Parallel()
 	p := startServe(t, nil)

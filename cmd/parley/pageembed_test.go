@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"parley/test/needs"
 )
 
 // startHost starts a web site that shows the chat of a server. Its policy allows no inline script or style.
@@ -45,6 +47,7 @@ const (
 )
 
 func TestPage_IsAChatOnOtherSites(t *testing.T) {
+	needs.Long(t)
 	requirePage(t)
 	t.Parallel()
 	docs := t.TempDir()

@@ -8,9 +8,11 @@ import (
 	"testing"
 
 	"parley/internal/eval"
+	"parley/test/needs"
 )
 
 func TestPage_EvaluatesAndLeadsToTheMisses(t *testing.T) {
+	needs.Long(t)
 	requirePage(t)
 	t.Parallel()
 	p := startServe(t, nil, pageDocuments(t))

@@ -5,9 +5,12 @@ import (
 	"path/filepath"
 	"reflect"
 	"testing"
+
+	"parley/test/needs"
 )
 
 func TestPage_FollowsSwipesOnPhones(t *testing.T) {
+	needs.Long(t)
 	requirePage(t)
 	t.Parallel()
 	docs := t.TempDir()

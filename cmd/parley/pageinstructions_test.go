@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"parley/test/needs"
 )
 
 // startListener starts an OpenAI-compatible server that answers everything alike. heard returns the system messages that it got.
@@ -41,6 +43,7 @@ func startListener(t *testing.T) (url string, heard func() []string) {
 }
 
 func TestPage_OwnersSayWhatModelsAreTold(t *testing.T) {
+	needs.Long(t)
 	requirePage(t)
 	t.Parallel()
 	url, heard := startListener(t)

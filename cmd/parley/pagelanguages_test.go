@@ -6,9 +6,12 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"parley/test/needs"
 )
 
 func TestPage_SpeaksTheLanguageOfTheBrowser(t *testing.T) {
+	needs.Long(t)
 	requirePage(t)
 	t.Parallel()
 	docs := t.TempDir()

@@ -5,9 +5,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"parley/test/needs"
 )
 
 func TestPage_KeepsPromptsInTheBrowser(t *testing.T) {
+	needs.Long(t)
 	requirePage(t)
 	t.Parallel()
 	p := startServe(t, nil, pageDocuments(t))

@@ -5,9 +5,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"parley/test/needs"
 )
 
 func TestPage_ReadsDocumentsAsAReaderDoes(t *testing.T) {
+	needs.Long(t)
 	requirePage(t)
 	t.Parallel()
 	docs := t.TempDir()
@@ -70,6 +73,7 @@ func TestPage_ReadsDocumentsAsAReaderDoes(t *testing.T) {
 }
 
 func TestPage_MarksTheCellsThatAnAnswerComputesWith(t *testing.T) {
+	needs.Long(t)
 	requirePage(t)
 	t.Parallel()
 	docs := t.TempDir()

@@ -10,6 +10,7 @@ import (
 	"parley/internal/wire"
 	"parley/internal/wire/azurechat"
 	"parley/internal/wire/ragchat"
+	"parley/test/needs"
 )
 
 // The page only names its settings; their types, ranges and defaults come from the server.
@@ -38,6 +39,7 @@ func TestWebPage_ShowsOnlySettingsThatTheServerDescribes(t *testing.T) {
 
 // The page has a manifest, and no service worker that could show an old page after an upgrade.
 func TestPage_CanBeInstalled(t *testing.T) {
+	needs.Long(t)
 	requirePage(t)
 	t.Parallel()
 	p := startServe(t, nil)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"parley/internal/auth/apikey"
+	"parley/test/needs"
 )
 
 // serveWithRoles serves two documents, of which one is below wages/, to people with keys: an administrator and two readers.
@@ -46,6 +47,7 @@ func serveWithRoles(t *testing.T, env []string, more ...string) (addr string, ke
 }
 
 func TestPage_SharesAConversationByALink(t *testing.T) {
+	needs.Long(t)
 	requirePage(t)
 	t.Parallel()
 	addr, keys := serveWithRoles(t, nil)
@@ -88,6 +90,7 @@ func TestPage_SharesAConversationByALink(t *testing.T) {
 }
 
 func TestPage_ManagersSayWhoMaySeeDocuments(t *testing.T) {
+	needs.Long(t)
 	requirePage(t)
 	t.Parallel()
 	addr, keys := serveWithRoles(t, nil)
@@ -120,6 +123,7 @@ func TestPage_ManagersSayWhoMaySeeDocuments(t *testing.T) {
 }
 
 func TestPage_ShowsFormulasAndLeavesPrices(t *testing.T) {
+	needs.Long(t)
 	requirePage(t)
 	t.Parallel()
 	p := startServe(t, nil, "--data", t.TempDir())

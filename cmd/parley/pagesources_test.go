@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/net/webdav"
+
+	"parley/test/needs"
 )
 
 // startDAV starts a WebDAV server over a folder. It refuses everything while a file is there.
@@ -29,6 +31,7 @@ func startDAV(t *testing.T) (address, folder, down string) {
 }
 
 func TestPage_ShowsAndRunsRemoteSources(t *testing.T) {
+	needs.Long(t)
 	requirePage(t)
 	t.Parallel()
 	address, folder, down := startDAV(t)

@@ -7,9 +7,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"parley/test/needs"
 )
 
 func TestServe_RefusesBudgetsOfMoneyThatWouldLimitNothing(t *testing.T) {
+	needs.Long(t)
 	prices := filepath.Join(t.TempDir(), "prices.yaml")
 	if err := os.WriteFile(prices, []byte("ollama:\n  models:\n    qwen3:8b: {input: 0, output: 0}\n"), 0o600); err != nil {
 		t.Fatal(err)

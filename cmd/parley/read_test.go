@@ -10,6 +10,7 @@ import (
 
 	"parley/internal/extract/extracttest"
 	"parley/internal/ocr/ocrtest"
+	"parley/test/needs"
 )
 
 func TestRead_OpensFilesInsideALockedArchiveWithAPasswordOfTheCommandLine(t *testing.T) {
@@ -43,6 +44,7 @@ func TestRead_OpensFilesInsideALockedArchiveWithAPasswordOfTheCommandLine(t *tes
 }
 
 func TestRead_RecognisesTheTextOfAScanAsIngestionDoes(t *testing.T) {
+	needs.Long(t)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "scan.pdf")
 	picture := ocrtest.Picture(t, 1500, 900, .02, ocrtest.Paragraph(120, 150, "Lost keys are replaced", "for a fee of $45 each.")...)

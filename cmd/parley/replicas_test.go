@@ -25,6 +25,7 @@ import (
 
 	"parley/internal/store"
 	"parley/internal/store/pgtest"
+	"parley/test/needs"
 )
 
 // replicas are servers on one database behind a proxy.
@@ -255,6 +256,7 @@ func (r *replicas) ask(t *testing.T, h *history, client, n int, session string) 
 // clients talk through a proxy that knows nothing of conversations. No acknowledged turn is lost or doubled,
 // the ledger has every call once, and a client has to repeat a question at most once for each fault.
 func TestReplicas_LoseAndDoubleNothingWhileTheyAreKilled(t *testing.T) {
+	needs.Long(t)
 	const clients, rounds = 6, 8
 	r := startReplicas(t, pgtest.New(t), 3, 5*time.Millisecond, 20)
 	var h history
@@ -316,6 +318,7 @@ func (r *replicas) keepAsking(t *testing.T, h *history, clients int) (end func()
 
 // The database's machine dies under load, and a standby takes over.
 func TestReplicas_LoseAndDoubleNothingWhenAStandbyTakesOver(t *testing.T) {
+	needs.Long(t)
 	t.Parallel()
 	pair := pgtest.NewPair(t)
 	r := startReplicas(t, pair.URL(), 2, 5*time.Millisecond, 20)
@@ -386,6 +389,7 @@ func (r *replicas) checkStored(t *testing.T, clients map[int][]attempt, sessions
 // Each replica is stopped and started again while answers are streamed: PARLEY_STREAMS at a time, or 12. Nobody
 // loses an answer, and nobody hears an error.
 func TestReplicas_RestartOneAfterTheOtherUnderStreams(t *testing.T) {
+	needs.Long(t)
 	streams := 12
 	if text := os.Getenv("PARLEY_STREAMS"); text != "" {
 		var err error

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"parley/test/needs"
 )
 
 // responsesCall is the result of one call as a user of a client sees it; responses.mjs prints it.
@@ -20,6 +22,7 @@ type responsesCall struct {
 }
 
 func TestSDK_ClientsOfTheResponsesAPIUnderstandEveryAnswer(t *testing.T) {
+	needs.Long(t)
 	up := httptest.NewServer(http.HandlerFunc(able))
 	t.Cleanup(up.Close)
 	docs := t.TempDir()

@@ -21,6 +21,7 @@ import (
 	"parley/internal/library"
 	"parley/internal/retrieval"
 	"parley/internal/wire"
+	"parley/test/needs"
 )
 
 // canary is in everything that belongs to the owner of the matrix, and in no request of others.
@@ -453,6 +454,7 @@ func manages(rt wire.Route) bool { return rt.Right == wire.Manage || rt.Right ==
 
 // In a namespace with members, their roles decide over every route, and other roles over none.
 func TestRights_MembersDecideOverEveryRouteOfTheirNamespace(t *testing.T) {
+	needs.Long(t)
 	m := newMatrix(t)
 	const word = "zanzibarquartz" // in a document that no access list restricts
 	text := "The " + word + " is kept in the green cupboard."

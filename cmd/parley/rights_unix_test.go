@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"parley/test/needs"
 )
 
 // nobody is a user without permissions on the tests' files.
@@ -87,6 +89,7 @@ func TestServe_SaysThatItMayNotWriteTheDataFolder(t *testing.T) {
 }
 
 func TestAsk_SaysThatTheDatabaseIsSomebodyElses(t *testing.T) {
+	needs.Long(t)
 	if os.Geteuid() != 0 {
 		t.Skip("needs two users")
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"parley/test/needs"
 )
 
 // answerOf makes a request and decodes its answer.
@@ -36,6 +38,7 @@ func answerOf(t *testing.T, method, url, body string, into any) {
 }
 
 func TestServe_BoundsWhatPeopleWithoutSignInStore(t *testing.T) {
+	needs.Long(t)
 	p := startServe(t, nil, "--data", filepath.Join(t.TempDir(), "data"), "--limits-chats", "20")
 	waitServing(t, p.addr)
 	base := "http://" + p.addr

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"parley/test/needs"
 )
 
 // reply is the part of a response that the tests check.
@@ -205,6 +207,7 @@ func TestRAGChat_AKeyIsOneTurnAndOneCharge(t *testing.T) {
 // The usage of a conversation equals the sum of its turns, to the millionth of a dollar: with
 // concurrent turns, a failing provider, and after a crash.
 func TestRAGChat_TotalsAreTheSumOfTheTurns(t *testing.T) {
+	needs.Long(t)
 	const turns = 100
 	s := startRAGChat(t, "--model", "openai:gpt-4o-mini")
 	var faults sync.Mutex
@@ -261,6 +264,7 @@ func TestRAGChat_TotalsAreTheSumOfTheTurns(t *testing.T) {
 
 // Of a hundred concurrent writers on one session none is lost, and their turns are in sequence.
 func TestRAGChat_AHundredWritersOnOneSessionAreServedOneAfterTheOther(t *testing.T) {
+	needs.Long(t)
 	const writers = 100
 	s := startRAGChat(t)
 	session := s.session(t)

@@ -18,6 +18,7 @@ import (
 	"parley/internal/auth/session"
 	"parley/internal/store"
 	"parley/internal/wire/azurechat"
+	"parley/test/needs"
 )
 
 // startProvider runs a script of test/sdk that is an identity provider until the test ends, and decodes what it prints.
@@ -60,6 +61,7 @@ type signInSeen struct {
 
 // A person signs in at a certified provider in a real browser, and other origins cannot use the session.
 func TestPage_SignsPeopleInAndOut(t *testing.T) {
+	needs.Long(t)
 	requirePage(t)
 	t.Parallel()
 	var provider struct{ Issuer string }

@@ -137,6 +137,7 @@ func checkFiles(t *testing.T, data string) {
 // After any number of crashes, no acknowledged turn is lost or duplicated, a key gets one answer,
 // and the ledger is exact to the millionth of a dollar.
 func TestRAGChat_KilledAtAnyMomentItLosesAndDoublesNothing(t *testing.T) {
+	needs.Long(t)
 	const sessions = 4
 	rounds, full := roundsOfCrash(t)
 	flags := []string{"--model", "openai:gpt-4o-mini"}
@@ -222,6 +223,7 @@ func checkBooks(t *testing.T, s *ragChatServer, askers []*asker) (turns int) {
 // An acknowledged turn is on the disk, not only in the cache that survives a kill: the test counts
 // syncs with strace.
 func TestRAGChat_EachAcknowledgedTurnWasSynced(t *testing.T) {
+	needs.Long(t)
 	strace, err := exec.LookPath("strace")
 	if runtime.GOOS != "linux" {
 		t.Skip("strace is a program of Linux")

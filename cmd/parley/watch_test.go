@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"parley/test/needs"
 )
 
 // watched is a server that follows a folder.
@@ -114,6 +116,7 @@ func (w *watched) session() string {
 }
 
 func TestServeWatch_FollowsWhatOtherCommandsIngestIntoOtherNamespaces(t *testing.T) {
+	needs.Long(t)
 	w := startWatched(t, nil, "--watch")
 	pay := filepath.Join(t.TempDir(), "pay.md")
 	write := func(text string) {

@@ -3,6 +3,7 @@
 package needs
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"testing"
@@ -14,6 +15,14 @@ func ParserCache() string { return filepath.Join(os.TempDir(), "parley-extract-t
 
 // All reports whether every component is required. Tests also do more rounds then.
 func All() bool { return os.Getenv("PARLEY_TEST_ALL") == "1" }
+
+// Long skips a test that takes some seconds, unless PARLEY_TEST_ALL=1 is set or -run chooses the tests.
+func Long(t testing.TB) {
+	t.Helper()
+	if run := flag.Lookup("test.run"); !All() && (run == nil || run.Value.String() == "") {
+		t.Skip("takes some seconds: PARLEY_TEST_ALL=1 or -run with its name runs it, as .ci/run does")
+	}
+}
 
 // Missing skips or fails a test because a program, a folder or a right is missing.
 func Missing(t testing.TB, what string) {

@@ -109,6 +109,19 @@ func Exec(t testing.TB, url, statement string) {
 	}
 }
 
+// Hold runs a statement in a transaction that stays open until its connection is cut, or the test ends.
+func Hold(t testing.TB, url, statement string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err == nil {
+		t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
+		_, err = conn.Exec(t.Context(), "BEGIN; "+statement)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+}
+
 // NewRole returns the name of a user of the database at url who is no superuser, and the URL with which this user
 // connects. The user and all that it owns are removed when the test ends.
 func NewRole(t testing.TB, url string) (name, urlOfRole string) {
