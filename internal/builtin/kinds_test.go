@@ -4,11 +4,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"parley/test/needs"
 )
 
 // The documents have what manuals and handbooks have beside prose, and are not all in English; some questions
 // go on about the one before.
 func TestAnswer_KnowsWhatDocumentsOfManyKindsSay(t *testing.T) {
+	needs.Long(t)
 	measuresAnswers(t)
 	p := newProduct(collection(t, "kinds.txtar"))
 	right, answerable, cited, citedRight, wrong, others := 0, 0, 0, 0, 0, 0
@@ -48,6 +51,7 @@ func TestAnswer_KnowsWhatDocumentsOfManyKindsSay(t *testing.T) {
 
 // A question from elsewhere is no better answered because of what was talked of before.
 func TestAnswer_RefusesWhatIsElsewhereAlsoInAConversation(t *testing.T) {
+	needs.Long(t)
 	measuresAnswers(t)
 	p := newProduct(collection(t, "kinds.txtar"))
 	questions, answered := readLines(t, "offcorpus.txt"), 0

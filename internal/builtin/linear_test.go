@@ -11,6 +11,7 @@ import (
 )
 
 func TestBuiltin_TakesTimeInProportionToWhatItReads(t *testing.T) {
+	needs.Long(t)
 	terms := func(s string) (terms []llm.Term) {
 		for _, w := range text.Terms(s) {
 			terms = append(terms, llm.Term{Text: w, Word: w, Weight: 1, IDF: 1, Known: true})

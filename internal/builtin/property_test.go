@@ -162,6 +162,7 @@ func stands(q quote, ev *llm.Evidence) bool {
 }
 
 func TestAnswer_IsMadeOfQuotesWithinItsLimits(t *testing.T) {
+	needs.Long(t)
 	answered, several := 0, 0
 	rounds := 3000
 	if needs.Race || testing.Short() {

@@ -111,6 +111,7 @@ func measuresAnswers(t *testing.T) {
 }
 
 func TestAnswer_KnowsWhatTheDocumentationSays(t *testing.T) {
+	needs.Long(t)
 	measuresAnswers(t)
 	p := newProduct(collection(t, "manual.txtar"))
 	t.Run("refuses what it does not", func(t *testing.T) { checkRefusals(t, p) })

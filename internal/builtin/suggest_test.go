@@ -17,6 +17,7 @@ import (
 )
 
 func TestSuggest_AsksWhatTheCorpusAnswersAndNobodyAsked(t *testing.T) {
+	needs.Long(t)
 	p := newProduct(collection(t, "manual.txtar"))
 	suggested := 0
 	for i, line := range readLines(t, "manual.tsv") {

@@ -13,6 +13,7 @@ import (
 	"parley/internal/documents/job"
 	"parley/internal/extract"
 	"parley/internal/retrieval"
+	"parley/test/needs"
 )
 
 // ear is a transcriber with scripted replies.
@@ -92,6 +93,7 @@ func TestTranscribe_SaysWhyARecordingIsNotRead(t *testing.T) {
 }
 
 func TestTranscribe_AServerThatFailsIsAskedAgainByTheNextIngestion(t *testing.T) {
+	needs.Long(t)
 	t.Parallel()
 	e := &ear{refuse: errors.New("nobody listens")}
 	s, service := talk(t, e)

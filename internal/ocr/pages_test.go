@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"parley/internal/ocr/ocrtest"
+	"parley/test/needs"
 )
 
 // knownPages are 20 pages of the licence, in ten ways of setting.
@@ -83,6 +84,7 @@ func BenchmarkPages(b *testing.B) {
 
 // Tesseract reads tables column by column, and columns of text should be read so.
 func TestCompose_ReadsTablesRowByRowAndColumnsOneAfterTheOther(t *testing.T) {
+	needs.Long(t)
 	for _, p := range knownPages(t)[:10] {
 		if p.Name != "table" && p.Name != "columns" {
 			continue

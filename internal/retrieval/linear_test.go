@@ -6,9 +6,11 @@ import (
 
 	"parley/internal/retrieval"
 	"parley/internal/text/texttest"
+	"parley/test/needs"
 )
 
 func TestSearch_TakesTimeInProportionToTheQuestion(t *testing.T) {
+	needs.Long(t)
 	w := newWorld(t)
 	w.put(document("plan.txt", "The deductible of the plan costs 500 dollars, and employees pay it.", "Urlaub und Tage, Kündigung und Frist."),
 		document("de.txt", "Le coût du plan est de 500 euros pour les employés.", "费用 是 多少", "план документ стоит денег"))

@@ -240,6 +240,7 @@ func TestSearch_LetsNoCanaryCross(t *testing.T) {
 // TestSearch_LetsNoCanaryCrossByVectors is the same with vectors, which some documents do not have
 // yet at any moment.
 func TestSearch_LetsNoCanaryCrossByVectors(t *testing.T) {
+	needs.Long(t)
 	v := newVault(t, 160, with(&llmtest.Embedder{}))
 	embedded := func() {
 		v.embed()

@@ -20,6 +20,7 @@ import (
 	"parley/internal/turn"
 	"parley/internal/wire/ragchat"
 	"parley/internal/wire/webapi"
+	"parley/test/needs"
 )
 
 // recorded is a turn.Store with the events of one turn.
@@ -184,6 +185,7 @@ func textOf(events []sent) (text string) {
 const streamedQuestion = `{"messages":[{"role":"user","content":"What is covered?"}],"model":"parley","stream":true}`
 
 func TestTurnEvents_GoOnWhereTheClientStopped(t *testing.T) {
+	needs.Long(t)
 	dir := t.TempDir()
 	s := startResumable(t, dir)
 	asked := s.ask(t, "/v1/chat/completions", streamedQuestion, "X-On-Disconnect", "finish")

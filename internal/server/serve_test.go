@@ -16,6 +16,7 @@ import (
 
 	"parley/internal/chat"
 	"parley/internal/wire"
+	"parley/test/needs"
 )
 
 // raw sends bytes and reads one response until the connection ends.
@@ -226,6 +227,7 @@ func TestServe_CancelsTheTurnWhenTheClientLeaves(t *testing.T) {
 }
 
 func TestServe_ClosesConnectionsThatNeverEndTheirHeader(t *testing.T) {
+	needs.Long(t)
 	t.Parallel()
 	l := start(t, options{})
 	const sockets = 50
@@ -256,6 +258,7 @@ func TestServe_ClosesConnectionsThatNeverEndTheirHeader(t *testing.T) {
 func isReset(err error) bool { return strings.Contains(err.Error(), "reset") }
 
 func TestServe_DoesNotWaitForABodyThatNobodyReads(t *testing.T) {
+	needs.Long(t)
 	t.Parallel()
 	l := start(t, options{})
 	conn := dial(t, l.addr)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"parley/internal/turn"
+	"parley/test/needs"
 )
 
 // shapeOf names the shape of an error by its members.
@@ -122,6 +123,7 @@ func TestDispatch_TheHeaderAloneDecidesOnTheShape(t *testing.T) {
 
 // If a question is refused, a client that watches its steps receives the end of them.
 func TestDispatch_ARefusedQuestionEndsItsSteps(t *testing.T) {
+	needs.Long(t)
 	for _, path := range []string{"/chat", "/p/ragchat/chat", "/chat/" + knownSession} {
 		s := newServer(t, options{keys: &claims{err: turn.ErrKeyReused}})
 		do(s, http.MethodPost, path, `{"message":"q","params":{"query_id":"x"}}`, "Idempotency-Key", "k1")

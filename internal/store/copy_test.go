@@ -17,6 +17,7 @@ import (
 	"parley/internal/store"
 	"parley/internal/store/pgtest"
 	"parley/internal/store/storetest"
+	"parley/test/needs"
 )
 
 // fillAll stores something in most tables, with texts that PostgreSQL does not take as they are.
@@ -168,6 +169,7 @@ func openPlace(t *testing.T) func(place) (*store.DB, error) {
 
 // A copy is interrupted after each of its steps, and must go on there.
 func TestCopy_GoesOnAfterAnInterruption(t *testing.T) {
+	needs.Long(t)
 	from := open(t)
 	fillAll(t, from)
 	upload(t, from, "files/default/shared/a.md")

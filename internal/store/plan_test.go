@@ -15,6 +15,7 @@ import (
 	"parley/internal/ledger"
 	"parley/internal/store/storetest"
 	"parley/internal/transcript"
+	"parley/test/needs"
 )
 
 // bounded are the tables, under their names in query plans, that a statement may scan: they do not
@@ -33,6 +34,7 @@ var readsAll = map[string]string{
 
 // The conformance suite runs every statement of the store. None may scan a growing table.
 func TestStatements_FindTheirRowsByAKey(t *testing.T) {
+	needs.Long(t)
 	asked := &recorder{args: map[string][]any{}}
 	t.Run("run", func(t *testing.T) {
 		storetest.Corpus(t, func(t *testing.T) storetest.CorpusParts {

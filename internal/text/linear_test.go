@@ -5,9 +5,11 @@ import (
 
 	"parley/internal/text"
 	"parley/internal/text/texttest"
+	"parley/test/needs"
 )
 
 func TestText_TakesTimeInProportionToItsLength(t *testing.T) {
+	needs.Long(t)
 	for name, read := range map[string]func(string){
 		"Analyze":         func(s string) { text.Analyze(s) },
 		"AnalyzeQuestion": func(s string) { text.AnalyzeQuestion(s) },

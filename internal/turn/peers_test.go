@@ -18,6 +18,7 @@ import (
 	"parley/internal/store"
 	"parley/internal/store/pgtest"
 	"parley/internal/turn"
+	"parley/test/needs"
 )
 
 // server is one of several on one database.
@@ -129,6 +130,7 @@ func TestPeers_ATurnIsStoppedElsewhere(t *testing.T) {
 }
 
 func TestPeers_AFollowerHearsThatTheServerHasDied(t *testing.T) {
+	needs.Long(t)
 	two := servers(t, 2, gated(nil))
 	req := now("c", "why?")
 	leave(t.Context(), t, two[0].runner, req)

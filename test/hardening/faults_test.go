@@ -15,6 +15,7 @@ import (
 	"parley/internal/ledger"
 	"parley/internal/llm/llmtest"
 	"parley/internal/turn"
+	"parley/test/needs"
 )
 
 // harmless are the faults that do not prevent an answer.
@@ -98,6 +99,7 @@ func (s *stack) checkLedger(t *testing.T, name, id string) {
 
 // Endless streams and oversized events must not take much memory.
 func TestR11_EndlessStreamsAreCutWithinBounds(t *testing.T) {
+	needs.Long(t)
 	// Only memory that streams hold counts. On a busy machine, uncollected garbage, mostly of the
 	// upstream in this process, would hide it.
 	defer debug.SetGCPercent(debug.SetGCPercent(20))

@@ -13,6 +13,7 @@ import (
 
 	"parley/internal/chat/chattest"
 	"parley/internal/llm"
+	"parley/test/needs"
 )
 
 // pieces is a model whose answer and thoughts arrive in pieces.
@@ -52,6 +53,7 @@ var rendering = []protocol{
 // A model answers with random pieces of markup that fetches. PARLEY_SEQUENCES is the number of
 // sequences; each protocol gets a tenth of a percent of them.
 func TestRowS16_NoProtocolGivesOutWhatFetches(t *testing.T) {
+	needs.Long(t)
 	model := &pieces{}
 	s := newStack(t, options{model: model})
 	go func() { // so that the buffer never fills

@@ -16,11 +16,13 @@ import (
 
 	"parley/internal/chat"
 	"parley/internal/llm/llmtest"
+	"parley/test/needs"
 )
 
 // After many requests, including every fault and clients that leave, no goroutine or socket is
 // left. PARLEY_HARDENING_REQUESTS sets a larger number of requests.
 func TestR15_MixedRequestsLeaveNothingBehind(t *testing.T) {
+	needs.Long(t)
 	requests := 2000
 	if n, err := strconv.Atoi(os.Getenv("PARLEY_HARDENING_REQUESTS")); err == nil {
 		requests = n
@@ -108,6 +110,7 @@ func openSockets() (n int) {
 // Clients that read slowly, or not at all, use limited memory, do not slow others down for ever,
 // and are disconnected.
 func TestR10_ClientsThatDoNotReadAreDropped(t *testing.T) {
+	needs.Long(t)
 	slow := rounds(12, 200)
 	// Long enough for all of them to fill the buffers before the first is disconnected.
 	s := newStack(t, options{write: 4*time.Second + time.Duration(slow)*150*time.Millisecond, idle: time.Minute})

@@ -9,11 +9,14 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"parley/test/needs"
 )
 
 // Sockets whose header or body never ends are closed in time, and other clients are answered
 // meanwhile. The full test has 2,000 sockets and ten seconds for a header.
 func TestR12_SocketsThatNeverEndTheirRequestAreClosed(t *testing.T) {
+	needs.Long(t)
 	t.Parallel()
 	onEachDatabase(t, closesUnfinished)
 }

@@ -28,6 +28,7 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/auth/oidc"
+	"parley/test/needs"
 )
 
 // idp is a provider on this machine.
@@ -278,6 +279,7 @@ func TestVerify_RefusesForgedStaleAndForeignTokens(t *testing.T) {
 func must1(part string) string { return string(must(base64.RawURLEncoding.DecodeString(part))) }
 
 func TestVerify_ReadsTheKeysAtMostOnceAMinute(t *testing.T) {
+	needs.Long(t)
 	p := newIDP(t, "k1")
 	var mu sync.Mutex
 	now := time.Now()

@@ -5,10 +5,12 @@ import (
 
 	"parley/internal/retrieval"
 	"parley/internal/text/texttest"
+	"parley/test/needs"
 )
 
 // The text of models and documents can be as hostile as that of users.
 func TestAnswers_TakeTimeInProportionToWhatIsWritten(t *testing.T) {
+	needs.Long(t)
 	passage := func(text string) retrieval.Passage {
 		return retrieval.Passage{Document: retrieval.Document{ID: "a", Name: "a.pdf", Title: "A"},
 			Chunk: retrieval.Chunk{Text: text, Spans: []retrieval.Span{{Page: 1, End: len(text)}}}}

@@ -100,6 +100,7 @@ func passing(t *testing.T, entry *zip.File) string {
 // authentication is refused with a reason. Bytes that say nothing of the text may change: times, the
 // bits that fill up a byte of compressed data, tables of a compression that are not used.
 func TestTampered_IsRefusedOrWhole(t *testing.T) {
+	needs.Long(t)
 	for name := range lockedFiles {
 		t.Run(name, func(t *testing.T) {
 			data := extracttest.LockedFile(t, name)

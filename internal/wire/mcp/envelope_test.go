@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"parley/internal/chat/chattest"
+	"parley/test/needs"
 )
 
 // post sends a body as clients do, with further headers in pairs.
@@ -140,6 +141,7 @@ var values = []string{
 }
 
 func TestMessages_WithAnyPartReplacedAreAnsweredInTheShapeOfTheProtocol(t *testing.T) {
+	needs.Long(t)
 	h := serve(newHandler(&chattest.Engine{}, &corpus{}))
 	part := regexp.MustCompile(`("[A-Za-z_]+"):("[^"]*"|[0-9]+|\{[^{}]*\})`)
 	for _, message := range messages {
