@@ -73,7 +73,7 @@ func TestRefusal_NamesTheNearestSources(t *testing.T) {
 		question, want string
 		passages       []llm.Passage
 	}{
-		{"Who sweeps the parking garage roof chimney?", Refusal + " Nearest to it: “The parking garage opens at six.” (guide.pdf, page 3)", []llm.Passage{near, far}},
+		{"Who sweeps the parking garage roof chimney?", Refusal + " What comes nearest: “The parking garage opens at six.” (guide.pdf, page 3)", []llm.Passage{near, far}},
 		{"Who sweeps the roof chimney?", Refusal, []llm.Passage{far}},
 	} {
 		got := quotesOf(t, about(c.question, c.passages...))
@@ -96,7 +96,7 @@ func TestExcerpt_IsCutAfterAWord(t *testing.T) {
 }
 
 func TestRewrite_TakesNoWordsFromARefusal(t *testing.T) {
-	for _, r := range []string{Refusal + " Nearest to it: zebra.pdf, page 3", refusals["de"].refusal + " Am nächsten kommen: zebra.pdf"} {
+	for _, r := range []string{Refusal + " What comes nearest: zebra.pdf, page 3", refusals["de"].refusal + " Am nächsten kommt: zebra.pdf"} {
 		q := Rewrite(t.Context(), conversation("Who feeds the animals?", r), "And at night?")
 		for _, term := range q.Context {
 			if strings.Contains(term.Word, "zebra") || strings.EqualFold(term.Word, "documents") {

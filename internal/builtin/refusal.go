@@ -12,8 +12,8 @@ import (
 )
 
 // Refusal is what the answerer says when the passages do not hold an answer. Where passages come near, it
-// goes on to name them.
-const Refusal = unknown + "The documents that I can search do not answer this question."
+// goes on with what comes nearest.
+const Refusal = unknown + "I found no clear answer in the documents that I can search."
 
 const unknown = "I don't know. "
 
@@ -25,20 +25,20 @@ type phrases struct {
 	page    string // stands behind the name of a document, with the number
 }
 
-var english = phrases{Refusal, "Nearest to it:", "“%s”", ", page %s"}
+var english = phrases{Refusal, "What comes nearest:", "“%s”", ", page %s"}
 
 var refusals = map[string]phrases{
-	"de": {"Das weiß ich nicht. Die Dokumente, die ich durchsuchen kann, beantworten diese Frage nicht.", "Am nächsten kommen:", "„%s“", ", Seite %s"},
-	"fr": {"Je ne sais pas. Les documents que je peux consulter ne répondent pas à cette question.", "Passages les plus proches :", "« %s »", ", page %s"},
-	"es": {"No lo sé. Los documentos que puedo consultar no responden a esta pregunta.", "Lo más cercano:", "«%s»", ", página %s"},
-	"it": {"Non lo so. I documenti che posso consultare non rispondono a questa domanda.", "I passi più vicini:", "«%s»", ", pagina %s"},
-	"pt": {"Não sei. Os documentos que posso consultar não respondem a esta pergunta.", "O mais próximo:", "“%s”", ", página %s"},
-	"nl": {"Dat weet ik niet. De documenten die ik kan doorzoeken, beantwoorden deze vraag niet.", "Het dichtst in de buurt komen:", "“%s”", ", pagina %s"},
-	"pl": {"Nie wiem. Dokumenty, które mogę przeszukać, nie odpowiadają na to pytanie.", "Najbliższe fragmenty:", "„%s”", ", strona %s"},
-	"ru": {"Я не знаю. Документы, по которым я могу искать, не отвечают на этот вопрос.", "Ближе всего:", "«%s»", ", страница %s"},
-	"ja": {"わかりません。検索できる文書には、この質問への答えがありません。", "最も近い箇所：", "「%s」", "、%sページ"},
-	"ko": {"모르겠습니다. 검색할 수 있는 문서에는 이 질문에 대한 답이 없습니다.", "가장 가까운 내용:", "“%s”", ", %s쪽"},
-	"zh": {"我不知道。我能检索的文档没有回答这个问题。", "最接近的内容：", "“%s”", "，第%s页"},
+	"de": {"Das weiß ich nicht. In den Dokumenten, die ich durchsuchen kann, habe ich keine klare Antwort gefunden.", "Am nächsten kommt:", "„%s“", ", Seite %s"},
+	"fr": {"Je ne sais pas. Je n'ai pas trouvé de réponse claire dans les documents que je peux consulter.", "Ce qui s'en approche le plus :", "« %s »", ", page %s"},
+	"es": {"No lo sé. No he encontrado una respuesta clara en los documentos que puedo consultar.", "Lo más cercano:", "«%s»", ", página %s"},
+	"it": {"Non lo so. Non ho trovato una risposta chiara nei documenti che posso consultare.", "Il passo più vicino:", "«%s»", ", pagina %s"},
+	"pt": {"Não sei. Não encontrei uma resposta clara nos documentos que posso consultar.", "O mais próximo:", "“%s”", ", página %s"},
+	"nl": {"Dat weet ik niet. Ik heb geen duidelijk antwoord gevonden in de documenten die ik kan doorzoeken.", "Het dichtst in de buurt komt:", "“%s”", ", pagina %s"},
+	"pl": {"Nie wiem. W dokumentach, które mogę przeszukać, nie ma jasnej odpowiedzi.", "Najbliżej jest:", "„%s”", ", strona %s"},
+	"ru": {"Я не знаю. В документах, по которым я могу искать, нет ясного ответа.", "Ближе всего:", "«%s»", ", страница %s"},
+	"ja": {"わかりません。検索できる文書に、明確な答えは見つかりませんでした。", "最も近い箇所：", "「%s」", "、%sページ"},
+	"ko": {"모르겠습니다. 검색할 수 있는 문서에서 명확한 답을 찾지 못했습니다.", "가장 가까운 내용:", "“%s”", ", %s쪽"},
+	"zh": {"我不知道。在我能检索的文档中没有找到明确的答案。", "最接近的内容：", "“%s”", "，第%s页"},
 }
 
 const (

@@ -41,7 +41,7 @@ func TestChores_AreAnsweredFromTheConversation(t *testing.T) {
 		"Open WebUI, follow-ups": {choreBody([2]string{"user", openWebUI("Suggest 3-5 relevant follow-up questions.", "follow_ups", trains, "")}),
 			`{"follow_ups":["What else do the documents say about trains?","What else do the documents say about travel?","What else do the documents say about policy?"]}`},
 		"Open WebUI, follow-ups to a refusal": {choreBody([2]string{"user", openWebUI("Suggest 3-5 relevant follow-up questions.", "follow_ups",
-			"USER: \"\"\"Who feeds the goats?\"\"\"\nASSISTANT: \"\"\"I don't know. The documents that I can search do not answer this question.\"\"\"", "")}),
+			"USER: \"\"\"Who feeds the goats?\"\"\"\nASSISTANT: \"\"\"I don't know. I found no clear answer in the documents that I can search.\"\"\"", "")}),
 			`{"follow_ups":[]}`},
 		"Open WebUI, queries": {choreBody([2]string{"user", openWebUI("Analyze the chat history to determine the necessity of generating search queries.", "queries", trains, "")}),
 			`{"queries":["And planes?"]}`},
