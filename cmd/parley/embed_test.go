@@ -90,7 +90,7 @@ func scriptEmbeddings(ts *testscript.TestScript, neg bool, args []string) {
 // TestIngest_KilledWhileEmbeddingItGoesOn kills the program in the middle of an embedding, three times, and
 // checks that committed vectors are not paid for again.
 func TestIngest_KilledWhileEmbeddingItGoesOn(t *testing.T) {
-	const files = 150 // with about four chunks each
+	const files = 300 // with about four chunks each: far more than what is embedded before the last kill
 	docs, data := t.TempDir(), filepath.Join(t.TempDir(), "data")
 	writeCorpus(t, docs, files)
 	s := newEmbeddingServer()

@@ -91,7 +91,7 @@ func (b *Blobs) share(ctx context.Context, name, sha string, size int64) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(b.shared.put(ctx, sha, size, f), f.Close())
+	return errors.Join(b.shared.db.fail("store the original", b.shared.put(ctx, sha, size, f)), f.Close())
 }
 
 func (b *Blobs) write(ctx context.Context, name string, r io.Reader) (sha string, size int64, err error) {
