@@ -170,7 +170,7 @@ func TestRights_NoRouteTellsTheCredentialsOfItsCallers(t *testing.T) {
 	m := newMatrix(t)
 	const word = "credentialcanary"
 	m.log.also.Store(word)
-	if m.serving.program.log.Debug("tried", "word", word); !strings.Contains(m.log.String(), word) {
+	if m.serving.log.Debug("tried", "word", word); !strings.Contains(m.log.String(), word) {
 		t.Fatal("the log is not looked at")
 	}
 	before := len(m.log.String())
