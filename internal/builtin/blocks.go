@@ -288,10 +288,10 @@ func isCode(s string) bool {
 		(strings.ContainsAny(s, "_=(){}[]<>$\\`;@") || !unicode.IsUpper(first) && !unicode.IsDigit(first))
 }
 
-// isCommand reports whether what stands alone below a heading is code of several words: "brew install tree".
+// isCommand reports whether a text is code of several words: "brew install tree".
 func isCommand(s string) bool { return isCode(s) && strings.Contains(s, " ") }
 
-// isShortSentence reports whether what is too short to say something in general may be a sentence: "Dutch law applies."
+// isShortSentence reports whether a label may be a short sentence: "Dutch law applies."
 func isShortSentence(s string) bool {
 	first, _ := utf8.DecodeRuneInString(s)
 	return unicode.IsUpper(first) && strings.HasSuffix(s, ".") && strings.Count(s, " ") >= 2

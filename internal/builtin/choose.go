@@ -331,7 +331,7 @@ func (n need) answered(ev *llm.Evidence, units []unit, r *Reader) bool {
 		if len(units) >= minCompeting && chance >= minChanceFar && units[best].features[like] >= sure.far {
 			return near || !n.goesOn
 		}
-		// What was talked of is near, too, to a question that goes on to something else: then it must answer that alone.
+		// A question that goes on to something else is near to the old subject, too: the block must then answer the question alone.
 		return chance >= minChanceWhenRead && units[best].features[like] >= sure.alone && (near || !n.goesOn || units[best].ownLike >= sure.alone)
 	}
 	if open && g.chance() < minChanceOther {

@@ -27,7 +27,7 @@ type unit struct {
 	terms      map[string]bool // of its own words
 	asked      map[string]bool // the terms of the question or lead-in before it; nil for none
 	features   features
-	ownLike    float64 // how well it answers the question without the one before it, says a reader
+	ownLike    float64 // the reader's score for the question alone, without the one before it
 	score      float64
 }
 

@@ -87,8 +87,8 @@ func documentBodyOf(d retrieval.Document) memberBody {
 	}
 }
 
-// notStore replaces ErrNotFound where the path names a namespace, and a document of it if it names a file: they are there, and
-// can be read only.
+// notStore replaces ErrNotFound if the path names a namespace and, where it names a file, one of its documents: both can be read
+// but not changed.
 func (h *Handler) notStore(r *wire.Request, missing error) error {
 	id, file := r.PathValue("id"), r.PathValue("file")
 	if library.IsStore(id) {

@@ -31,7 +31,7 @@ const (
 	promptChore    = "prompt" // for a model that paints
 )
 
-// Two of LobeHub's, which have no names for others.
+// Two chores of LobeHub. A request cannot choose them by name.
 const (
 	chipsChore = "chips" // replies to choose from
 	queryChore = "query" // the last question, as plain text
@@ -237,7 +237,7 @@ func (c *chore) answer() (string, error) {
 	case promptChore, queryChore:
 		v = c.question()
 	case chipsChore:
-		v = []string{} // LobeHub's word for a message that leaves nothing to choose
+		v = []string{} // LobeHub then shows no replies
 	default:
 		v = ""
 	}

@@ -138,7 +138,7 @@ type Exchange struct {
 	Status                      int
 }
 
-// Judge returns what in an exchange is not valid. It looks at the request if it is JSON and was accepted, at a response that is
+// Judge returns what is not valid in an exchange. It looks at the request if it is JSON and was accepted, at a response that is
 // JSON, and at each event of one that is streamed.
 func (d *Description) Judge(x Exchange) (wrong []error) {
 	path, _, _ := strings.Cut(strings.TrimPrefix(x.Path, "/v1"), "?")
@@ -193,7 +193,7 @@ func (d *Description) Judge(x Exchange) (wrong []error) {
 	return wrong
 }
 
-// undescribed are bodies that OpenAI's API has, or takes, and its description does not have.
+// undescribed are bodies that OpenAI's API sends or takes, but does not describe.
 var undescribed = []string{
 	"post /completions 200 text/event-stream",
 	"get /responses/{response_id} 200 text/event-stream",
