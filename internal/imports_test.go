@@ -21,6 +21,7 @@ const module = "parley"
 // the table, so that a conformance suite can use its parent and a fake.
 var allowed = map[string][]string{
 	"access":      {},
+	"attribute":   {},
 	"audit":       {},
 	"format":      {},
 	"ident":       {},
@@ -134,7 +135,7 @@ var allowed = map[string][]string{
 }
 
 // forAll are the packages that every package may import.
-var forAll = []string{"access", "format", "ident", "interrupt", "lru"}
+var forAll = []string{"access", "attribute", "format", "ident", "interrupt", "lru"}
 
 func TestImports_FollowTheTable(t *testing.T) {
 	seen := map[string]bool{}

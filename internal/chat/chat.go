@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"parley/internal/access"
+	"parley/internal/attribute"
 	"parley/internal/chat/cite"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
@@ -109,7 +110,8 @@ type Options struct {
 	MinRerankScore  float64 // the same for the reranker's score, if there is one
 	IncludeCategory string
 	ExcludeCategory string
-	RequireUser     bool // see retrieval.Filter
+	Where           *attribute.Condition // only documents with attributes that meet it; nil for all
+	RequireUser     bool                 // see retrieval.Filter
 	RequireGroup    bool
 	PromptTemplate  string // ">>>text" is appended to the default instructions; any other text replaces them
 	PromptDomain    string // selects the set of prompts; "" means "default"

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"parley/internal/attribute"
 	"parley/internal/retrieval"
 )
 
@@ -14,6 +15,7 @@ import (
 type Place struct {
 	Namespace string
 	Within    *retrieval.Revisions // only these documents; nil means all of the namespace
+	Where     *attribute.Condition // only documents with attributes that meet it, and Options.Where
 	Given     *retrieval.Given     // documents of the request; then the other fields are not set
 }
 
@@ -28,7 +30,7 @@ func (t *turn) lookUp(ctx context.Context, q retrieval.Query) (retrieval.Result,
 		if p.Given != nil {
 			all[i], err = p.Given.Search(ctx, q)
 		} else {
-			q.Namespace, q.Within = p.Namespace, p.Within
+			q.Namespace, q.Within, q.Where = p.Namespace, p.Within, attribute.All(t.req.Options.Where, p.Where)
 			all[i], err = t.cfg.Retriever.Search(ctx, q)
 		}
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"parley/internal/attribute"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 	"parley/internal/text"
@@ -173,7 +174,10 @@ func within(x, low, high float64) bool { return x >= low && x <= high }
 
 // filter returns what the caller may see, narrowed to what the request asks for.
 func (t *turn) filter() retrieval.Filter {
-	o := &t.req.Options
+	o, where := &t.req.Options, t.req.Options.Where
+	if len(t.req.Places) > 0 {
+		where = attribute.All(where, t.req.Places[0].Where)
+	}
 	return retrieval.Filter{
 		Principal:       t.req.Principal,
 		Namespace:       t.req.Namespace,
@@ -182,6 +186,7 @@ func (t *turn) filter() retrieval.Filter {
 		RequireUser:     o.RequireUser,
 		RequireGroup:    o.RequireGroup,
 		Within:          t.req.Within,
+		Where:           where,
 	}
 }
 

@@ -13,6 +13,7 @@
 package extract
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -53,6 +54,8 @@ type Meta struct {
 	Everybody *string `yaml:"everybody"` // the word for everybody who may see it, instead of Users and Groups
 
 	Namespace string `yaml:"namespace"` // where the document belongs; "" if it does not say
+
+	Attributes json.RawMessage // what else the document says of itself, see package attribute; nil for nothing
 
 	// Unknown is a key that seems to say who may see the document, but is none of the above; "" if there is none.
 	Unknown string

@@ -113,6 +113,9 @@ func (s *Segment) Revisions() []int64 {
 	return ids
 }
 
+// Revision returns the nth revision of Revisions.
+func (s *Segment) Revision(n int) int64 { return s.revisions[n].id }
+
 // Find returns the position of a revision in Revisions, and whether the segment covers it.
 func (s *Segment) Find(revision int64) (int, bool) {
 	return slices.BinarySearchFunc(s.revisions, revision, compareID)

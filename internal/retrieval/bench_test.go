@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"parley/internal/access"
+	"parley/internal/attribute"
 	"parley/internal/lexical/lexicaltest"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
@@ -39,6 +40,7 @@ func (w *world) fill(ctx context.Context, g *lexicaltest.Generator, from, docume
 				texts[i] = g.Passage()
 			}
 			p := document(fmt.Sprintf("folder/report-%d.pdf", from), texts...)
+			p.Document.Attributes = fmt.Appendf(nil, `{"n":%d,"tags":["policy","draft"]}`, from%8)
 			if from%10 == 0 {
 				p.Document.Access = access.List{Groups: []string{"staff"}}
 			}
@@ -99,6 +101,34 @@ func BenchmarkSearch_BesideAnIngestion(b *testing.B) {
 				b.ReportMetric(float64(p50.Microseconds()), "busy-p50-µs")
 				b.ReportMetric(float64(p99.Microseconds()), "busy-p99-µs")
 				b.ReportMetric(rate*10, "chunks/s")
+			}
+		})
+	}
+}
+
+// BenchmarkSearch_WithACondition compares searches without a condition, with one that was asked before, and with a new one,
+// which an eighth of 100,000 documents meet.
+func BenchmarkSearch_WithACondition(b *testing.B) {
+	w, g := newWorld(b), lexicaltest.New(1)
+	if err := w.fill(b.Context(), g, 0, 100_000, 1, 1000); err != nil {
+		b.Fatal(err)
+	}
+	questions := lexicaltest.New(2)
+	n := 0.0
+	for _, c := range []struct {
+		name  string
+		where func() *attribute.Condition
+	}{
+		{"none", func() *attribute.Condition { return nil }},
+		{"again", func() *attribute.Condition { return attribute.Compare("eq", "n", 3.0) }},
+		{"new", func() *attribute.Condition {
+			n++
+			return attribute.All(attribute.Compare("eq", "n", 3.0), attribute.Compare("ne", "n", 8+n))
+		}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				w.search(retrieval.Query{Text: questions.Question(6), Filter: retrieval.Filter{Where: c.where()}})
 			}
 		})
 	}

@@ -2,8 +2,10 @@ package retrieval_test
 
 import (
 	"context"
+	"strconv"
 	"testing"
 
+	"parley/internal/access"
 	"parley/internal/retrieval"
 	"parley/internal/text/texttest"
 	"parley/test/needs"
@@ -43,5 +45,21 @@ func TestSearch_EndsWithItsContext(t *testing.T) {
 	cancel()
 	if res, err := search(ctx, w.corpus, retrieval.Query{Text: "deductible"}); err == nil {
 		t.Errorf("a search without a client found %d passages", len(res.Passages))
+	}
+}
+
+// The first search of a caller looks at the rights of every document, and does no more for each.
+func TestSearch_AllocatesNoMoreForTheFirstSearchOfACallerAmongMoreDocuments(t *testing.T) {
+	allocations := func(documents int) float64 {
+		w := newWorld(t)
+		w.put(colours(documents)...)
+		caller := 0
+		return testing.AllocsPerRun(10, func() {
+			caller++
+			w.search(retrieval.Query{Text: "zymurgist", Filter: retrieval.Filter{Principal: access.Principal{Subject: strconv.Itoa(caller)}}})
+		})
+	}
+	if few, many := allocations(20), allocations(1000); many > few+200 {
+		t.Errorf("%v allocations among 20 documents, %v among 1000", few, many)
 	}
 }

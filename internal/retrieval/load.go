@@ -22,6 +22,9 @@ type space struct {
 
 	namespace string
 
+	meet sync.Mutex
+	met  map[string]passing // by condition; bounded by maxConditions. meet guards it
+
 	users int   // see use
 	used  int64 // Corpus.uses when it was last used
 	size  int64 // of the state

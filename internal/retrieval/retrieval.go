@@ -10,10 +10,12 @@ package retrieval
 
 import (
 	"cmp"
+	"encoding/json"
 	"strings"
 	"time"
 
 	"parley/internal/access"
+	"parley/internal/attribute"
 	"parley/internal/llm"
 )
 
@@ -38,6 +40,35 @@ type Document struct {
 	Generation string    // which extractor and splitter made the chunks
 	Notes      string    // what could not be read although the rest could, for people; "" for a document read whole
 	IndexedAt  time.Time // UTC, microseconds
+
+	Attributes json.RawMessage `json:",omitempty"` // what else is said of the document, see package attribute; nil for nothing
+}
+
+// The attributes that every document has, for conditions. They hide a document's own of the same name.
+const (
+	AttributePath      = "path" // Name
+	AttributeTitle     = "title"
+	AttributeURL       = "url"
+	AttributeCategory  = "category"
+	AttributeMediaType = "media_type"
+	AttributeIndexedAt = "indexed_at"
+)
+
+// AllAttributes returns the document's attributes and those that every document has, for conditions. An empty text counts as missing.
+func (d *Document) AllAttributes() attribute.Values {
+	all := attribute.Decode(d.Attributes)
+	if all == nil {
+		all = attribute.Values{}
+	}
+	for key, value := range map[string]string{
+		AttributePath: d.Name, AttributeTitle: d.Title, AttributeURL: d.URL, AttributeCategory: d.Category,
+		AttributeMediaType: d.MediaType, AttributeIndexedAt: d.IndexedAt.UTC().Format(time.RFC3339),
+	} {
+		if delete(all, key); value != "" {
+			all[key] = value
+		}
+	}
+	return all
 }
 
 // CitedAs returns the name of the document in citations.
@@ -111,7 +142,8 @@ type Filter struct {
 	RequireUser     bool   // only documents that name the principal's subject
 	RequireGroup    bool   // … or, with RequireUser, that name one of the principal's groups
 
-	Within *Revisions // only these revisions of documents; nil for all
+	Within *Revisions           // only these revisions of documents; nil for all
+	Where  *attribute.Condition // only documents with attributes that meet it; nil for all. Searches apply it, lists of documents do not
 }
 
 // Query asks for the passages that answer a standalone question.

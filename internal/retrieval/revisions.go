@@ -35,6 +35,14 @@ func (r *Revisions) Has(id int64) bool {
 	return ok
 }
 
+// both returns the revisions that are in two sets.
+func (r *Revisions) both(other *Revisions) *Revisions {
+	if r == nil {
+		return other
+	}
+	return NewRevisions(slices.DeleteFunc(slices.Clone(r.ids), func(id int64) bool { return !other.Has(id) }))
+}
+
 // IDs returns the revisions, ascending. The caller must not change them.
 func (r *Revisions) IDs() []int64 { return r.ids }
 

@@ -60,6 +60,9 @@ func (c *Corpus) prepare(ctx context.Context, q Query) (*state, question, error)
 
 // searchState searches one state of the index. It is not complete when a hit is no longer stored.
 func (c *Corpus) searchState(ctx context.Context, st *state, q Query, asked question) (res Result, complete bool, err error) {
+	if q, err = c.confined(ctx, st, q); err != nil {
+		return Result{}, false, err
+	}
 	limit := max(q.Limit, 1)
 	res, found, err := st.find(ctx, q, asked, max(limit*pageFactor, depth(q)))
 	if err != nil {
@@ -232,6 +235,9 @@ func (c *Corpus) Rank(ctx context.Context, q Query) ([]Hit, error) {
 	}
 	st, err := c.latest(ctx, q.Namespace)
 	if err != nil {
+		return nil, err
+	}
+	if q, err = c.confined(ctx, st, q); err != nil {
 		return nil, err
 	}
 	res, found, err := st.find(ctx, q, asked, max(q.Limit, depth(q)))

@@ -25,6 +25,9 @@ type state struct {
 	checked       atomic.Int64 // when it was last known to be current, in nanoseconds since 1970
 	expired       atomic.Bool  // it lacks a change of this process, and may not be searched any more
 
+	listing sync.Once
+	listed  []int64 // see revisions
+
 	mu     sync.Mutex
 	views  map[viewKey]*view    // bounded by maxViews
 	groups map[groupList]string // what joined returned for long lists; bounded by maxViews
@@ -206,7 +209,7 @@ func (st *state) view(f Filter) *view {
 	}
 	maySee := st.rights.maySee(f)
 	sees := func(p *part, revision int) bool {
-		return maySee[p.rights[revision]] && f.Within.Has(p.segment.Revisions()[revision])
+		return maySee[p.rights[revision]] && f.Within.Has(p.segment.Revision(revision))
 	}
 	v = &view{
 		lexical: st.reader.View(func(segment, revision int) bool { return sees(&st.parts[segment], revision) }),

@@ -187,8 +187,8 @@ func (a applier) prepareInserts() (in inserts, err error) {
 		query string
 	}{
 		{&in.document, `INSERT INTO documents (id, namespace, owner, revision, name, title, url, category,
-			media_type, restricted, sha256, size, pages, chunks, generation, notes, indexed_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
+			media_type, restricted, sha256, size, pages, chunks, generation, notes, indexed_at, attributes)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
 		{&in.access, `INSERT INTO document_access (revision, kind, value, position)
 			VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`},
 		{&in.page, "INSERT INTO pages (revision, position, number, body, char_map) VALUES (?, ?, ?, ?, ?)"},
@@ -214,7 +214,7 @@ func (in inserts) put(a applier, p retrieval.Put) error {
 	d := p.Document
 	_, err := in.document.ExecContext(a.ctx, d.ID, a.namespace, d.Owner, d.Revision, d.Name, d.Title, d.URL,
 		d.Category, d.MediaType, flag(d.Access.Restricted()), d.SHA256, d.Size, d.Pages, len(p.Chunks),
-		d.Generation, d.Notes, micros(d.IndexedAt))
+		d.Generation, d.Notes, micros(d.IndexedAt), string(d.Attributes))
 	if isUnique(err) {
 		return fmt.Errorf("its name, id or revision is taken: %w", err)
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -160,13 +161,17 @@ func (c *Corpus) Pages(ctx context.Context, revision int64) (all []retrieval.Pag
 }
 
 const documentColumns = `id, namespace, owner, revision, name, title, url, category, media_type,
-	restricted, sha256, size, pages, chunks, generation, notes, indexed_at`
+	restricted, sha256, size, pages, chunks, generation, notes, indexed_at, attributes`
 
 // scanDocument reads documentColumns. It leaves the access list of a restricted document empty.
 func scanDocument(r row) (d retrieval.Document, restricted bool, err error) {
 	var indexedAt int64
+	var attributes string
 	err = r.Scan(&d.ID, &d.Namespace, &d.Owner, &d.Revision, &d.Name, &d.Title, &d.URL, &d.Category,
-		&d.MediaType, &restricted, &d.SHA256, &d.Size, &d.Pages, &d.Chunks, &d.Generation, &d.Notes, &indexedAt)
+		&d.MediaType, &restricted, &d.SHA256, &d.Size, &d.Pages, &d.Chunks, &d.Generation, &d.Notes, &indexedAt, &attributes)
+	if attributes != "" {
+		d.Attributes = json.RawMessage(attributes)
+	}
 	d.IndexedAt = fromMicros(indexedAt)
 	return d, restricted, err
 }

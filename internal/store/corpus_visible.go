@@ -26,12 +26,8 @@ func visible(f retrieval.Filter) (condition string, args []any) {
 		args = append(args, f.ExcludeCategory)
 	}
 	if f.Within != nil {
-		ids, err := json.Marshal(f.Within.IDs())
-		if err != nil {
-			panic("store: numbers are not JSON: " + err.Error())
-		}
-		conditions = append(conditions, "revision IN (SELECT value FROM json_each(?))")
-		args = append(args, string(ids))
+		conditions = append(conditions, amongRevisions)
+		args = append(args, revisionList(f.Within.IDs()))
 	}
 	required := f.RequireUser || f.RequireGroup
 	var allowed []string // any one of them admits the caller
@@ -56,6 +52,34 @@ func visible(f retrieval.Filter) (condition string, args []any) {
 	}
 	conditions = append(conditions, "("+strings.Join(allowed, " OR ")+")")
 	return strings.Join(conditions, " AND "), args
+}
+
+// amongRevisions is a condition whose argument is a revisionList.
+const amongRevisions = "revision IN (SELECT value FROM json_each(?))"
+
+func revisionList(ids []int64) string {
+	list, err := json.Marshal(ids)
+	if err != nil {
+		panic("store: numbers are not JSON: " + err.Error())
+	}
+	return string(list)
+}
+
+// EachDocument calls f with documents of a namespace, without their access lists.
+func (c *Corpus) EachDocument(ctx context.Context, namespace string, revisions []int64, f func(retrieval.Document)) error {
+	query, args := "SELECT "+documentColumns+" FROM documents WHERE namespace = ?", []any{namespace}
+	if revisions != nil {
+		query, args = query+" AND "+amongRevisions, append(args, revisionList(revisions))
+	}
+	rows, err := c.db.read.QueryContext(ctx, query, args...)
+	err = scanAll(rows, err, func(r *sql.Rows) error {
+		d, _, err := scanDocument(r)
+		if err == nil {
+			f(d)
+		}
+		return err
+	})
+	return c.db.fail("read attributes", err)
 }
 
 // listed begins the condition that the access list of a restricted document has certain rows.

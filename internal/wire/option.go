@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/internal/attribute"
 	"parley/internal/chat"
 )
 
@@ -57,6 +58,8 @@ var (
 		Most: chat.MaxNameBytes, field: func(o *chat.Options) any { return &o.IncludeCategory }}
 	ExcludeCategory = Option{Title: "Without this category", Help: "Leaves out documents of this category.",
 		Most: chat.MaxNameBytes, field: func(o *chat.Options) any { return &o.ExcludeCategory }}
+	Where = Option{Help: "A filter on attributes of documents, in the form of OpenAI's file search: searches only documents that pass it.",
+		field: func(o *chat.Options) any { return &o.Where }}
 	PromptTemplate = Option{Title: "Instructions", Help: "Replaces the instructions to the model; with >>> in front it is added to them.",
 		Most: chat.MaxTemplate, field: func(o *chat.Options) any { return &o.PromptTemplate }}
 	Rewrite = Option{Title: "Rewrite questions", Help: "Rewrites a follow-up question so that it stands alone, to find the right passages.",
@@ -114,6 +117,12 @@ func (o *Option) set(to *chat.Options, v Value, loosely bool) string {
 			return fmt.Sprintf("a number from 0 to %v", o.Most)
 		}
 		field.SetFloat(o.zeroed(n))
+	case reflect.Pointer:
+		c, wrong := FilterOf(v)
+		if wrong != "" {
+			return "a filter on attributes: " + strings.TrimSuffix(wrong, ".")
+		}
+		field.Set(reflect.ValueOf(c))
 	default:
 		return o.setText(field, v, loosely)
 	}
@@ -174,6 +183,8 @@ func (o *Option) Value(of *chat.Options) any {
 			return n
 		}
 		return 0.0
+	case reflect.Pointer:
+		return field.Interface()
 	}
 	return field.String()
 }
@@ -188,7 +199,7 @@ type Named struct {
 var PageOptions = []Named{
 	{"temperature", Temperature}, {"topP", TopP}, {"maxOutputTokens", MaxOutputTokens}, {"reasoningEffort", Effort},
 	{"top", Top}, {"retrievalMode", Mode}, {"rerank", Rerank}, {"includeCategory", IncludeCategory},
-	{"excludeCategory", ExcludeCategory}, {"followUps", FollowUps}, {"useTools", UseTools},
+	{"excludeCategory", ExcludeCategory}, {"filter", Where}, {"followUps", FollowUps}, {"useTools", UseTools},
 }
 
 // SetOptions takes the options that an object has members for. null means the default. The error names the
@@ -248,6 +259,9 @@ func (n *Named) schema() map[string]any {
 		s["type"], s["minimum"], s["maximum"] = []any{"number", "string"}, 0.0, n.Most
 	case bool:
 		s["type"] = []any{"boolean", "string"}
+	case *attribute.Condition:
+		s["type"] = "object"
+		s["examples"] = []any{map[string]any{"type": "eq", "key": "tags", "value": "policy"}}
 	default:
 		s["type"] = "string"
 		if n.Choices != nil {

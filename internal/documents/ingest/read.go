@@ -192,7 +192,7 @@ func (r *run) putDocument(ctx context.Context, res result, o original, m metadat
 	res.put = &retrieval.Put{
 		Document: retrieval.Document{
 			ID: res.file.DocumentID, Namespace: res.namespace, Name: c.name,
-			Title: m.Title, URL: m.URL, Category: m.Category, Access: m.Access,
+			Title: m.Title, URL: m.URL, Category: m.Category, Access: m.Access, Attributes: m.Attributes,
 			MediaType: x.media, Owner: r.cfg.Owner, SHA256: o.sha, Size: o.bytes,
 			Chunks: len(x.chunks), Generation: r.cfg.generation, Notes: res.file.Detail, IndexedAt: time.Now().UTC().Truncate(time.Microsecond),
 		},

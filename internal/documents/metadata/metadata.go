@@ -18,12 +18,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"path"
 	"path/filepath"
 	"strings"
 
 	"parley/internal/access"
+	"parley/internal/attribute"
 	"parley/internal/extract"
 	"parley/internal/text"
 )
@@ -36,6 +38,8 @@ type Fields struct {
 	Access    *access.List `json:",omitempty"`
 	Passwords []string     `json:",omitempty"`
 	Namespace *string      `json:",omitempty"`
+
+	Attributes attribute.Values `json:",omitempty"` // anything else; each key is a field of its own
 
 	SkipSections []string `json:",omitempty"` // see Limits
 	MaxChunks    int      `json:",omitempty"`
@@ -57,6 +61,14 @@ func (l Fields) over(by Fields) Fields {
 	}
 	if by.Namespace != nil {
 		l.Namespace = by.Namespace
+	}
+	if len(by.Attributes) > 0 {
+		all := maps.Clone(l.Attributes)
+		if all == nil {
+			all = attribute.Values{}
+		}
+		maps.Copy(all, by.Attributes)
+		l.Attributes = all
 	}
 	if by.SkipSections != nil {
 		l.SkipSections = by.SkipSections
@@ -138,6 +150,7 @@ type Document struct {
 	Title, URL, Category string
 	Namespace            *string // nil when no place names one
 	Access               access.List
+	Attributes           json.RawMessage // see package attribute; nil for none
 }
 
 // Of returns the metadata of a document: what it says of itself and what is said of its file, whose name is
@@ -154,6 +167,7 @@ func (s Said) Of(doc *extract.Document, file string) (Document, error) {
 	all := s.Defaults.over(own).over(s.Says)
 	d := Document{
 		Title: value(all.Title), URL: value(all.URL), Category: text.OneLine(value(all.Category)), Namespace: all.Namespace,
+		Attributes: all.Attributes.Encode(),
 	}
 	if all.Access != nil {
 		d.Access = *all.Access
@@ -174,7 +188,7 @@ func (s Said) Of(doc *extract.Document, file string) (Document, error) {
 
 // ownFields returns what a document says of itself.
 func ownFields(m extract.Meta) (own Fields, err error) {
-	own = Fields{Title: given(m.Title), Category: given(m.Category), Namespace: given(m.Namespace)}
+	own = Fields{Title: given(m.Title), Category: given(m.Category), Namespace: given(m.Namespace), Attributes: attribute.Decode(m.Attributes)}
 	if isWebURL(m.URL) {
 		own.URL = given(m.URL)
 	}

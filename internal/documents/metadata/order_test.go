@@ -77,6 +77,28 @@ func TestRead_TriesThePasswordsOfAllPlacesAndKeepsLimits(t *testing.T) {
 	}
 }
 
+// Each attribute is a field of its own.
+func TestRead_MergesAttributesKeyByKey(t *testing.T) {
+	own := &extract.Document{Meta: extract.Meta{Attributes: []byte(`{"a":"own","b":"own","c":"own"}`)}}
+	got, err := read(t, texts{
+		"parley.yaml":         "attributes: {a: top, d: top}",
+		"hr/parley.yaml":      "attributes: {d: folder, e: [1, two]}\nfiles: {'*': {attributes: {b: entry, c: entry}}}",
+		"hr/a.md.parley.yaml": "attributes: {c: sidecar}",
+	}).Of(own, "a.md")
+	if want := `{"a":"own","b":"entry","c":"sidecar","d":"folder","e":[1,"two"]}`; string(got.Attributes) != want || err != nil {
+		t.Errorf("got  %s, %v\nwant %s", got.Attributes, err, want)
+	}
+	for text, want := range map[string]string{
+		"attributes: 5":                  "line 1: attributes must be a mapping of names to values",
+		"attributes: {a: [[1]]}":         "must be a text of at most 512 bytes",
+		"attributes: {a: {b: [{c: d}]}}": "a.b is not",
+	} {
+		if _, err := parseSidecar([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
+
 func mustParse(t *testing.T, sidecar []byte) Limits {
 	t.Helper()
 	f, err := parseSidecar(sidecar)

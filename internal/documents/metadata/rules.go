@@ -50,7 +50,10 @@ type folderKeys struct {
 	Everybody yaml.Node `yaml:"everybody"`
 	Passwords yaml.Node `yaml:"passwords"`
 	Namespace yaml.Node `yaml:"namespace"`
-	Files     yaml.Node `yaml:"files"`
+
+	Attributes yaml.Node `yaml:"attributes"`
+
+	Files yaml.Node `yaml:"files"`
 }
 
 // NewRules returns rules that give files below a folder the same fields.
@@ -107,6 +110,7 @@ func (r *Rules) parse(data []byte) error {
 	var err error
 	r.defaults, err = keys{
 		URL: k.URL, Category: k.Category, Users: k.Users, Groups: k.Groups, Everybody: k.Everybody, Passwords: k.Passwords, Namespace: k.Namespace,
+		Attributes: k.Attributes,
 	}.fields()
 	if err != nil {
 		return err

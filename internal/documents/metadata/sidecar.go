@@ -11,7 +11,9 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"parley/internal/access"
+	"parley/internal/attribute"
 	"parley/internal/retrieval"
+	"parley/internal/text"
 )
 
 // SidecarSuffixes are the endings of sidecars: report.pdf.parley.yaml describes report.pdf. The second
@@ -39,6 +41,8 @@ type keys struct {
 	Password  yaml.Node `yaml:"password"`
 	Passwords yaml.Node `yaml:"passwords"`
 	Namespace yaml.Node `yaml:"namespace"`
+
+	Attributes yaml.Node `yaml:"attributes"`
 
 	SkipSections yaml.Node `yaml:"skip_sections"`
 	MaxChunks    *int      `yaml:"max_chunks"`
@@ -80,6 +84,9 @@ func (k keys) fields() (Fields, error) {
 			return Fields{}, err
 		}
 		l.Passwords = append(l.Passwords, words...)
+	}
+	if l.Attributes, err = attributesIn(k.Attributes); err != nil {
+		return Fields{}, err
 	}
 	if l.SkipSections, err = namesIn(k.SkipSections, "skip_sections"); err != nil {
 		return Fields{}, err
@@ -251,6 +258,22 @@ func namespaceIn(n yaml.Node) (*string, error) {
 		return nil, fmt.Errorf("line %d: %w", n.Line, err)
 	}
 	return &name, nil
+}
+
+// attributesIn returns the attributes in a mapping; nil if not set.
+func attributesIn(n yaml.Node) (attribute.Values, error) {
+	if n.Kind == 0 {
+		return nil, nil
+	}
+	if n.Kind != yaml.MappingNode {
+		return nil, fmt.Errorf("line %d: attributes must be a mapping of names to values", n.Line)
+	}
+	values, left := attribute.FromYAML(&n, nil)
+	if left != "" {
+		return nil, fmt.Errorf("line %d: of at most %d attributes, with names of at most %d bytes, each must be %s: %s is not", n.Line,
+			attribute.MaxKeys, attribute.MaxKey, attribute.Wanted, text.Printable(left))
+	}
+	return values, nil
 }
 
 // maxPasswords limits the number of passwords that are tried on a file.

@@ -109,7 +109,7 @@ func FuzzParseSidecar(f *testing.F) {
 
 func TestSidecar_SaysWhichKeyIsWrong(t *testing.T) {
 	for text, want := range map[string]string{
-		"titel: x\n":                   `line 1: there is no key "titel"; the keys are category, everybody, groups, max_chunks,`,
+		"titel: x\n":                   `line 1: there is no key "titel"; the keys are attributes, category, everybody, groups, max_chunks,`,
 		"title: x\ncategory: [a, b]\n": "line 2: category must be one text",
 		"url: {a: b}\n":                "line 1: url must be one text",
 		"max_chunks: many\n":           "line 1: max_chunks must be a whole number",

@@ -4,6 +4,7 @@ package markup
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"net/url"
 	"regexp"
@@ -12,6 +13,7 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
+	"parley/internal/attribute"
 	"parley/internal/extract"
 	"parley/internal/extract/compose"
 )
@@ -61,7 +63,7 @@ func readHTML(ctx context.Context, f *extract.File) (*extract.Document, error) {
 		return nil, w.err
 	}
 	doc := &extract.Document{Title: head.title, Pages: []extract.Page{out.Page(0, false)}}
-	doc.Meta.URL = head.url
+	doc.Meta.URL, doc.Meta.Attributes = head.url, head.attributes.Encode()
 	return doc, nil
 }
 
@@ -79,10 +81,13 @@ func MetaCharset(data []byte) string {
 var charsetPattern = regexp.MustCompile(`(?i)<(?:meta\s[^>]*charset|\?xml\s[^>]*encoding)\s*=\s*["']?\s*([-\w:.]+)`)
 
 // htmlHead is the description that a page gives of itself.
-type htmlHead struct{ title, url string }
+type htmlHead struct {
+	title, url string
+	attributes attribute.Values
+}
 
 func readHTMLHead(root *html.Node) htmlHead {
-	var h htmlHead
+	h := htmlHead{attributes: attribute.Values{}}
 	ogTitle := ""
 	for n := range root.Descendants() {
 		switch n.DataAtom {
@@ -100,6 +105,8 @@ func readHTMLHead(root *html.Node) htmlHead {
 				ogTitle = compose.OneLine(attr(n, "content"))
 			case attr(n, "property") == "og:url" && h.url == "":
 				h.url = webURL(attr(n, "content"))
+			default:
+				h.describe(cmp.Or(attr(n, "name"), attr(n, "property")), attr(n, "content"))
 			}
 		}
 	}
@@ -107,6 +114,25 @@ func readHTMLHead(root *html.Node) htmlHead {
 		h.title = ogTitle
 	}
 	return h
+}
+
+// descriptions match the names of meta elements that describe a page: those of the HTML standard, of Dublin Core, of
+// Google Scholar, and of articles in Open Graph.
+var descriptions = regexp.MustCompile(`^(author|keywords|date|subject|language|last-modified|dc\..+|dcterms\..+|citation_.+|article:.+)$`)
+
+// describe adds the content of a meta element to the attributes. A name that comes several times makes a list.
+func (h *htmlHead) describe(name, content string) {
+	name, content = strings.ToLower(strings.TrimSpace(name)), compose.OneLine(content)
+	if !descriptions.MatchString(name) {
+		return
+	}
+	contents := []string{content}
+	if name == "keywords" {
+		contents = strings.Split(content, ",")
+	}
+	for _, c := range contents {
+		h.attributes.Add(name, strings.TrimSpace(c))
+	}
 }
 
 // webURL returns an absolute http or https address, and "" for anything else.

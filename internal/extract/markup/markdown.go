@@ -3,6 +3,7 @@ package markup
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -20,6 +21,7 @@ import (
 	"github.com/yuin/goldmark/util"
 	"go.yaml.in/yaml/v3"
 
+	"parley/internal/attribute"
 	"parley/internal/extract"
 	"parley/internal/extract/compose"
 )
@@ -150,7 +152,19 @@ func parseMeta(matter string) (extract.Meta, error) {
 		return extract.Meta{}, fmt.Errorf("line %d: everybody must be one word", n.Line+1)
 	}
 	return extract.Meta{Title: m.Title, URL: m.URL, Category: m.Category, Users: users, Groups: groups, Everybody: everybody,
-		Namespace: strings.TrimSpace(m.Namespace.Value), Unknown: unknownRestriction(matter)}, nil
+		Namespace: strings.TrimSpace(m.Namespace.Value), Attributes: attributesIn(matter), Unknown: unknownRestriction(matter)}, nil
+}
+
+// attributesIn returns the keys of front matter that parseMeta does not read, with their values.
+func attributesIn(matter string) json.RawMessage {
+	var keys yaml.Node
+	if yaml.Unmarshal([]byte(matter), &keys) != nil || len(keys.Content) == 0 || keys.Content[0].Kind != yaml.MappingNode {
+		return nil
+	}
+	values, _ := attribute.FromYAML(keys.Content[0], func(key string) bool {
+		return slices.Contains([]string{"title", "url", "category", "users", "groups", "everybody", "namespace"}, key)
+	})
+	return values.Encode()
 }
 
 // yamlNames returns the names of a list, or of a single name. A key that is there must name

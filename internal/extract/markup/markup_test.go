@@ -77,9 +77,19 @@ P The note.
 	}
 }
 
+func TestHTML_ReadsMetaElementsThatDescribeThePage(t *testing.T) {
+	doc := extracttest.Read(t, "a.html", []byte(`<title>T</title><meta name="Author" content=" Ada  Lovelace "><meta name=keywords content="engines, notes,">
+		<meta name="viewport" content="width=1"><meta property="article:tag" content="one"><meta property="article:tag" content="two"><meta name="DC.date" content="2026-11-29"><p>Text.`))
+	want := `{"article:tag":["one","two"],"author":"Ada Lovelace","dc.date":"2026-11-29","keywords":["engines","notes"]}`
+	if got := string(doc.Meta.Attributes); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
 func TestMarkdown_ReadsFrontMatter(t *testing.T) {
-	doc := extracttest.Read(t, "a.md", []byte("---\ntitle: A title\nurl: https://example.org/a\ncategory: hr\nusers: ada\ngroups:\n  - staff\n  - 7\nother: [1]\n---\n# Heading\n"))
-	want := extract.Meta{Title: "A title", URL: "https://example.org/a", Category: "hr", Users: []string{"ada"}, Groups: []string{"staff", "7"}}
+	doc := extracttest.Read(t, "a.md", []byte("---\ntitle: A title\nurl: https://example.org/a\ncategory: hr\nusers: ada\ngroups:\n  - staff\n  - 7\nother: [1]\ndate: 2026-11-29\nauthor: {name: Ada, age: 36}\n---\n# Heading\n"))
+	want := extract.Meta{Title: "A title", URL: "https://example.org/a", Category: "hr", Users: []string{"ada"}, Groups: []string{"staff", "7"},
+		Attributes: []byte(`{"author.age":36,"author.name":"Ada","date":"2026-11-29","other":[1]}`)}
 	if diff := cmp.Diff(want, doc.Meta); diff != "" {
 		t.Error(diff)
 	}

@@ -14,6 +14,7 @@ package storetest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -116,6 +117,7 @@ func Corpus(t *testing.T, open func(t *testing.T) CorpusParts) {
 		{"a page is read by its number", catalogue, testPage},
 		{"vectors are counted by document", catalogue | vectors, testEmbeddedChunks},
 		{"the files of a document are known", files, testFilesOf},
+		{"the documents of revisions are read at once", searching | catalogue, testEachDocument},
 		{"visible says what MaySee says", searching | catalogue, testVisible},
 		{"rules decide before files, and nothing that files say is lost", searching | catalogue, testRules},
 		{"documents made aside take their places at once", all, testSwitchAside},
@@ -168,7 +170,8 @@ func (c corpus) put(id, name string) retrieval.Put {
 			URL: "https://example.com/" + name, Category: "manuals", MediaType: "application/pdf",
 			Owner: "olga", SHA256: strings.Repeat("a", 64), Size: 1234, Pages: 2, Chunks: 3,
 			Generation: "g1", Notes: "Page 3 has no text layer.", IndexedAt: time.Date(2026, 3, 1, 12, 0, 0, 123456000, time.UTC),
-			Access: access.List{Users: []string{"zoe", "adam"}, Groups: []string{"staff"}},
+			Attributes: json.RawMessage(`{"tags":["é","hr"],"year":2026}`),
+			Access:     access.List{Users: []string{"zoe", "adam"}, Groups: []string{"staff"}},
 		},
 		Pages: []retrieval.Page{
 			{Number: 1, Text: text, Map: []byte{0, 1, 255}},

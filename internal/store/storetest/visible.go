@@ -131,3 +131,31 @@ func some(r *rand.Rand, from []string) []string {
 	}
 	return all
 }
+
+// testEachDocument reads documents by their revisions, whoever may see them.
+func testEachDocument(t *testing.T, c corpus) {
+	var puts []retrieval.Put
+	for i := range 5 {
+		p := c.put(id(i), fmt.Sprintf("doc%d", i))
+		if i == 1 {
+			p.Document.Attributes = nil
+		}
+		puts = append(puts, p)
+	}
+	c.apply(retrieval.Batch{Namespace: "ns", Put: puts})
+	other := c.put(id(9), "other")
+	c.apply(retrieval.Batch{Namespace: "other", Put: []retrieval.Put{other}})
+	for _, asked := range [][]int64{nil, {}, {puts[1].Document.Revision, puts[3].Document.Revision, other.Document.Revision, 1 << 40}} {
+		var got, want []string
+		c.must(c.EachDocument(t.Context(), "ns", asked, func(d retrieval.Document) {
+			got = append(got, fmt.Sprintf("%s %d %s", d.Name, d.Revision, d.Attributes))
+		}))
+		for _, p := range puts {
+			if asked == nil || slices.Contains(asked, p.Document.Revision) {
+				want = append(want, fmt.Sprintf("%s %d %s", p.Document.Name, p.Document.Revision, p.Document.Attributes))
+			}
+		}
+		slices.Sort(got)
+		c.equal(fmt.Sprintf("the documents of %v", asked), want, got)
+	}
+}

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"parley/internal/attribute"
 	"parley/internal/chat"
+	"parley/internal/retrieval"
 	"parley/internal/wire"
 )
 
@@ -87,7 +89,8 @@ func isGiven(v wire.Value) bool { return v != nil && !v.IsNull() }
 
 // where is a metadata_condition. The zero where holds for everything.
 type where struct {
-	either     bool // one of the conditions is enough
+	text       string // of the metadata_condition
+	either     bool   // one of the conditions is enough
 	conditions []condition
 }
 
@@ -96,20 +99,27 @@ type condition struct {
 	names  []string // the condition holds if it does for one of these members
 	negate bool
 	test   func(have any) bool // have is a string, a float64 or a bool; nil if the member is missing
-	exact  string              // the value of an "is"; "" otherwise
 }
 
-// passageMembers are the members of the metadata that are not attributes of files.
-var passageMembers = []string{"path", "document_title", "url", "source_url", "category", "section", "page", "indexed_at"}
+// passageMembers are the members of the metadata that passages have, and documentMembers those that documents have, with
+// their attributes. The others are attributes of files, or of documents.
+var (
+	passageMembers  = []string{"url", "section", "page"}
+	documentMembers = map[string]string{
+		"path": retrieval.AttributePath, "document_title": retrieval.AttributeTitle, "source_url": retrieval.AttributeURL,
+		"category": retrieval.AttributeCategory, "indexed_at": retrieval.AttributeIndexedAt,
+	}
+)
 
-// holds tests the metadata of a record: a JSON object, some members of which clients have named.
+// holds tests the metadata of a record: a JSON object, some members of which clients have named. Of a list, one value is
+// enough.
 func (c condition) holds(metadata map[string]any) bool {
-	return slices.ContainsFunc(c.names, func(name string) bool { return c.test(metadata[name]) }) != c.negate
-}
-
-// ofAttributes reports whether the condition names attributes of files only.
-func (c condition) ofAttributes() bool {
-	return !slices.ContainsFunc(c.names, func(name string) bool { return slices.Contains(passageMembers, name) })
+	return slices.ContainsFunc(c.names, func(name string) bool {
+		if list, ok := metadata[name].([]any); ok {
+			return slices.ContainsFunc(list, c.test)
+		}
+		return c.test(metadata[name])
+	}) != c.negate
 }
 
 func (w where) holds(metadata map[string]any) bool {
@@ -121,47 +131,32 @@ func (w where) holds(metadata map[string]any) bool {
 	return !w.either || len(w.conditions) == 0
 }
 
-// category returns the category that all records must have; "" for none.
-func (w where) category() string {
+// part returns the conditions that name only members of a kind. ok is false if there are none, or if other conditions may hold
+// instead.
+func (w where) part(ofKind func(name string) bool) (part where, ok bool) {
+	part = where{text: w.text, either: w.either}
 	for _, c := range w.conditions {
-		if w.isCategory(c) {
-			return c.exact
-		}
-	}
-	return ""
-}
-
-// isCategory reports whether a condition demands a category of all records.
-func (w where) isCategory(c condition) bool {
-	return !w.either && c.exact != "" && slices.Equal(c.names, []string{"category"})
-}
-
-// attributes returns a condition on attributes of files that every file with a record fulfils; nil means
-// that there is none.
-func (w where) attributes() func(map[string]any) bool {
-	part := where{either: w.either}
-	for _, c := range w.conditions {
-		if c.ofAttributes() {
+		if !slices.ContainsFunc(c.names, func(name string) bool { return !ofKind(name) }) {
 			part.conditions = append(part.conditions, c)
-		} else if w.either {
-			return nil
 		}
 	}
-	if len(part.conditions) == 0 {
-		return nil
-	}
-	return part.holds
+	return part, len(part.conditions) > 0 && (!w.either || len(part.conditions) == len(w.conditions))
 }
 
-// examines reports whether there is a condition by which the search itself cannot filter.
+// examines reports whether there is a condition that only passages can meet, so that the search itself cannot filter by it.
 func (w where) examines() bool {
-	return slices.ContainsFunc(w.conditions, func(c condition) bool { return !c.ofAttributes() && !w.isCategory(c) })
+	return slices.ContainsFunc(w.conditions, func(c condition) bool { return slices.ContainsFunc(c.names, isOfPassage) })
 }
+
+func isOfPassage(name string) bool { return slices.Contains(passageMembers, name) }
+
+func isOfFile(name string) bool { return !isOfPassage(name) && documentMembers[name] == "" }
 
 func whereOf(v wire.Value) (w where, err error) {
 	if !isGiven(v) {
 		return w, nil
 	}
+	w.text = string(v)
 	var in struct {
 		Operator   wire.Value `json:"logical_operator"`
 		Conditions wire.Value `json:"conditions"`
@@ -213,9 +208,6 @@ func conditionOf(v wire.Value) (c condition, err error) {
 		return c, wire.Invalidf(`The "value" of a condition with %q must be %s.`, name, op.wants)
 	}
 	c.negate, c.test = op.negate, test
-	if name == "is" {
-		c.exact, _ = in.Value.Text()
-	}
 	return c, nil
 }
 
@@ -293,10 +285,10 @@ func texts(compare func(have, want string) bool) func(wire.Value) (func(any) boo
 	return func(v wire.Value) (func(any) bool, bool) {
 		wanted := textsOf(v)
 		if n, ok := v.Number(); ok && len(wanted) == 0 {
-			wanted = []string{written(n)}
+			wanted = []string{attribute.Written(n)}
 		}
 		return func(have any) bool {
-			return have != nil && slices.ContainsFunc(wanted, func(want string) bool { return compare(written(have), want) })
+			return have != nil && slices.ContainsFunc(wanted, func(want string) bool { return compare(attribute.Written(have), want) })
 		}, len(wanted) > 0
 	}
 }
@@ -309,7 +301,7 @@ func among(v wire.Value) (func(any) bool, bool) {
 	for i, text := range list {
 		list[i] = strings.TrimSpace(text)
 	}
-	return func(have any) bool { return have != nil && slices.Contains(list, written(have)) }, len(list) > 0
+	return func(have any) bool { return have != nil && slices.Contains(list, attribute.Written(have)) }, len(list) > 0
 }
 
 func empty(wire.Value) (func(any) bool, bool) {
@@ -348,27 +340,12 @@ func momentOf(v any) (at time.Time, ok bool) {
 	case float64:
 		return time.Unix(int64(v), 0), v > -1e12 && v < 1e12
 	case string:
-		for _, layout := range []string{time.DateOnly, time.RFC3339, time.DateTime} {
-			if at, err := time.Parse(layout, v); err == nil {
-				return at, true
-			}
+		if at, ok := attribute.Moment(v); ok {
+			return at, true
 		}
 		if n, err := strconv.ParseInt(v, 10, 40); err == nil {
 			return time.Unix(n, 0), true
 		}
 	}
 	return at, false
-}
-
-// written returns a value as people write it.
-func written(v any) string {
-	switch v := v.(type) {
-	case string:
-		return v
-	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64)
-	case bool:
-		return strconv.FormatBool(v)
-	}
-	return ""
 }

@@ -10,11 +10,13 @@ import (
 	_ "embed"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
 
 	"parley/internal/access"
+	"parley/internal/attribute"
 	"parley/internal/chat"
 	"parley/internal/library"
 	"parley/internal/retrieval"
@@ -125,11 +127,8 @@ func (h *Handler) retrieve(w http.ResponseWriter, r *wire.Request) error {
 // records returns the passages for a request, best first.
 func (h *Handler) records(r *wire.Request, in request) ([]record, error) {
 	q := retrieval.Query{
-		Filter: retrieval.Filter{Principal: r.Who, Namespace: in.knowledge, IncludeCategory: in.where.category()},
+		Filter: retrieval.Filter{Principal: r.Who, Namespace: in.knowledge},
 		Text:   in.query, Mode: h.cfg.Mode, Limit: in.limit, MinScore: in.least, Captions: true,
-	}
-	if in.where.examines() {
-		q.Limit = maxExamined
 	}
 	attributes, err := h.confine(r, in, &q)
 	if err != nil {
@@ -148,7 +147,7 @@ func (h *Handler) records(r *wire.Request, in request) ([]record, error) {
 		if len(p.Chunk.Spans) == 0 {
 			continue // a title without text
 		}
-		own, err := attributes(p.Document.ID)
+		own, err := attributes(p.Document)
 		if err != nil {
 			return nil, err
 		}
@@ -159,12 +158,15 @@ func (h *Handler) records(r *wire.Request, in request) ([]record, error) {
 	return records, nil
 }
 
-// confine limits a query to the files of a vector store whose attributes fit, and returns a function that
-// finds the attributes of a document. Other namespaces have no attributes.
-func (h *Handler) confine(r *wire.Request, in request, q *retrieval.Query) (func(documentID string) (json.RawMessage, error), error) {
-	none := func(string) (json.RawMessage, error) { return nil, nil }
+// confine limits a query to documents whose own members fit, and in a vector store to files whose attributes fit. It
+// returns a function that finds the attributes of a document, or of its file.
+func (h *Handler) confine(r *wire.Request, in request, q *retrieval.Query) (func(retrieval.Document) (json.RawMessage, error), error) {
+	if in.where.examines() {
+		q.Limit = maxExamined
+	}
 	if h.cfg.Library == nil || !library.IsStore(in.knowledge) {
-		return none, nil
+		q.Where = whereDocuments(in.where.part(func(name string) bool { return !isOfPassage(name) }))
+		return func(d retrieval.Document) (json.RawMessage, error) { return d.Attributes, nil }, nil
 	}
 	s, err := h.cfg.Library.Store(r.Context(), r.Who.Subject, in.knowledge)
 	if errors.Is(err, library.ErrNotFound) {
@@ -173,20 +175,42 @@ func (h *Handler) confine(r *wire.Request, in request, q *retrieval.Query) (func
 	if err != nil {
 		return nil, err
 	}
-	if keep := in.where.attributes(); keep != nil {
-		q.Within, err = h.cfg.Library.Within(r.Context(), s, func(raw json.RawMessage) bool { return keep(membersOf(raw)) })
+	files, ofFiles := in.where.part(isOfFile)
+	q.Where = whereDocuments(in.where.part(func(name string) bool { return documentMembers[name] != "" }))
+	switch {
+	case ofFiles:
+		q.Within, err = h.cfg.Library.Within(r.Context(), s, func(raw json.RawMessage) bool { return files.holds(membersOf(raw)) })
 		if err != nil {
 			return nil, err
 		}
+	case in.where.either && q.Where == nil:
+		q.Limit = maxExamined // one condition is on a file, and another on a document
 	}
 	finder, err := h.cfg.Library.Finder(r.Context(), s)
-	return func(id string) (json.RawMessage, error) {
-		m, err := finder.Find(r.Context(), id)
+	return func(d retrieval.Document) (json.RawMessage, error) {
+		m, err := finder.Find(r.Context(), d.ID)
 		if errors.Is(err, library.ErrNotFound) {
 			return nil, nil // it was removed just now
 		}
 		return m.Attributes, err
 	}, err
+}
+
+// whereDocuments returns a condition on attributes of documents; nil if there is none.
+func whereDocuments(w where, ok bool) *attribute.Condition {
+	if !ok {
+		return nil
+	}
+	return attribute.Test("dify"+w.text, func(v attribute.Values) bool {
+		all := maps.Clone(map[string]any(v))
+		for member, name := range documentMembers {
+			delete(all, member)
+			if value, ok := v[name]; ok {
+				all[member] = value
+			}
+		}
+		return w.holds(all)
+	})
 }
 
 // membersOf decodes attributes. A nil map has none.

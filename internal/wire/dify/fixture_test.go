@@ -46,7 +46,7 @@ func search(_ context.Context, q retrieval.Query) (retrieval.Result, error) {
 		return retrieval.Result{}, &chat.Error{Kind: chat.Unavailable}
 	}
 	found := slices.DeleteFunc(passages(), func(p retrieval.Passage) bool {
-		return p.Score < q.MinScore || q.IncludeCategory != "" && p.Document.Category != q.IncludeCategory
+		return p.Score < q.MinScore || !q.Where.Holds(p.Document.AllAttributes())
 	})
 	return retrieval.Result{Passages: found[:min(len(found), q.Limit)]}, nil
 }

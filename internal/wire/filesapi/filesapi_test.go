@@ -15,7 +15,6 @@ import (
 	"parley/internal/documents"
 	"parley/internal/ident"
 	"parley/internal/retrieval"
-	"parley/internal/wire/filesapi"
 )
 
 const formType = "multipart/form-data; boundary=b"
@@ -31,10 +30,11 @@ type object struct {
 	Status     string
 	FileCounts struct{ InProgress, Completed, Failed, Total int } `json:"file_counts"`
 	Data       []struct {
-		ID       string
-		FileID   string `json:"file_id"`
-		Filename string
-		Page     int
+		ID         string
+		FileID     string `json:"file_id"`
+		Filename   string
+		Page       int
+		Attributes json.RawMessage
 	}
 	Error struct{ Message, Type, Code string }
 }
@@ -185,36 +185,6 @@ func TestSearch_NamesThePageOfWhatFitsBest(t *testing.T) {
 	}
 }
 
-func TestFilter_ComparesValuesOfOneType(t *testing.T) {
-	attributes := json.RawMessage(`{"n":5,"s":"b","yes":true}`)
-	for text, want := range map[string]bool{
-		`{"type":"eq","key":"n","value":5}`: true, `{"type":"eq","key":"n","value":5.5}`: false, `{"type":"eq","key":"yes","value":true}`: true,
-		`{"type":"eq","key":"none","value":1}`: false, `{"type":"ne","key":"none","value":1}`: true, `{"type":"ne","key":"s","value":"b"}`: false,
-		`{"type":"gt","key":"n","value":4}`: true, `{"type":"gte","key":"n","value":5}`: true, `{"type":"lt","key":"n","value":5}`: false,
-		`{"type":"lte","key":"n","value":5}`: true, `{"type":"lt","key":"s","value":"c"}`: true, `{"type":"gt","key":"s","value":1}`: false,
-		`{"type":"lt","key":"none","value":1}`: false, `{"type":"gt","key":"yes","value":false}`: false,
-		`{"type":"in","key":"s","value":["a","b"]}`: true, `{"type":"in","key":"n","value":[]}`: false,
-		`{"type":"nin","key":"s","value":["a"]}`: true, `{"type":"nin","key":"none","value":["a"]}`: true,
-		`{"type":"and","filters":[{"type":"eq","key":"n","value":5},{"type":"or","filters":[{"type":"eq","key":"s","value":"x"},{"type":"eq","key":"yes","value":true}]}]}`: true,
-		`{"type":"and","filters":[{"type":"eq","key":"n","value":5},{"type":"eq","key":"s","value":"x"}]}`:                                                                  false,
-	} {
-		f, err := filesapi.ParseFilter([]byte(text), "filters")
-		if err != nil || f.Lets(attributes) != want {
-			t.Errorf("%s: %v, %v", text, f.Lets(attributes), err)
-		}
-	}
-	for _, text := range []string{
-		`1`, `[]`, `{}`, `{"type":"and"}`, `{"type":"or","filters":[]}`, `{"type":"or","filters":[1]}`, `{"type":"eq","key":"","value":1}`,
-		`{"type":"eq","key":"a"}`, `{"type":"eq","key":"a","value":null}`, `{"type":"eq","key":"a","value":[1]}`, `{"type":"in","key":"a","value":1}`,
-		`{"type":"in","key":"a","value":[null]}`, `{"type":"like","key":"a","value":1}`, `{"type":"EQ","key":"a","value":1}`,
-		`{"type":"and","filters":[` + strings.TrimSuffix(strings.Repeat(`{"type":"eq","key":"a","value":1},`, 300), ",") + `]}`,
-	} {
-		if _, err := filesapi.ParseFilter([]byte(text), "filters"); err == nil {
-			t.Errorf("%.60s is taken", text)
-		}
-	}
-}
-
 // What file_search takes as a vector store can be searched by itself as well.
 func TestSearch_TakesNamespacesWithoutFiles(t *testing.T) {
 	s := newSite(t, documents.Quota{})
@@ -223,6 +193,7 @@ func TestSearch_TakesNamespacesWithoutFiles(t *testing.T) {
 			Document: retrieval.Document{
 				ID: ident.New(), Namespace: namespace, Name: "rules/leave.md", Title: "Leave", SHA256: strings.Repeat("a", 64), Size: 17,
 				Access: access.List{Users: []string{"ann"}}, IndexedAt: time.Now().UTC().Truncate(time.Microsecond), Generation: "1",
+				Attributes: json.RawMessage(`{"tags":["leave","rules"],"year":2026}`),
 			},
 			Pages:  []retrieval.Page{{Text: "Leave is 30 days."}},
 			Chunks: []retrieval.Chunk{{Text: "Leave is 30 days.", Spans: []retrieval.Span{{End: 17}}}},
@@ -261,5 +232,17 @@ func TestSearch_TakesNamespacesWithoutFiles(t *testing.T) {
 		}
 	}
 	find(404, "finance", "ann", "")
-	find(400, "hr", "ann", `,"filters":{"type":"eq","key":"year","value":2026}`)
+	for filter, files := range map[string]int{
+		`{"type":"eq","key":"year","value":2026}`: 1, `{"type":"gt","key":"year","value":2026}`: 0, `{"type":"in","key":"tags","value":["leave"]}`: 1,
+		`{"type":"eq","key":"path","value":"rules/leave.md"}`: 1, `{"type":"eq","key":"path","value":"leave.md"}`: 0,
+	} {
+		got := find(200, "hr", "ann", `,"filters":`+filter)
+		if len(got.Data) != files || files == 1 && string(got.Data[0].Attributes) != `{"tags":"leave, rules","year":2026}` {
+			t.Errorf("%s finds %+v", filter, got.Data)
+		}
+		if got := find(200, "hr", "bob", `,"filters":`+filter); len(got.Data) != 0 {
+			t.Errorf("%s finds for somebody else: %+v", filter, got)
+		}
+	}
+	find(400, "hr", "ann", `,"filters":{"type":"eq","key":"year"}`)
 }

@@ -1,10 +1,13 @@
 package filesapi
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"path"
+	"strings"
 
+	"parley/internal/attribute"
 	"parley/internal/ident"
 	"parley/internal/library"
 	"parley/internal/retrieval"
@@ -83,8 +86,26 @@ func documentBodyOf(d retrieval.Document) memberBody {
 	}
 	return memberBody{
 		ID: d.ID, Object: "vector_store.file", UsageBytes: d.Size, CreatedAt: created.Unix(), StoreID: d.Namespace, Status: library.Completed,
-		Chunking: otherChunking, Attributes: objectOrEmpty(nil), Filename: path.Base(d.Name),
+		Chunking: otherChunking, Attributes: objectOrEmpty(plainAttributes(d)), Filename: path.Base(d.Name),
 	}
+}
+
+// plainAttributes returns the attributes of a document as OpenAI's API has them: a list is a text with commas.
+func plainAttributes(d retrieval.Document) json.RawMessage {
+	all := attribute.Decode(d.Attributes)
+	for key, value := range all {
+		list, ok := value.([]any)
+		if !ok {
+			continue
+		}
+		texts := make([]string, len(list))
+		for i, v := range list {
+			texts[i] = attribute.Written(v)
+		}
+		joined := []rune(strings.Join(texts, ", "))
+		all[key] = string(joined[:min(len(joined), maxValueRunes)])
+	}
+	return all.Encode()
 }
 
 // notStore replaces ErrNotFound if the path names a namespace and, where it names a file, one of its documents: both can be read

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/internal/attribute"
 	"parley/internal/chat"
 	"parley/internal/library"
 	"parley/internal/retrieval"
@@ -28,7 +29,7 @@ const (
 type query struct {
 	texts []string
 
-	filter Filter
+	filter *attribute.Condition
 	limit  int
 	least  float64 // minimum score
 }
@@ -96,10 +97,7 @@ func (h *Handler) searchedBy(r *wire.Request, q query) (Searched, error) {
 	if !ok {
 		return Searched{}, library.ErrNotFound
 	}
-	if q.filter != nil {
-		return Searched{}, openai.Refusef("filters", openai.Unsupported, `"filters" needs a vector store: other documents have no attributes.`)
-	}
-	return Searched{}, nil
+	return Searched{Where: q.filter}, nil
 }
 
 func queryOf(object wire.Object) (q query, err error) {
@@ -115,7 +113,7 @@ func queryOf(object wire.Object) (q query, err error) {
 	if q.texts, err = textsOf(in.Query); err != nil {
 		return q, err
 	}
-	if q.filter, err = ParseFilter(in.Filters, "filters"); err != nil {
+	if q.filter, err = FilterOf(in.Filters, "filters"); err != nil {
 		return q, err
 	}
 	if isGiven(in.Limit) {
@@ -130,6 +128,15 @@ func queryOf(object wire.Object) (q query, err error) {
 	}
 	q.least, err = ThresholdOf(in.Ranking, "ranking_options")
 	return q, err
+}
+
+// FilterOf reads a filter on attributes; param is its name in errors.
+func FilterOf(v wire.Value, param string) (*attribute.Condition, error) {
+	c, wrong := wire.FilterOf(v)
+	if wrong != "" {
+		return nil, openai.Refusef(param, openai.Invalid, "%q is not a filter: %s", param, wrong)
+	}
+	return c, nil
 }
 
 // ThresholdOf returns the minimum score in ranking options; param is their name in errors. There is only
@@ -181,7 +188,8 @@ func textsOf(v wire.Value) (texts []string, err error) {
 
 // Searched is the target of a search: a vector store, or a namespace without files.
 type Searched struct {
-	Within *retrieval.Revisions // the documents that pass the filter; nil means all
+	Within *retrieval.Revisions // the documents of a store that pass the filter; nil means all
+	Where  *attribute.Condition // the filter, for a namespace
 	// File returns the file from which a document was made. The error is library.ErrNotFound if it is no
 	// longer in the store. Nil means that there are no files.
 	File func(ctx context.Context, documentID string) (library.Member, error)
@@ -189,7 +197,7 @@ type Searched struct {
 
 // Open opens a store for a search by its owner. The error is library.ErrNotFound if there is none. The
 // result is not safe for concurrent use.
-func (h *Handler) Open(ctx context.Context, owner, id string, f Filter) (Searched, error) {
+func (h *Handler) Open(ctx context.Context, owner, id string, filter *attribute.Condition) (Searched, error) {
 	s, err := h.cfg.Library.Store(ctx, owner, id)
 	if err == nil {
 		err = Failure(h.cfg.Library.Use(ctx, s))
@@ -197,7 +205,7 @@ func (h *Handler) Open(ctx context.Context, owner, id string, f Filter) (Searche
 	if err != nil {
 		return Searched{}, err
 	}
-	within, err := h.within(ctx, s, f)
+	within, err := h.within(ctx, s, filter)
 	if err != nil {
 		return Searched{}, err
 	}
@@ -209,11 +217,11 @@ func (h *Handler) Open(ctx context.Context, owner, id string, f Filter) (Searche
 }
 
 // within returns the documents of a store that pass a filter; nil means all.
-func (h *Handler) within(ctx context.Context, s library.Store, f Filter) (*retrieval.Revisions, error) {
-	if f == nil {
+func (h *Handler) within(ctx context.Context, s library.Store, filter *attribute.Condition) (*retrieval.Revisions, error) {
+	if filter == nil {
 		return nil, nil //nolint:nilnil // nil is the set of all
 	}
-	return h.cfg.Library.Within(ctx, s, f.Lets)
+	return h.cfg.Library.Within(ctx, s, func(object json.RawMessage) bool { return filter.Holds(attribute.Decode(object)) })
 }
 
 // passages returns the passages found for all questions, best first, without duplicates.
@@ -221,7 +229,7 @@ func (h *Handler) passages(r *wire.Request, from Searched, q query) (all []retri
 	seen := map[retrieval.ChunkKey]bool{}
 	for _, text := range q.texts {
 		found, err := h.cfg.Search(r.Context(), retrieval.Query{
-			Filter: retrieval.Filter{Principal: r.Who, Namespace: r.PathValue("id"), Within: from.Within},
+			Filter: retrieval.Filter{Principal: r.Who, Namespace: r.PathValue("id"), Within: from.Within, Where: from.Where},
 			Text:   text, Mode: h.cfg.Mode, Limit: q.limit, MinScore: q.least, Captions: true,
 		})
 		if err != nil {
@@ -244,7 +252,7 @@ func (h *Handler) results(r *wire.Request, from Searched, passages []retrieval.P
 	data := make([]resultBody, 0, len(passages))
 	base := wire.BaseURL(r.Request, h.cfg.PublicURL, false)
 	for _, p := range passages {
-		m := library.Member{File: p.Document.ID, Filename: path.Base(p.Document.Name)}
+		m := library.Member{File: p.Document.ID, Filename: path.Base(p.Document.Name), Attributes: plainAttributes(p.Document)}
 		if from.File != nil {
 			var err error
 			if m, err = from.File(r.Context(), p.Document.ID); errors.Is(err, library.ErrNotFound) {

@@ -42,7 +42,7 @@ func metadataOf(v wire.Value) (json.RawMessage, error) {
 // attributesOf returns an object of strings, numbers and booleans unchanged; nil for none.
 func attributesOf(v wire.Value, param string) (json.RawMessage, error) {
 	return objectOf(v, param, "strings, numbers and booleans", func(v wire.Value) bool {
-		value, ok := scalarOf(v)
+		value, ok := v.Scalar()
 		text, _ := value.(string)
 		return ok && utf8.RuneCountInString(text) <= maxValueRunes
 	})
@@ -63,18 +63,6 @@ func objectOf(v wire.Value, param, of string, fits func(wire.Value) bool) (json.
 			param, maxKeys, of, maxKeyRunes, maxValueRunes)
 	}
 	return v.Compact(), nil
-}
-
-// scalarOf returns a string, a float64 or a bool.
-func scalarOf(v wire.Value) (any, bool) {
-	if text, ok := v.Text(); ok {
-		return text, true
-	}
-	if yes, ok := v.Bool(); ok {
-		return yes, true
-	}
-	n, ok := v.Number()
-	return n, ok
 }
 
 func isGiven(v wire.Value) bool { return v != nil && !v.IsNull() }

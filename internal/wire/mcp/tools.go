@@ -11,6 +11,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"parley/internal/attribute"
 	"parley/internal/chat"
 	"parley/internal/chat/cite"
 	"parley/internal/ident"
@@ -23,6 +24,8 @@ type searchArgs struct {
 	Query     string `json:"query" jsonschema:"a question or keywords"`
 	Limit     int    `json:"limit,omitempty" jsonschema:"the number of passages, 1 to 50; 5 when absent"`
 	Namespace string `json:"namespace,omitempty" jsonschema:"the collection to search; the server's own when absent"`
+
+	Filter map[string]any `json:"filter,omitempty" jsonschema:"only documents whose attributes pass, for example {\"type\":\"eq\",\"key\":\"category\",\"value\":\"policy\"}; types eq, ne, gt, gte, lt, lte, in, nin, and, or"`
 }
 
 // searchResult has the results in the shape in which the connectors of ChatGPT look for them, and the passages
@@ -71,8 +74,12 @@ func (c *client) search(ctx context.Context, _ *sdk.CallToolRequest, args search
 	if err != nil {
 		return nil, out, c.explain(ctx, "search", err)
 	}
+	where, err := conditionOf(args.Filter)
+	if err != nil {
+		return nil, out, err
+	}
 	result, err := c.cfg.Search.Search(ctx, retrieval.Query{
-		Filter: retrieval.Filter{Principal: c.Principal, Namespace: ns},
+		Filter: retrieval.Filter{Principal: c.Principal, Namespace: ns, Where: where},
 		Text:   query, Mode: retrieval.Hybrid, Limit: limit,
 	})
 	if err != nil {
@@ -98,6 +105,22 @@ func (c *client) search(ctx context.Context, _ *sdk.CallToolRequest, args search
 	return res, out, err
 }
 
+// conditionOf returns the condition that a filter means; nil for none.
+func conditionOf(filter map[string]any) (*attribute.Condition, error) {
+	if filter == nil {
+		return nil, nil //nolint:nilnil // no condition is not an error
+	}
+	body, err := wire.AppendJSON(nil, filter)
+	if err != nil {
+		return nil, err
+	}
+	where, wrong := wire.FilterOf(wire.Value(body))
+	if wrong != "" {
+		return nil, errors.New("filter is not a filter: " + wrong)
+	}
+	return where, nil
+}
+
 // asText returns a result whose one text is JSON, as connectors want it. Each text begins with its citation.
 func asText(v any) (*sdk.CallToolResult, error) {
 	text, err := wire.AppendJSON(nil, v)
@@ -107,6 +130,8 @@ func asText(v any) (*sdk.CallToolResult, error) {
 type askArgs struct {
 	Question  string `json:"question"`
 	Namespace string `json:"namespace,omitempty" jsonschema:"the collection to ask; the server's own when absent"`
+
+	Filter map[string]any `json:"filter,omitempty" jsonschema:"only documents whose attributes pass, as for search"`
 }
 
 type askResult struct {
@@ -129,9 +154,13 @@ func (c *client) ask(ctx context.Context, req *sdk.CallToolRequest, args askArgs
 	if err != nil {
 		return nil, out, c.explain(ctx, "ask", err)
 	}
+	options := c.cfg.Defaults
+	if options.Where, err = conditionOf(args.Filter); err != nil {
+		return nil, out, err
+	}
 	turn, err := chat.Collect(tellingStages(ctx, req, c.cfg.Runner.Run(ctx, &chat.Request{
 		TurnID: ident.New(), Principal: c.Principal, Namespace: ns,
-		Messages: []chat.Message{chat.TextMessage(llm.User, args.Question)}, Options: c.cfg.Defaults, Whole: true,
+		Messages: []chat.Message{chat.TextMessage(llm.User, args.Question)}, Options: options, Whole: true,
 	})))
 	if err != nil {
 		return nil, out, c.explain(ctx, "ask", err)

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"slices"
 
 	"parley/internal/chat"
 	"parley/internal/llm"
@@ -66,6 +67,7 @@ var members = memberTable{
 	"modalities":          (*exchange).readModalities,
 	"audio":               (*exchange).readAudio,
 	"logprobs":            (*exchange).readLogprobs,
+	"parley":              (*exchange).readParley,
 }
 
 func (x *exchange) readMembers(object wire.Object, table memberTable) error {
@@ -128,6 +130,24 @@ func option(param string, o wire.Option) func(*exchange, wire.Value) error {
 		}
 		return nil
 	}
+}
+
+// readParley reads an object of the server's own options, under their names in JavaScript pages.
+func (x *exchange) readParley(v wire.Value) error {
+	object, ok := v.Object()
+	if !ok {
+		return Refusef("parley", invalid, `"parley" must be an object of options.`)
+	}
+	for key, v := range object.Members() {
+		i := slices.IndexFunc(wire.PageOptions, func(n wire.Named) bool { return n.Name == key })
+		if i < 0 || v.IsNull() {
+			continue
+		}
+		if err := option("parley."+key, wire.PageOptions[i].Option)(x, v); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (x *exchange) readN(v wire.Value) error {

@@ -194,7 +194,7 @@ func (h *Handler) filterFor(e *evaluation, object wire.Object) (func(*retrieval.
 	if err != nil {
 		return nil, err
 	}
-	e.req.Options.IncludeCategory = q.IncludeCategory
+	e.req.Options.Where = q.Where
 	if q.Limit == 0 {
 		return nil, nil
 	}

@@ -42,7 +42,8 @@ func (l *librarian) Run(ctx context.Context, req *chat.Request) iter.Seq2[chat.E
 		if l.vector {
 			mode = o.Mode
 		}
-		passages := slices.Clone(found.Passages[:min(o.Top, 2)])
+		hits, _ := searchFound(ctx, retrieval.Query{Filter: retrieval.Filter{Where: o.Where}})
+		passages := hits.Passages[:min(o.Top, len(hits.Passages))]
 		query := req.Messages[len(req.Messages)-1].Text()
 		if !o.Rewrite.Off && len(req.Messages) > 1 {
 			query = "standalone " + query
@@ -180,7 +181,7 @@ func TestEvaluate_AnswersOneQueryAsTheOriginalDoes(t *testing.T) {
 	if len(r.Reranked.Items) != 1 || r.Reranked.Items[0].Index != 0 || *r.Reranked.Model != "test:judge" || !r.Reranked.Enabled {
 		t.Errorf("reranked %+v", r.Reranked)
 	}
-	if o := l.asked[0].Options; o.Top != chat.MaxTop || o.MinScore != .35 || r.Echo.TopK != 2 || r.Echo.Mode != "dense" {
+	if o := l.asked[0].Options; o.Top != 2 || o.Where == nil || o.MinScore != .35 || r.Echo.TopK != 2 || r.Echo.Mode != "dense" {
 		t.Errorf("asked %+v, echo %+v", o, r.Echo)
 	}
 	r = lookup{}

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -158,7 +159,7 @@ func handlerOf(runner chat.Runner, b *books, change func(*Config)) *Handler {
 		Runner:   turns,
 		Log:      turns.Log,
 		Sessions: b, Ledger: b, Engine: engine,
-		Search:    func(context.Context, retrieval.Query) (retrieval.Result, error) { return found, nil },
+		Search:    searchFound,
 		NewBill:   func() Bill { return freeBill{runner} },
 		Logger:    slog.New(slog.DiscardHandler),
 		Now:       func() time.Time { return begun },
@@ -195,6 +196,13 @@ func (r *remembered) Log(_ context.Context, _, id string) (*turn.Log, error) {
 		return log, nil
 	}
 	return nil, turn.ErrNotFound
+}
+
+// searchFound finds the documents in found that meet the query's condition.
+func searchFound(_ context.Context, q retrieval.Query) (retrieval.Result, error) {
+	all := found
+	all.Passages = slices.DeleteFunc(slices.Clone(found.Passages), func(p retrieval.Passage) bool { return !q.Where.Holds(p.Document.AllAttributes()) })
+	return all, nil
 }
 
 // found is the result of every search.

@@ -1,10 +1,12 @@
 package ragchat
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
 
+	"parley/internal/attribute"
 	"parley/internal/chat"
 	"parley/internal/retrieval"
 	"parley/internal/wire"
@@ -91,55 +93,58 @@ func apply(object wire.Object, key string, set func(wire.Value) string) error {
 	return nil
 }
 
-// filters maps the fields of a query_filter, except the category, to the values of a passage.
-var filters = map[string]func(p *retrieval.Passage) string{
-	"url":      func(p *retrieval.Passage) string { return p.Document.URL },
-	"title":    func(p *retrieval.Passage) string { return p.Document.Title },
-	"filename": func(p *retrieval.Passage) string { return p.Document.Name },
-	"section":  func(p *retrieval.Passage) string { return section(p.Chunk.Headings) },
+// fields maps the fields of results that a query_filter may name to attributes of documents. Those of passages have none.
+var fields = map[string]string{
+	"category": retrieval.AttributeCategory, "url": retrieval.AttributeURL, "title": retrieval.AttributeTitle,
+	"filename": retrieval.AttributePath, "section": "",
 }
 
-// filterOf reads query_filter: required values of fields of the results. The index filters by category;
-// for the others, keep filters the best passages.
+// filterOf reads query_filter: required values of fields of the results, or a filter on attributes of documents. The
+// section belongs to passages: for it, keep filters the best passages.
 func filterOf(object wire.Object, q *retrieval.Query) (keep func(*retrieval.Passage) bool, err error) {
 	keep = func(*retrieval.Passage) bool { return true }
 	v, _ := object.Get("query_filter")
 	if !isGiven(v) {
 		return keep, nil
 	}
-	fields, ok := v.Object()
+	required, ok := v.Object()
 	if !ok {
 		return nil, &fieldError{"query_filter", "an object"}
 	}
-	wanted := map[string]string{}
-	for key, v := range fields.Members() {
-		text, ok := v.Text()
-		_, known := filters[key]
+	if isFilter(required) {
+		where, wrong := wire.FilterOf(v)
+		if wrong != "" {
+			return nil, &fieldError{"query_filter", "a filter: " + strings.TrimSuffix(wrong, ".")}
+		}
+		q.Where = where
+		return keep, nil
+	}
+	var parts []*attribute.Condition
+	for key, v := range required.Members() {
+		wanted, ok := v.Text()
+		name, known := fields[key]
 		switch {
-		case key == "category" && ok:
-			q.IncludeCategory = text
-		case known && ok:
-			wanted[key] = text
-		case known || key == "category":
-			return nil, &fieldError{"query_filter." + key, "a string"}
-		default:
-			names := []string{"category"}
-			for name := range filters {
-				names = append(names, name)
-			}
-			slices.Sort(names)
+		case !known:
+			names := slices.Sorted(maps.Keys(fields))
 			return nil, &fieldError{"query_filter." + clip(key, 40), "one of " + strings.Join(names, ", ")}
+		case !ok:
+			return nil, &fieldError{"query_filter." + key, "a string"}
+		case key == "section":
+			q.Limit = maxFiltered
+			keep = func(p *retrieval.Passage) bool { return section(p.Chunk.Headings) == wanted }
+		default:
+			parts = append(parts, attribute.Compare("eq", name, wanted))
 		}
 	}
-	if len(wanted) > 0 {
-		q.Limit = maxFiltered
-	}
-	return func(p *retrieval.Passage) bool {
-		for key, value := range wanted {
-			if filters[key](p) != value {
-				return false
-			}
-		}
-		return true
-	}, nil
+	q.Where = attribute.All(parts...)
+	return keep, nil
+}
+
+// isFilter reports whether an object has the members of a filter, not fields with values.
+func isFilter(object wire.Object) bool {
+	kind, _ := object.Get("type")
+	_, isText := kind.Text()
+	_, compares := object.Get("key")
+	_, joins := object.Get("filters")
+	return isText && (compares || joins)
 }

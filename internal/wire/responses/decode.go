@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strconv"
 
+	"parley/internal/attribute"
 	"parley/internal/chat"
 	"parley/internal/library"
 	"parley/internal/llm"
@@ -33,8 +34,7 @@ type exchange struct {
 	conversation string // id
 	choice       choice
 	stores       []string // vector stores, or namespaces instead
-	filter       filesapi.Filter
-	filtered     string                       // name of the parameter with the filter
+	filter       *attribute.Condition
 	opened       map[string]filesapi.Searched // the vector stores among stores, by their namespaces
 }
 
@@ -116,7 +116,9 @@ func (h *Handler) searchIn(ctx context.Context, x *exchange) (err error) {
 	if x.req.Namespace, err = h.catalog.NamespaceOf(ctx, x.who, x.res.Model); err != nil {
 		return err
 	}
-	plain := len(x.stores) == 0
+	if len(x.stores) == 0 {
+		x.req.Options.Where = x.filter
+	}
 	for _, name := range x.stores {
 		place := chat.Place{Namespace: name}
 		if library.IsStore(name) && h.cfg.Open != nil {
@@ -128,12 +130,9 @@ func (h *Handler) searchIn(ctx context.Context, x *exchange) (err error) {
 		} else if !ok {
 			return errNoStore(name)
 		} else {
-			plain = true
+			place.Where = x.filter
 		}
 		x.req.Places = append(x.req.Places, place)
-	}
-	if plain && x.filter != nil {
-		return openai.Refusef(x.filtered, openai.Unsupported, "%q needs vector stores in \"vector_store_ids\": other documents have no attributes.", x.filtered)
 	}
 	if len(x.req.Places) > 0 { // the first one owns the turn
 		x.req.Namespace, x.req.Within = x.req.Places[0].Namespace, x.req.Places[0].Within
@@ -166,8 +165,9 @@ func (h *Handler) bring(ctx context.Context, x *exchange) error {
 		return err
 	case brought && x.search != "" && len(places) == 0:
 		places = []chat.Place{{Namespace: x.req.Namespace}}
-	case !brought && len(places) == 1:
-		return nil // the namespace of the request
+	case !brought && len(places) == 1: // the namespace of the request
+		x.req.Options.Where = attribute.All(x.req.Options.Where, places[0].Where)
+		return nil
 	}
 	x.req.Places = append(x.req.Places, places...)
 	return nil

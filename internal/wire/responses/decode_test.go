@@ -79,9 +79,6 @@ func TestCreate_RefusesBadInputNamingIt(t *testing.T) {
 		{"another tool", tool(`{"type":"web_search"}`), "tools[0].type", openai.UnsupportedValue},
 		{"eleven stores", tool(`{"type":"file_search","vector_store_ids":["1","2","3","4","5","6","7","8","9","10","11"]}`), "tools[0].vector_store_ids", openai.UnsupportedValue},
 		{"filters", tool(`{"type":"file_search","filters":{}}`), "tools[0].filters", openai.Invalid},
-		{"filters of stores of which some are namespaces", tool(`{"type":"file_search","vector_store_ids":["vs_tower","default","hr"],"filters":{"type":"eq","key":"a","value":1}}`), "tools[0].filters", openai.Unsupported},
-		{"filters of a namespace", tool(`{"type":"file_search","vector_store_ids":["hr"],"filters":{"type":"eq","key":"a","value":1}}`), "tools[0].filters", openai.Unsupported},
-		{"filters without a store", tool(`{"type":"file_search","filters":{"type":"eq","key":"a","value":1}}`), "tools[0].filters", openai.Unsupported},
 		{"ranking_options", tool(`{"type":"file_search","ranking_options":{"score_threshold":2}}`), "tools[0].ranking_options.score_threshold", openai.Invalid},
 		{"tool_choice", with(`"tool_choice":"any"`), "tool_choice", openai.Invalid},
 		{"tool_choice of another tool", with(`"tool_choice":{"type":"mcp"}`), "tool_choice", openai.UnsupportedValue},
@@ -122,6 +119,27 @@ func TestCreate_DoesNotFindTheStoreOrTheItemThatIsNotThere(t *testing.T) {
 		if w := send(handlerOf(nil, nil), http.MethodPost, endpoint, body); w.Code != 404 || !strings.Contains(w.Body.String(), `"type":"not_found"`) {
 			t.Errorf("%s: %d %s", body, w.Code, w.Body)
 		}
+	}
+}
+
+// Files of vector stores have attributes of their own; documents of namespaces have those that they say.
+func TestCreate_FiltersNamespacesByTheAttributesOfTheirDocuments(t *testing.T) {
+	const filter, want = `{"type":"eq","key":"a","value":1}`, `eq["a",1]`
+	runner := answering(t)
+	for _, stores := range []string{``, `"vector_store_ids":["hr"],`, `"vector_store_ids":["hr","vs_tower"],`} {
+		w := send(handlerOf(runner, nil), http.MethodPost, endpoint, `{"model":"parley","input":"x","tools":[{"type":"file_search",`+stores+`"filters":`+filter+`}]}`)
+		if w.Code != 200 {
+			t.Fatalf("%s: %d %s", stores, w.Code, w.Body)
+		}
+	}
+	for i, namespace := range []string{"default", "hr"} {
+		if got := runner.Asked[i]; got.Options.Where.String() != want || got.Namespace != namespace || len(got.Places) > 0 {
+			t.Errorf("%s: %+v, filtered by %q", namespace, got, got.Options.Where)
+		}
+	}
+	places := runner.Asked[2].Places
+	if len(places) != 2 || places[0].Where.String() != want || places[1].Where != nil || runner.Asked[2].Options.Where != nil {
+		t.Errorf("the places are filtered by %+v", places)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"parley/internal/access"
+	"parley/internal/attribute"
 	"parley/internal/chat"
 	"parley/internal/library"
 	"parley/internal/retrieval"
@@ -43,7 +44,7 @@ func handlerOf(runner chat.Runner, change func(*Config)) *Handler {
 
 // openStore opens only the store vs_tower. Its document 01JDOC belongs to a file; a filter accepts the
 // revisions 5 and 7.
-func openStore(_ context.Context, owner, id string, f filesapi.Filter) (s filesapi.Searched, err error) {
+func openStore(_ context.Context, owner, id string, f *attribute.Condition) (s filesapi.Searched, err error) {
 	if owner != "" || id != "vs_tower" {
 		return s, library.ErrNotFound
 	}

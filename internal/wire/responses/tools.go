@@ -90,8 +90,7 @@ func (x *exchange) readSearch(tool wire.Object, name string, at wire.Element) er
 			}
 		case "filters":
 			var err error
-			x.filtered = at.String() + "." + key
-			if x.filter, err = filesapi.ParseFilter(v, x.filtered); err != nil {
+			if x.filter, err = filesapi.FilterOf(v, at.String()+"."+key); err != nil {
 				return err
 			}
 		case "ranking_options":

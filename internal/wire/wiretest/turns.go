@@ -44,6 +44,14 @@ func Asked(requests []chat.Request) string {
 		if req.Within != nil {
 			fmt.Fprintf(&b, " within %v", req.Within.IDs())
 		}
+		if req.Options.Where != nil {
+			fmt.Fprintf(&b, " where %v", req.Options.Where)
+		}
+		for _, p := range req.Places {
+			if p.Where != nil {
+				fmt.Fprintf(&b, " %s where %v", p.Namespace, p.Where)
+			}
+		}
 		if req.Whole {
 			b.WriteString(" whole")
 		}

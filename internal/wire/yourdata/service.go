@@ -165,7 +165,7 @@ var parameters = map[string]func(o *chat.Options, v wire.Value) (want string){
 	"role_information": setRole, "roleInformation": setRole,
 	"in_scope": checkFlag, "inScope": checkFlag,
 	"strictness": checkStrictness,
-	"filter":     refuseFilter,
+	"filter":     setFilter,
 }
 
 func (h *Handler) readParameters(r *wire.Request, c *call, source wire.Object) error {
@@ -243,14 +243,6 @@ func checkFlag(_ *chat.Options, v wire.Value) string {
 func checkStrictness(_ *chat.Options, v wire.Value) string {
 	if n, ok := v.Number(); !ok || n < 1 || n > 5 {
 		return "a number from 1 to 5"
-	}
-	return ""
-}
-
-// refuseFilter refuses what would restrict who sees which document: to ignore it would show too much.
-func refuseFilter(_ *chat.Options, v wire.Value) string {
-	if text, ok := v.Text(); !ok || text != "" {
-		return "empty: this server filters by its own access lists"
 	}
 	return ""
 }

@@ -1,0 +1,154 @@
+package attribute
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Condition tests the attributes of a document. It is immutable. A nil Condition holds for every document.
+type Condition struct {
+	holds func(Values) bool
+	text  string
+}
+
+// Holds reports whether a document with these attributes meets the condition.
+func (c *Condition) Holds(v Values) bool { return c == nil || c.holds(v) }
+
+// String returns a text that is the same for equal conditions only; "" for nil.
+func (c *Condition) String() string {
+	if c == nil {
+		return ""
+	}
+	return c.text
+}
+
+// Test returns a condition that any function decides. The text must tell it from all other conditions.
+func Test(text string, holds func(Values) bool) *Condition { return &Condition{holds, text} }
+
+// Operators are the names of comparisons with one value, as OpenAI's filters have them.
+var Operators = []string{"eq", "ne", "gt", "gte", "lt", "lte"}
+
+// fits are the tests of Operators on the order of two values. "ne" is the negation of "eq".
+var fits = map[string]func(order int) bool{
+	"eq":  func(order int) bool { return order == 0 },
+	"gt":  func(order int) bool { return order > 0 },
+	"gte": func(order int) bool { return order >= 0 },
+	"lt":  func(order int) bool { return order < 0 },
+	"lte": func(order int) bool { return order <= 0 },
+}
+
+// Compare returns a condition that compares an attribute with a string, a float64 or a bool; operator is one of
+// Operators. An attribute that is a list meets it if one of its values does. A missing attribute, or one of another
+// type, meets "ne" only.
+func Compare(operator, key string, want any) *Condition {
+	if operator == "ne" {
+		return Not(Compare("eq", key, want))
+	}
+	fit := fits[operator]
+	if fit == nil {
+		panic("attribute: there is no operator " + operator)
+	}
+	return Test(described(operator, key, want), func(v Values) bool {
+		return v.anyOf(key, func(have any) bool {
+			order, ok := compare(have, want)
+			return ok && fit(order)
+		})
+	})
+}
+
+// In returns a condition that an attribute, or one value of a list, is one of the values.
+func In(key string, values []any) *Condition {
+	return Test(described("in", key, values), func(v Values) bool {
+		return v.anyOf(key, func(have any) bool {
+			return slices.ContainsFunc(values, func(want any) bool {
+				order, ok := compare(have, want)
+				return ok && order == 0
+			})
+		})
+	})
+}
+
+// Not returns the negation of a condition.
+func Not(c *Condition) *Condition {
+	return Test("not("+c.String()+")", func(v Values) bool { return !c.Holds(v) })
+}
+
+// All returns a condition that holds if all of its parts do.
+func All(parts ...*Condition) *Condition {
+	parts = slices.DeleteFunc(slices.Clone(parts), func(c *Condition) bool { return c == nil })
+	switch len(parts) {
+	case 0:
+		return nil
+	case 1:
+		return parts[0]
+	}
+	return Test(joined("and", parts), func(v Values) bool {
+		return !slices.ContainsFunc(parts, func(c *Condition) bool { return !c.Holds(v) })
+	})
+}
+
+// Any returns a condition that holds if one of its parts does.
+func Any(parts ...*Condition) *Condition {
+	return Test(joined("or", parts), func(v Values) bool {
+		return slices.ContainsFunc(parts, func(c *Condition) bool { return c.Holds(v) })
+	})
+}
+
+func described(operator, key string, want any) string {
+	text, err := json.Marshal([]any{key, want})
+	if err != nil {
+		panic(fmt.Sprintf("attribute: %v is not a value: %v", want, err))
+	}
+	return operator + string(text)
+}
+
+func joined(name string, parts []*Condition) string {
+	texts := make([]string, len(parts))
+	for i, c := range parts {
+		texts[i] = c.String()
+	}
+	return name + "(" + strings.Join(texts, ",") + ")"
+}
+
+// compare orders two values of the same type. ok is false if they have none in common. Texts that are both dates are
+// compared as such.
+func compare(a, b any) (order int, ok bool) {
+	switch a := a.(type) {
+	case float64:
+		b, ok := b.(float64)
+		return cmp.Compare(a, b), ok
+	case bool:
+		b, ok := b.(bool)
+		return 0, ok && a == b // they have no order
+	case string:
+		b, ok := b.(string)
+		if !ok {
+			return 0, false
+		}
+		if at, isMoment := Moment(a); isMoment {
+			if other, isMoment := Moment(b); isMoment {
+				return at.Compare(other), true
+			}
+		}
+		return strings.Compare(a, b), true
+	}
+	return 0, false
+}
+
+// Moment reads a date such as 2026-11-29, or a date with a time as RFC 3339, SQL or YAML write it. Without a zone it is
+// in UTC.
+func Moment(s string) (at time.Time, ok bool) {
+	if len(s) < len(time.DateOnly) || s[0] < '0' || s[0] > '9' {
+		return at, false
+	}
+	for _, layout := range []string{time.DateOnly, time.RFC3339, "2006-01-02T15:04:05", time.DateTime, "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700"} {
+		if at, err := time.Parse(layout, s); err == nil {
+			return at, true
+		}
+	}
+	return at, false
+}
