@@ -2,6 +2,7 @@ package mcptool
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -22,6 +23,13 @@ const childEnv = "PARLEY_TEST_MCP_SERVER"
 func TestMain(m *testing.M) {
 	if os.Getenv(childEnv) != "" {
 		if err := newServer().Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+			os.Exit(1)
+		}
+		return
+	}
+	if os.Getenv("MCP_CONFORMANCE_SCENARIO") != "" {
+		if err := runConformanceClient(context.Background(), os.Args[len(os.Args)-1]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
 		return
