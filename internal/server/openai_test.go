@@ -166,8 +166,8 @@ func TestContent_ServesTheNamespaceThatTheLinkNames(t *testing.T) {
 func TestResponses_RefuseHostileBodies(t *testing.T) {
 	s := newServer(t, options{})
 	for name, c := range hostileBodies() {
-		if name == "1 MiB" || name == "1e999" {
-			continue // too long with a model, and a number in a member that nothing reads
+		if name == "1 MiB" {
+			continue // too long with a model
 		}
 		body := strings.Replace(strings.ReplaceAll(c.body, `"messages":`, `"input":`), `{"input"`, `{"model":"parley","input"`, 1)
 		for _, path := range []string{"/v1/responses", "/v1/responses/compact"} {

@@ -1,9 +1,11 @@
 package wire
 
 import (
+	"bytes"
 	"fmt"
 	"hash/maphash"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -200,8 +202,25 @@ func (c *checker) escape() error {
 	return nil
 }
 
-// number skips a number of the grammar in RFC 8259 section 6, which has no NaN and no Infinity.
+// number skips a number of the grammar in RFC 8259 section 6, which has no NaN and no Infinity. A number beyond the range of
+// float64, such as 1e999, is an error: other decoders would take it for infinity or fail.
 func (c *checker) number() error {
+	start := c.i
+	if err := c.numeral(); err != nil {
+		return err
+	}
+	if digits := c.b[start:c.i]; len(digits) > maxDigits || bytes.ContainsAny(digits, "eE") {
+		if _, err := strconv.ParseFloat(string(digits), 64); err != nil {
+			return Invalidf("the request body has the number %s, which is too large", clip(string(digits)))
+		}
+	}
+	return nil
+}
+
+// maxDigits is the most digits that always make a float64.
+const maxDigits = 308
+
+func (c *checker) numeral() error {
 	if c.at('-') {
 		c.i++
 	}

@@ -82,6 +82,18 @@ func (s *Stream) line() []byte {
 	return line
 }
 
+// And ends a line that was begun with Line and begins another after it. Pass both to Send as one: that costs no more than one line.
+func (s *Stream) And(line []byte) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if bytes.IndexByte(line[s.head:], '\n') >= 0 {
+		_ = s.fail(errTwoLines) // Send returns it
+	}
+	line = append(append(line, s.suffix...), s.prefix...)
+	s.head = len(line)
+	return line
+}
+
 // Event is like Line, for a server-sent event with a name.
 func (s *Stream) Event(name string) []byte {
 	s.mu.Lock()

@@ -83,6 +83,23 @@ func TestStream_FramesEvents(t *testing.T) {
 	}
 }
 
+// A late flush would wake the program once more for each line.
+func TestStream_TwoLinesAreOneWrite(t *testing.T) {
+	w := httptest.NewRecorder()
+	s := NDJSON(w, "x")
+	if err := s.SendSoon(append(s.And(append(s.Line(), "{}"...)), "[]"...)); err != nil || w.Body.String() != "{}\n[]\n" || s.late != nil {
+		t.Errorf("got %q, %v, and a late flush: %v", w.Body, err, s.late != nil)
+	}
+	if err := s.Send(append(s.And(append(s.Line(), "{\n}"...)), "[]"...)); !errors.Is(err, errTwoLines) {
+		t.Errorf("got %v", err)
+	}
+	w = httptest.NewRecorder()
+	s = SSE(w)
+	if err := s.Send(append(s.And(append(s.Line(), "{}"...)), "[]"...)); err != nil || w.Body.String() != "data: {}\n\ndata: []\n\n" {
+		t.Errorf("got %q, %v", w.Body, err)
+	}
+}
+
 func TestStream_RefusesALineThatWouldBeTwo(t *testing.T) {
 	w := httptest.NewRecorder()
 	s := NDJSON(w, "x")

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -172,7 +171,7 @@ func (v Value) Number() (float64, bool) {
 		return 0, false
 	}
 	n, err := strconv.ParseFloat(string(digits), 64)
-	return n, err == nil && !math.IsInf(n, 0)
+	return n, err == nil
 }
 
 // Elements yields the elements of an array. If v is something else, ok is false and there are none.

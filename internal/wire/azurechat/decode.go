@@ -49,7 +49,7 @@ func (h *Handler) decode(r *wire.Request, x *exchange, files []file) error {
 	if x.streamed, err = wantsStream(r, x.form, b.Stream); err != nil {
 		return err
 	}
-	x.late = x.form.Sniffs && isLate(b, settings)
+	x.late = x.form.Sniffs && !x.webComponent && isLate(b, settings)
 	if b.Messages == nil && b.Input != nil && (x.late || x.form.Version == VLate) {
 		x.req.Messages, err = inputOf(b.Input, h.cfg.MaxMessages)
 	} else {

@@ -39,7 +39,7 @@ func TestServe_RefusesBadInputNamingIt(t *testing.T) {
 		{"top is NaN as text", override(`"top":"NaN"`), `"context.overrides.top" must be a whole number`},
 		{"top is hexadecimal", override(`"top":"0x10"`), `"context.overrides.top" must be a whole number`},
 		{"top is a fraction", override(`"top":2.5`), `"context.overrides.top" must be a whole number`},
-		{"top is beyond numbers", override(`"top":1e999`), `"context.overrides.top" must be a whole number`},
+		{"top is beyond numbers", override(`"top":"1e999"`), `"context.overrides.top" must be a whole number`},
 		{"top is a list", override(`"top":[3]`), `"context.overrides.top" must be a whole number`},
 		{"temperature is high", override(`"temperature":2.1`), `"context.overrides.temperature" must be a number from 0 to 2`},
 		{"temperature is negative", override(`"temperature":"-1"`), `"context.overrides.temperature" must be a number from 0 to 2`},

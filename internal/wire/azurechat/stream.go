@@ -94,13 +94,12 @@ func (s *session) started(e chat.CompletionStarted) error {
 }
 
 func (s *session) text(text string, v *llm.Vendor) error {
-	if s.x.late {
-		if err := s.stream.SendWithNext(s.early.delta(s.stream.Line(), text, v)); err != nil {
-			return err
-		}
-	}
 	if !s.x.webComponent {
-		return s.stream.SendSoon(s.format.delta(s.stream.Line(), text, v))
+		line := s.stream.Line()
+		if s.x.late {
+			line = s.stream.And(s.early.delta(line, text, v))
+		}
+		return s.stream.SendSoon(s.format.delta(line, text, v))
 	}
 	return s.cut.add(text, func(piece string) error {
 		return s.stream.SendSoon(s.format.delta(s.stream.Line(), piece, v))

@@ -94,7 +94,7 @@ func TestComplete_RefusesBadInputNamingIt(t *testing.T) {
 		{"temperature is high", with(`"temperature":2.1`), "temperature", invalid, `"temperature" must be a number from 0 to 2.`},
 		{"temperature is text", with(`"temperature":"hot"`), "temperature", invalid, `"temperature" must be a number from 0 to 2.`},
 		{"top_p is negative", with(`"top_p":-0.1`), "top_p", invalid, `"top_p" must be a number from 0 to 1.`},
-		{"top_p is beyond numbers", with(`"top_p":1e999`), "top_p", invalid, `"top_p" must be a number from 0 to 1.`},
+		{"top_p is beyond numbers", with(`"top_p":"1e999"`), "top_p", invalid, `"top_p" must be a number from 0 to 1.`},
 		{"max_tokens is 0", with(`"max_tokens":0`), "max_tokens", invalid, `"max_tokens" must be a whole number over 0.`},
 		{"max_tokens is a fraction", with(`"max_tokens":1.5`), "max_tokens", invalid, `"max_tokens" must be a whole number over 0.`},
 		{"max_completion_tokens is negative", with(`"max_completion_tokens":-1`), "max_completion_tokens", invalid, `"max_completion_tokens" must be a whole number over 0.`},

@@ -61,7 +61,7 @@ func (h *Handler) exchangeOf(r *wire.Request, object wire.Object) (*exchange, er
 	}
 	x.req.Principal, x.req.Namespace, x.req.Options = r.Who, h.cfg.Namespace, h.cfg.Defaults
 	x.req.TurnID = turn.IDOf(r.Context(), h.cfg.NewID)
-	return x, nil
+	return x, wire.SetOptions(&x.req.Options, object, members)
 }
 
 // messagesOf reads messages of the front end: it sends back those with the role tool, which hold the citations of

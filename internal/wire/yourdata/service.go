@@ -72,17 +72,17 @@ func (h *Handler) complete(w http.ResponseWriter, r *wire.Request, object wire.O
 	return h.cfg.Complete(w, r)
 }
 
-// callMembers reads the members of a request beside its messages and data sources. Others are ignored.
-var callMembers = map[string]wire.Option{
-	"temperature": wire.Temperature, "top_p": wire.TopP, "max_tokens": wire.MaxOutputTokens,
+// members are the options of both sides. Other members beside the messages and data sources are ignored.
+var members = []wire.Named{
+	{Name: "temperature", Option: wire.Temperature}, {Name: "top_p", Option: wire.TopP}, {Name: "max_tokens", Option: wire.MaxOutputTokens},
 }
 
 func (h *Handler) readCall(r *wire.Request, c *call, object wire.Object, sources wire.Value) (err error) {
 	c.req.Principal, c.req.Namespace, c.req.Options = r.Who, h.cfg.Namespace, h.cfg.Defaults
-	for key, option := range callMembers {
-		if v, _ := object.Get(key); v != nil && !v.IsNull() {
-			if want := option.Set(&c.req.Options, v); want != "" {
-				return openai.Refusef(key, openai.Invalid, "%q must be %s.", key, want)
+	for _, m := range members {
+		if v, _ := object.Get(m.Name); v != nil && !v.IsNull() {
+			if want := m.Set(&c.req.Options, v); want != "" {
+				return openai.Refusef(m.Name, openai.Invalid, "%q must be %s.", m.Name, want)
 			}
 		}
 	}
