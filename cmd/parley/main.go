@@ -88,7 +88,7 @@ type commandLine struct {
 	Reindex  reindexCmd  `cmd:"" settings:"data,database,namespace,embedding,ingest-ocr,log-level" help:"Rebuild all documents from their stored originals, then switch to them in one step."`
 	Ask      askCmd      `cmd:"" settings:"data,database,namespace,model,embedding,openai-api-key,openai-base-url" help:"Answer a question on the terminal, with citations."`
 	Eval     evalCmd     `cmd:"" settings:"model,embedding,openai-api-key,openai-base-url" help:"Measure retrieval and answers on a data set."`
-	MCP      mcpCmd      `cmd:"" settings:"data,database,namespace,model,embedding,openai-api-key,openai-base-url" name:"mcp" help:"Serve the tools search and ask, and the documents, to an MCP client on standard input and output."`
+	MCP      mcpCmd      `cmd:"" name:"mcp" help:"Serve an MCP client on standard input and output; sign in at MCP servers."`
 	Jobs     jobsCmd     `cmd:"" help:"List, show, retry and cancel the jobs of uploads and indexing requests."`
 	Keys     keysCmd     `cmd:"" settings:"data,database,namespace" help:"Create, list and revoke keys with which programs sign in."`
 	Sessions sessionsCmd `cmd:"" help:"List and end the sessions of people who signed in on the web page."`

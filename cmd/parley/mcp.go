@@ -12,11 +12,17 @@ import (
 	"parley/internal/wire/mcp"
 )
 
-// mcpCmd serves the MCP client that started this process.
-type mcpCmd struct{}
+// mcpCmd is Parley as a server and as a client of the Model Context Protocol.
+type mcpCmd struct {
+	Serve  mcpServeCmd  `cmd:"" default:"withargs" settings:"data,database,namespace,model,embedding,openai-api-key,openai-base-url" help:"Serve the tools search and ask, and the documents, to an MCP client on standard input and output."`
+	SignIn mcpSignInCmd `cmd:"" settings:"data,database,mcp" name:"sign-in" help:"Sign in at an MCP server whose tools models may call, in a browser. Parley renews the sign-in from then on."`
+}
+
+// mcpServeCmd serves the MCP client that started this process.
+type mcpServeCmd struct{}
 
 // Run answers until the client closes standard input. Logs go to standard error.
-func (mcpCmd) Run(ctx context.Context, p *program) error {
+func (mcpServeCmd) Run(ctx context.Context, p *program) error {
 	if p.config.LogLevel == "info" {
 		p.log = newLogger(p.stderr, "warn") // clients show the logs of their servers
 	}

@@ -18,6 +18,9 @@ func TestMCPOAuth_IsCheckedBeforeAnythingIsSent(t *testing.T) {
 		"variable K: it is not a": `{a: {url: "https://a.example/mcp", oauth: {issuer: "https://i.example", client_id: c, private_key_env: K}}}`,
 		"not an https URL":        `{a: {url: "https://a.example/mcp", oauth: {issuer: "http://i.example", client_id: c, client_secret_env: S}}}`,
 		"":                        `{a: {url: "https://a.example/mcp", oauth: {issuer: "https://i.example", client_id: c, client_secret_env: S}}}`,
+		"no place beside browser": `{a: {url: "https://a.example/mcp", oauth: {browser: true, client_id: c, private_key_env: K}}}`,
+		"needs a client_id":       `{a: {url: "https://a.example/mcp", oauth: {browser: true, client_secret_env: S}}}`,
+		"variable M is not set":   `{a: {url: "https://a.example/mcp", oauth: {browser: true, client_id: c, client_secret_env: M}}}`,
 	} {
 		var l mcpServers
 		err := l.UnmarshalText([]byte(setting))
@@ -25,7 +28,7 @@ func TestMCPOAuth_IsCheckedBeforeAnythingIsSent(t *testing.T) {
 			err = l.check()
 		}
 		if err == nil {
-			_, err = content[map[string]mcpServer](l)["a"].OAuth.client(lookup)
+			_, err = (&program{lookupEnv: lookup}).mcpServer("a", content[map[string]mcpServer](l)["a"], nil)
 		}
 		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret\"")) {
 			t.Errorf("%s: %v", setting, err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"crypto/rand"
 	"crypto/rsa"
@@ -8,6 +9,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -127,6 +130,14 @@ func newAuthorizationServer(t testing.TB) *authorizationServer {
 		return jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: &a.key.PublicKey, KeyID: "k", Algorithm: "RS256", Use: "sig"}}}
 	})
 	mux.HandleFunc("POST /token", a.token)
+	mux.HandleFunc("GET /authorize", func(w http.ResponseWriter, r *http.Request) {
+		result, err := a.consent(r.Context(), &sdkauth.AuthorizationArgs{URL: r.URL.String()})
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		http.Redirect(w, r, r.URL.Query().Get("redirect_uri")+"?"+url.Values{"code": {result.Code}, "state": {result.State}}.Encode(), http.StatusFound)
+	})
 	a.Server = httptest.NewServer(mux)
 	t.Cleanup(a.Close)
 	return a
@@ -214,5 +225,67 @@ func TestMCP_TheOfficialClientSignsIn(t *testing.T) {
 				t.Errorf("the client asked for %v", asked)
 			}
 		}
+	}
+}
+
+// A server whose tools models may call can be another Parley, where an administrator signs in once in a browser.
+func TestMCPSignIn_LetsModelsCallToolsOfAServerThatWantsAPerson(t *testing.T) {
+	idp := newAuthorizationServer(t)
+	web := httptest.NewUnstartedServer(nil)
+	at := "http://" + web.Listener.Addr().String()
+	web.Config.Handler = newWholeServer(t, func(c *Config) { c.PublicURL = at }, settingOIDC(t, fmt.Sprintf(`{idp: {issuer: %q, audience: %q, spa_scopes: [ask]}}`, idp.URL, at+"/mcp")))
+	web.Start()
+	t.Cleanup(web.Close)
+
+	data := t.TempDir()
+	change := func(c *Config) {
+		c.Data = data
+		if err := c.MCP.UnmarshalText(fmt.Appendf(nil, `{docs: {url: "%s/mcp", oauth: {browser: true, client_id: desktop}}}`, at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg := DefaultConfig()
+	change(&cfg)
+	var stdout strings.Builder
+	shown, told := io.Pipe()
+	p := &program{config: cfg, stdout: &stdout, stderr: told, log: slog.New(slog.DiscardHandler), lookupEnv: func(string) (string, bool) { return "", false }}
+	if _, err := p.openAnswering(t.Context()); err == nil || !strings.Contains(err.Error(), "parley mcp sign-in docs") {
+		t.Errorf("before the sign-in: %v", err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		done <- mcpSignInCmd{Name: "docs"}.Run(t.Context(), p)
+		_ = told.Close()
+	}()
+	lines := bufio.NewScanner(shown)
+	for lines.Scan() {
+		page := strings.TrimSpace(lines.Text())
+		if !strings.HasPrefix(page, "http") {
+			continue
+		}
+		go func() { _, _ = io.Copy(io.Discard, shown) }()
+		if resp, err := http.Get(page); err != nil { // as a browser, which comes back to the command
+			t.Error(err)
+		} else {
+			_ = resp.Body.Close()
+		}
+		break
+	}
+	if err := <-done; err != nil || stdout.String() != "Signed in. docs has the tools ask, fetch, search.\n" {
+		t.Fatalf("%v, %q", err, stdout.String())
+	}
+	s := newWholeServer(t, change)
+	var names []string
+	for _, tool := range s.serving.tools.Offer("default") {
+		if strings.HasPrefix(tool.Name, "docs__") {
+			names = append(names, tool.Name)
+		}
+	}
+	if diff := cmp.Diff([]string{"docs__ask", "docs__fetch", "docs__search"}, names); diff != "" {
+		t.Errorf("tools (-want +got):\n%s", diff)
+	}
+	other := mcpSignInCmd{Name: "other"}
+	if err := other.Run(t.Context(), p); err == nil || !strings.Contains(err.Error(), "oauth: {browser: true}") {
+		t.Errorf("a server that is not configured: %v", err)
 	}
 }

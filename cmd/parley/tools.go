@@ -50,10 +50,11 @@ type mcpServer struct {
 	Timeout    string            `yaml:"timeout" json:"timeout,omitempty"`
 }
 
-// mcpOAuth is how Parley signs in at an MCP server; see mcptool.OAuth.
+// mcpOAuth is how Parley signs in at an MCP server; see mcptool.OAuth and mcptool.Browser.
 type mcpOAuth struct {
-	Issuer    string `yaml:"issuer" json:"issuer"`
-	ClientID  string `yaml:"client_id" json:"client_id"`
+	Browser   bool   `yaml:"browser" json:"browser,omitempty"` // an administrator signs in: parley mcp sign-in
+	Issuer    string `yaml:"issuer" json:"issuer,omitempty"`
+	ClientID  string `yaml:"client_id" json:"client_id,omitempty"`
 	SecretEnv string `yaml:"client_secret_env" json:"client_secret_env,omitempty"` // the environment variable with the secret
 	KeyEnv    string `yaml:"private_key_env" json:"private_key_env,omitempty"`     // or with a key (PEM) that signs assertions
 	Scopes    texts  `yaml:"scopes" json:"scopes,omitempty"`
@@ -80,6 +81,22 @@ func (o mcpOAuth) client(lookup func(string) (string, bool)) (*mcptool.OAuth, er
 		client.Key = key
 	}
 	return client, client.Check()
+}
+
+// browser returns the sign-in by a browser, with the secret that lookup finds.
+func (o mcpOAuth) browser(lookup func(string) (string, bool), grants mcptool.Grants) (*mcptool.Browser, error) {
+	b := &mcptool.Browser{Issuer: o.Issuer, ClientID: o.ClientID, Scopes: o.Scopes, Grants: grants}
+	switch {
+	case o.KeyEnv != "":
+		return nil, errors.New("private_key_env has no place beside browser")
+	case o.SecretEnv != "" && o.ClientID == "":
+		return nil, errors.New("client_secret_env needs a client_id")
+	case o.SecretEnv != "":
+		if b.Secret, _ = lookup(o.SecretEnv); b.Secret == "" {
+			return nil, fmt.Errorf("the variable %s is not set", o.SecretEnv)
+		}
+	}
+	return b, nil
 }
 
 // mcpServers are the MCP servers by name.
@@ -200,7 +217,7 @@ func (p *program) openTools(ctx context.Context, in *instance) error {
 			tools = append(tools, t)
 		}
 	}
-	servers, err := p.mcpServers(cfg)
+	servers, err := p.mcpServers(cfg, grantsOf(in.db))
 	if err != nil {
 		return err
 	}
@@ -218,35 +235,45 @@ func (p *program) openTools(ctx context.Context, in *instance) error {
 	return nil
 }
 
-func (p *program) mcpServers(cfg Config) ([]mcptool.Server, error) {
+func (p *program) mcpServers(cfg Config, grants mcptool.Grants) (all []mcptool.Server, err error) {
 	list := content[map[string]mcpServer](cfg.MCP)
-	var out []mcptool.Server
 	for _, name := range sortedNames(list) {
-		s := list[name]
-		server := mcptool.Server{Name: name, Command: s.Command, URL: s.URL, Tools: s.Tools, Trust: s.Trust,
-			Env: map[string]string{}, Headers: map[string]string{}}
-		for key, value := range s.Env {
+		server, err := p.mcpServer(name, list[name], grants)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, server)
+	}
+	return all, nil
+}
+
+func (p *program) mcpServer(name string, s mcpServer, grants mcptool.Grants) (mcptool.Server, error) {
+	server := mcptool.Server{Name: name, Command: s.Command, URL: s.URL, Tools: s.Tools, Trust: s.Trust,
+		Env: map[string]string{}, Headers: map[string]string{}}
+	for key, value := range s.Env {
+		server.Env[key] = value
+	}
+	for _, key := range s.EnvFrom {
+		if value, ok := p.lookupEnv(key); ok {
 			server.Env[key] = value
 		}
-		for _, key := range s.EnvFrom {
-			if value, ok := p.lookupEnv(key); ok {
-				server.Env[key] = value
-			}
-		}
-		for header, key := range s.HeadersEnv {
-			server.Headers[header], _ = p.lookupEnv(key)
-		}
-		if s.OAuth != nil {
-			client, err := s.OAuth.client(p.lookupEnv)
-			if err != nil {
-				return nil, usagef("mcp: oauth of %s: %w", name, err)
-			}
-			server.OAuth = client
-		}
-		server.Timeout, _ = time.ParseDuration(s.Timeout)
-		out = append(out, server)
 	}
-	return out, nil
+	for header, key := range s.HeadersEnv {
+		server.Headers[header], _ = p.lookupEnv(key)
+	}
+	var err error
+	switch {
+	case s.OAuth == nil:
+	case s.OAuth.Browser:
+		server.Browser, err = s.OAuth.browser(p.lookupEnv, grants)
+	default:
+		server.OAuth, err = s.OAuth.client(p.lookupEnv)
+	}
+	if err != nil {
+		return server, usagef("mcp: oauth of %s: %w", name, err)
+	}
+	server.Timeout, _ = time.ParseDuration(s.Timeout)
+	return server, nil
 }
 
 var _ chat.Toolbox = (*toolbox)(nil)

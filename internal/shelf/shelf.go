@@ -26,6 +26,8 @@ const (
 	Parts   Kind = "part"   // a part of an upload
 	Shares  Kind = "share"  // the owner of a file that others may search who know its group
 
+	Grants Kind = "grant" // of no owner: what an administrator's sign-in at an MCP server has granted; the id is the server's name
+
 	// Deadlines are of no owner: their time is when an item of the same id expires, of the kind and owner in their body.
 	Deadlines Kind = "deadline"
 )

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/auth"
+
 	"parley/internal/tool"
 )
 
@@ -28,7 +30,14 @@ func TestOAuth_PassesTheOfficialSuite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, scenario := range []string{"initialize", "tools_call", "auth/client-credentials-basic", "auth/client-credentials-jwt"} {
+	for _, scenario := range []string{
+		"initialize", "tools_call", "auth/client-credentials-basic", "auth/client-credentials-jwt",
+		"auth/metadata-default", "auth/metadata-var1", "auth/metadata-var2", "auth/metadata-var3", "auth/scope-from-www-authenticate",
+		"auth/scope-from-scopes-supported", "auth/scope-omitted-when-undefined", "auth/scope-retry-limit",
+		"auth/token-endpoint-auth-basic", "auth/token-endpoint-auth-post", "auth/token-endpoint-auth-none", "auth/pre-registration",
+		"auth/2025-03-26-oauth-endpoint-fallback", "auth/resource-mismatch",
+		"auth/offline-access-scope", "auth/offline-access-not-supported",
+	} {
 		t.Run(scenario, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
@@ -54,7 +63,16 @@ func runConformanceClient(ctx context.Context, url string) error {
 			return err
 		}
 	}
-	if given.ID != "" {
+	scenario := os.Getenv("MCP_CONFORMANCE_SCENARIO")
+	switch {
+	case !strings.HasPrefix(scenario, "auth/"):
+	case !strings.HasPrefix(scenario, "auth/client-credentials"):
+		server.Browser = &Browser{ClientID: given.ID, Secret: given.Secret, Grants: grantsInMemory{}}
+		if _, err := SignIn(ctx, server, "http://127.0.0.1:9/callback", approved); err != nil {
+			return err
+		}
+		server.Tools = []string{}
+	default:
 		issuer, err := issuerOf(ctx, url)
 		if err != nil {
 			return err
@@ -66,7 +84,7 @@ func runConformanceClient(ctx context.Context, url string) error {
 			}
 		}
 	}
-	if os.Getenv("MCP_CONFORMANCE_SCENARIO") == "tools_call" {
+	if scenario == "tools_call" {
 		server.Tools = []string{"add_numbers"}
 	}
 	set, err := Open(ctx, []Server{server}, slog.New(slog.DiscardHandler))
@@ -79,6 +97,40 @@ func runConformanceClient(ctx context.Context, url string) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// approved follows the redirect of an authorization server that asks nobody.
+func approved(ctx context.Context, args *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, args.URL, nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := signInClient().Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	at, err := resp.Location()
+	if err != nil {
+		return nil, err
+	}
+	return &auth.AuthorizationResult{Code: at.Query().Get("code"), State: at.Query().Get("state"), Iss: at.Query().Get("iss")}, nil
+}
+
+// grantsInMemory are Grants of a test.
+type grantsInMemory map[string]Grant
+
+func (m grantsInMemory) Grant(_ context.Context, server string) (Grant, error) {
+	g, ok := m[server]
+	if !ok {
+		return g, ErrNotSignedIn
+	}
+	return g, nil
+}
+
+func (m grantsInMemory) PutGrant(_ context.Context, server string, g Grant) error {
+	m[server] = g
 	return nil
 }
 

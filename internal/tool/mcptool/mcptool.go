@@ -23,6 +23,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -37,7 +38,8 @@ type Server struct {
 	Env     map[string]string // environment of the program, beside PATH, HOME, TMPDIR, LANG and the like
 	URL     string            // address of the streamable HTTP transport
 	Headers map[string]string // for URL
-	OAuth   *OAuth            // how Parley signs in at URL; nil: it does not
+	OAuth   *OAuth            // how Parley itself signs in at URL; nil: it does not
+	Browser *Browser          // how an administrator signs in at URL, instead of OAuth
 	// Tools are the tools that may be used. Nil means the tools that the server declares read-only.
 	Tools []string
 	// Trust names further tools that count as read-only.
@@ -60,8 +62,11 @@ func Open(ctx context.Context, servers []Server, log *slog.Logger) (*Set, error)
 	s := &Set{}
 	for _, server := range servers {
 		c := &conn{server: server, log: log}
-		if server.OAuth != nil {
-			c.signIn = newSignIn(*server.OAuth, server.URL)
+		switch {
+		case server.OAuth != nil:
+			c.auth = newSignIn(*server.OAuth, server.URL)
+		case server.Browser != nil:
+			c.auth = &granted{Browser: server.Browser, server: server.Name, client: signInClient()}
 		}
 		s.conns = append(s.conns, c)
 		tools, err := c.open(ctx)
@@ -87,7 +92,7 @@ func (s *Set) Close() {
 // conn is the connection to one server. It reconnects after a loss.
 type conn struct {
 	server Server
-	signIn *signIn // nil without OAuth
+	auth   auth.OAuthHandler // nil if nobody signs in
 	log    *slog.Logger
 
 	mu      sync.Mutex
@@ -277,8 +282,8 @@ func (c *conn) transport() mcp.Transport {
 				},
 			},
 		}
-		if c.signIn != nil {
-			t.OAuthHandler = c.signIn
+		if c.auth != nil {
+			t.OAuthHandler = c.auth
 		}
 		return t
 	}

@@ -111,10 +111,14 @@ type signIn struct {
 }
 
 func newSignIn(o OAuth, server string) *signIn {
-	return &signIn{OAuth: o, server: server, client: &http.Client{
+	return &signIn{OAuth: o, server: server, client: signInClient()}
+}
+
+func signInClient() *http.Client {
+	return &http.Client{
 		Timeout:       signInTimeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
+	}
 }
 
 // TokenSource implements auth.OAuthHandler.
@@ -160,8 +164,8 @@ func (s *signIn) Authorize(ctx context.Context, req *http.Request, resp *http.Re
 		return nil
 	}
 	resource := s.resource(ctx, bearer["resource_metadata"])
-	if len(resource.Servers) > 0 && !slices.ContainsFunc(resource.Servers, func(name string) bool { return sameURL(name, s.Issuer) }) {
-		return fmt.Errorf("the server takes tokens of %s, not of the configured issuer", strings.Join(resource.Servers, ", "))
+	if err := s.takes(resource); err != nil {
+		return err
 	}
 	endpoint, err := s.endpoint(ctx)
 	if err != nil {
@@ -182,6 +186,14 @@ func (s *signIn) Authorize(ctx context.Context, req *http.Request, resp *http.Re
 		return withoutBody(err)
 	}
 	s.current = t.AccessToken
+	return nil
+}
+
+// takes returns an error if a resource takes no tokens of the configured issuer.
+func (s *signIn) takes(resource protected) error {
+	if len(resource.Servers) > 0 && !slices.ContainsFunc(resource.Servers, func(name string) bool { return sameURL(name, s.Issuer) }) {
+		return fmt.Errorf("the server takes tokens of %s, not of the configured issuer", strings.Join(resource.Servers, ", "))
+	}
 	return nil
 }
 

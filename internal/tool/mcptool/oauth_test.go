@@ -5,7 +5,9 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
+	"crypto/sha256"
 	"crypto/x509"
+	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
@@ -29,33 +31,41 @@ type guarded struct {
 	*httptest.Server // the MCP server, at /mcp
 	issuer           *httptest.Server
 
-	mu      sync.Mutex
-	asked   []url.Values // token requests, with the Authorization header as "basic"
-	valid   map[string]string
-	lasts   int
-	scope   string            // that a request needs
-	plain   bool              // refuses with 403, without saying why
-	names   string            // issuer in the metadata of the MCP server; "" for the real one
-	claims  string            // issuer in the metadata of the authorization server; "" for the real one
-	tokenAt string            // token endpoint in the metadata; "" for the real one
-	fails   string            // answer of the token endpoint
-	moved   string            // resource_metadata of the challenge; "" for the real one
-	hidden  bool              // the MCP server has no metadata
-	methods []string          // for the authentication of clients
-	seen    map[string]bool   // paths that were asked for
-	answers map[string]string // what the server says it is, by path
+	mu    sync.Mutex
+	asked []url.Values // token requests, with the Authorization header as "basic"
+	valid map[string]string
+	codes map[string]url.Values // requests for authorization, by their codes and refresh tokens
+	lasts int
+
+	registered int
+	scope      string            // that a request needs
+	plain      bool              // refuses with 403, without saying why
+	names      string            // issuer in the metadata of the MCP server; "" for the real one
+	claims     string            // issuer in the metadata of the authorization server; "" for the real one
+	tokenAt    string            // token endpoint in the metadata; "" for the real one
+	fails      string            // answer of the token endpoint
+	moved      string            // resource_metadata of the challenge; "" for the real one
+	hidden     bool              // the MCP server has no metadata
+	methods    []string          // for the authentication of clients
+	seen       map[string]bool   // paths that were asked for
+	answers    map[string]string // what the server says it is, by path
 }
 
 func newGuarded(t *testing.T) *guarded {
-	g := &guarded{valid: map[string]string{}, lasts: 3600, scope: "read", seen: map[string]bool{}}
+	g := &guarded{valid: map[string]string{}, codes: map[string]url.Values{}, lasts: 3600, scope: "read", seen: map[string]bool{}}
 	issuer := http.NewServeMux()
 	issuer.HandleFunc("GET /.well-known/oauth-authorization-server/tenant", func(w http.ResponseWriter, _ *http.Request) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
+		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(map[string]any{"issuer": or(g.claims, g.issuer.URL+"/tenant"), "token_endpoint": or(g.tokenAt, g.issuer.URL+"/token"),
+			"authorization_endpoint": g.issuer.URL + "/authorize", "registration_endpoint": g.issuer.URL + "/register", "response_types_supported": []string{"code"},
+			"code_challenge_methods_supported": []string{"S256"}, "scopes_supported": []string{"all", "offline_access"},
 			"token_endpoint_auth_methods_supported": g.methods})
 	})
 	issuer.HandleFunc("POST /token", g.token)
+	issuer.HandleFunc("GET /authorize", g.authorize)
+	issuer.HandleFunc("POST /register", g.register)
 	g.issuer = httptest.NewServer(issuer)
 	t.Cleanup(g.issuer.Close)
 	streamable := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return newServer() }, nil)
@@ -87,6 +97,7 @@ func (g *guarded) refuses(w http.ResponseWriter, r *http.Request) bool {
 			http.NotFound(w, r)
 			return true
 		}
+		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(map[string]any{"resource": or(g.answers[r.URL.Path], g.URL+"/mcp"),
 			"authorization_servers": []string{or(g.names, g.issuer.URL+"/tenant")}, "scopes_supported": []string{"all"}})
 		return true
@@ -121,9 +132,44 @@ func (g *guarded) token(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, g.fails)
 		return
 	}
+	refresh, scope := "", form.Get("scope")
+	if grant := form.Get("grant_type"); grant != "client_credentials" {
+		given, ok := g.codes[form.Get("code")+form.Get("refresh_token")]
+		challenge := sha256.Sum256([]byte(form.Get("code_verifier")))
+		if !ok || given.Get("client_id") != form.Get("client_id") ||
+			grant == "authorization_code" && given.Get("code_challenge") != base64.RawURLEncoding.EncodeToString(challenge[:]) {
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprint(w, `{"error":"invalid_grant"}`)
+			return
+		}
+		delete(g.codes, form.Get("code")+form.Get("refresh_token")) // each is good for one token
+		refresh, scope = rand.Text(), given.Get("scope")
+		g.codes[refresh] = given
+	}
 	text := rand.Text()
-	g.valid[text] = form.Get("scope")
-	fmt.Fprintf(w, `{"access_token":%q,"token_type":"Bearer","expires_in":%d}`, text, g.lasts)
+	g.valid[text] = scope
+	fmt.Fprintf(w, `{"access_token":%q,"token_type":"Bearer","expires_in":%d,"refresh_token":%q}`, text, g.lasts, refresh)
+}
+
+// authorize approves everything.
+func (g *guarded) authorize(w http.ResponseWriter, r *http.Request) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	q, code := r.URL.Query(), rand.Text()
+	g.codes[code] = q
+	http.Redirect(w, r, q.Get("redirect_uri")+"?"+url.Values{"code": {code}, "state": {q.Get("state")}}.Encode(), http.StatusFound)
+}
+
+func (g *guarded) register(w http.ResponseWriter, r *http.Request) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var in map[string]any
+	_ = json.NewDecoder(r.Body).Decode(&in)
+	g.registered++
+	in["client_id"] = fmt.Sprintf("client-%d", g.registered)
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusCreated)
+	_ = json.NewEncoder(w).Encode(in)
 }
 
 func (g *guarded) client() *OAuth {

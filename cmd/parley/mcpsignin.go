@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	sdkauth "github.com/modelcontextprotocol/go-sdk/auth"
+
+	"parley/internal/shelf"
+	"parley/internal/store"
+	"parley/internal/tool/mcptool"
+)
+
+// mcpSignInCmd signs in at an MCP server whose tools models may call.
+type mcpSignInCmd struct {
+	Name string `arg:"" help:"Name of the server in the setting mcp."`
+	Port int    `help:"Port of this machine to which the browser comes back; 0 chooses a free one. A client that you registered may need a certain one."`
+}
+
+// Run signs in, and prints which tools the server has.
+func (c mcpSignInCmd) Run(ctx context.Context, p *program) error {
+	s, known := content[map[string]mcpServer](p.config.MCP)[c.Name]
+	if !known || s.OAuth == nil || !s.OAuth.Browser {
+		return usagef("the setting mcp has no server %q with oauth: {browser: true}", c.Name)
+	}
+	db, err := p.openStore(ctx, p.config)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	server, err := p.mcpServer(c.Name, s, grantsOf(db))
+	if err != nil {
+		return err
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(c.Port)))
+	if err != nil {
+		return fmt.Errorf("wait for the browser: %w", err)
+	}
+	defer l.Close()
+	redirect := "http://" + l.Addr().String() + "/callback"
+	tools, err := mcptool.SignIn(ctx, server, redirect, func(ctx context.Context, args *sdkauth.AuthorizationArgs) (*sdkauth.AuthorizationResult, error) {
+		fmt.Fprintf(p.stderr, "Open this page in a browser, and sign in:\n\n    %s\n\nIf the browser is on another machine, paste here the address of the page that it cannot open in the end.\n", printable(args.URL))
+		return comeBack(ctx, l, os.Stdin)
+	})
+	if err != nil {
+		return fmt.Errorf("sign in at %s: %w", c.Name, err)
+	}
+	_, err = fmt.Fprintf(p.stdout, "Signed in. %s has the tools %s.\n", c.Name, printable(strings.Join(tools, ", ")))
+	return err
+}
+
+// comeBack waits for the browser to open the redirect address, or for somebody to type that address.
+func comeBack(ctx context.Context, l net.Listener, typed io.Reader) (*sdkauth.AuthorizationResult, error) {
+	results := make(chan url.Values, 2)
+	server := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/callback" || r.Method != http.MethodGet {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = io.WriteString(w, "Parley has what it needs. You can close this page; the terminal says whether the sign-in was successful.\n")
+		offer(results, r.URL.Query())
+	})}
+	go func() { _ = server.Serve(l) }()
+	defer server.Close()
+	go func() { // it ends with the process if nobody types
+		lines := bufio.NewScanner(typed)
+		for lines.Scan() {
+			if u, err := url.Parse(strings.TrimSpace(lines.Text())); err == nil && u.Query().Has("state") {
+				offer(results, u.Query())
+			}
+		}
+	}()
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case q := <-results:
+		if q.Has("error") {
+			return nil, fmt.Errorf("the authorization server refuses: %s", printable(strings.TrimSpace(q.Get("error")+" "+q.Get("error_description"))))
+		}
+		return &sdkauth.AuthorizationResult{Code: q.Get("code"), State: q.Get("state"), Iss: q.Get("iss")}, nil
+	}
+}
+
+// offer sends a result, unless enough are waiting.
+func offer(results chan<- url.Values, q url.Values) {
+	select {
+	case results <- q:
+	default:
+	}
+}
+
+// mcpGrants keeps grants of MCP servers in the database, where all replicas find them.
+type mcpGrants struct{ items *store.Shelf }
+
+func grantsOf(db *store.DB) mcpGrants { return mcpGrants{db.Shelf()} }
+
+func grantKey(server string) shelf.Key { return shelf.Key{Kind: shelf.Grants, ID: server} }
+
+// Grant implements mcptool.Grants.
+func (m mcpGrants) Grant(ctx context.Context, server string) (g mcptool.Grant, err error) {
+	i, err := m.items.Item(ctx, grantKey(server))
+	if errors.Is(err, shelf.ErrNotFound) {
+		return g, mcptool.ErrNotSignedIn
+	}
+	if err != nil {
+		return g, err
+	}
+	if err := json.Unmarshal(i.Body, &g); err != nil || g.Token == nil {
+		return g, fmt.Errorf("the stored sign-in of %s cannot be read: %w", server, errors.Join(err, mcptool.ErrNotSignedIn))
+	}
+	return g, nil
+}
+
+// PutGrant implements mcptool.Grants.
+func (m mcpGrants) PutGrant(ctx context.Context, server string, g mcptool.Grant) error {
+	body, err := json.Marshal(g)
+	if err != nil {
+		return fmt.Errorf("encode a grant: %w", err)
+	}
+	_, err = m.items.Save(ctx, grantKey(server), func(i *shelf.Item, _ bool) error {
+		i.CreatedAt, i.Body = time.Now().UTC(), body
+		return nil
+	})
+	return err
+}
