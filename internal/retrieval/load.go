@@ -23,7 +23,7 @@ type space struct {
 	namespace string
 
 	meet sync.Mutex
-	met  map[string]passing // by condition; bounded by maxConditions. meet guards it
+	met  map[string]passing // by condition; bounded by maxConditions and maxMeeting. meet guards it
 
 	users int   // see use
 	used  int64 // Corpus.uses when it was last used

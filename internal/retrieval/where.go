@@ -8,8 +8,11 @@ import (
 	"parley/internal/attribute"
 )
 
-// maxConditions is the number of conditions of a namespace whose documents are remembered.
-const maxConditions = 32
+// maxConditions is the number of conditions of a namespace whose documents are remembered, and maxMeeting the number of these in all.
+const (
+	maxConditions = 32
+	maxMeeting    = 2 << 20
+)
 
 // passing is what was found out about the documents of a namespace and a condition. A revision never changes its
 // attributes.
@@ -64,7 +67,11 @@ func (c *Corpus) meeting(ctx context.Context, st *state, namespace string, where
 	set := NewRevisions(ids)
 	s.meet.Lock()
 	defer s.meet.Unlock()
-	if s.met == nil || len(s.met) >= maxConditions {
+	meeting := len(set.ids)
+	for _, p := range s.met {
+		meeting += len(p.set.ids)
+	}
+	if s.met == nil || len(s.met) >= maxConditions || meeting > maxMeeting {
 		s.met = map[string]passing{}
 	}
 	s.met[key] = passing{all, set}

@@ -1,6 +1,7 @@
 package webapi
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -38,6 +39,8 @@ type document struct {
 	ContentURL string      `json:"content_url"`
 	Uploaded   bool        `json:"uploaded"`
 	Notes      string      `json:"notes"` // parts that could not be read
+
+	Attributes json.RawMessage `json:"attributes,omitempty"`
 }
 
 func (h *Handler) shown(d retrieval.Document, embedded int, uploaded bool) document {
@@ -46,6 +49,7 @@ func (h *Handler) shown(d retrieval.Document, embedded int, uploaded bool) docum
 		MediaType: d.MediaType, Kind: format.ViewOf(d.MediaType), Size: d.Size, Pages: d.Pages, Chunks: d.Chunks,
 		Embedded: embedded, IndexedAt: instant(d.IndexedAt),
 		ContentURL: h.address(wire.ContentPath(d.Name), d.Namespace, nil), Uploaded: uploaded, Notes: d.Notes,
+		Attributes: d.Attributes,
 	}
 }
 
