@@ -75,7 +75,7 @@ func TestSDK_TheAISDKUnderstandsEveryAnswer(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(docs, "lighthouse.md"), []byte("# The lighthouse\n\nThe lighthouse is 46 metres tall.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, client := range map[string]string{"ai5": "ai5", "ai": "ai", "ai7": "ai7", "react": "@ai-sdk/react"} {
+	for name, client := range map[string]string{"ai5": "ai5", "ai6": "ai6", "ai": "ai", "react": "@ai-sdk/react"} {
 		t.Run(name, func(t *testing.T) {
 			dir := requireSDK(t, client)
 			p := startServe(t, []string{"OPENAI_API_KEY=sk-test", "OPENAI_BASE_URL=" + up.URL + "/v1"},

@@ -39,13 +39,13 @@ func findBrowser(t *testing.T) string {
 	return ""
 }
 
-// browse opens the page in Chromium, from its own origin, and returns its report. The browser talks
+// browse opens page.html of a folder in Chromium, from its own origin, and reads its report into seen. The browser talks
 // to the server directly, because the browser decides what a page may read.
-func browse(t *testing.T, browser string, query url.Values) seenInBrowser {
+func browse(t *testing.T, browser, dir string, query url.Values, seen any) {
 	t.Helper()
 	results := make(chan []byte, 1)
 	mux := http.NewServeMux()
-	mux.Handle("GET /", http.FileServer(http.Dir("../../test/browser")))
+	mux.Handle("GET /", http.FileServer(http.Dir(dir)))
 	mux.HandleFunc("POST /result", func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		results <- body
@@ -71,15 +71,12 @@ func browse(t *testing.T, browser string, query url.Values) seenInBrowser {
 	}()
 	select {
 	case body := <-results:
-		var seen seenInBrowser
-		if err := json.Unmarshal(body, &seen); err != nil {
+		if err := json.Unmarshal(body, seen); err != nil {
 			t.Fatalf("read %s: %v", body, err)
 		}
-		return seen
 	case <-time.After(2 * time.Minute):
 		t.Fatalf("the page sent nothing: %s", stderr.String())
 	}
-	return seenInBrowser{}
 }
 
 // Five generations of the Chat UI client read five kinds of replies from another origin, and find
@@ -97,7 +94,8 @@ func TestBrowser_EveryClientOfTheChatUIShowsTheSameAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	const question = "How tall is the lighthouse of Skagen?"
-	seen := browse(t, browser, url.Values{"api": {"http://" + p.addr}, "question": {question}})
+	var seen seenInBrowser
+	browse(t, browser, "../../test/browser", url.Values{"api": {"http://" + p.addr}, "question": {question}}, &seen)
 	if len(seen.Shown) != 12 || strings.HasSuffix(seen.Origin, p.addr) {
 		t.Errorf("the page of %s shows %d answers", seen.Origin, len(seen.Shown))
 	}

@@ -1,7 +1,7 @@
 // Chats with a server through the AI SDK and prints what a page would see as one JSON object: the parts of an
 // answer, of the one after it, of an answer that was interrupted and read again, and how errors look.
 //
-//   node aisdk.mjs API UPSTREAM ai5|ai|ai7|react
+//   node aisdk.mjs API UPSTREAM ai5|ai6|ai|react
 //
 // API is the URL of POST /api/chat. A question with HOLD makes the model wait until UPSTREAM/go is asked for.
 const [api, upstream, name] = process.argv.slice(2);
