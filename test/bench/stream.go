@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -30,6 +31,7 @@ type load struct {
 	warmup     string   // number of requests; 5 by default
 	flags      []string // further flags of loadgen
 	durable    bool     // also load the floor that commits
+	beside     bool     // load the floor again at the same time as each endpoint, since what a wake-up costs depends on the machine's load
 	also       []endpoint
 }
 
@@ -40,7 +42,7 @@ var (
 	// Tokens as fast as possible: measures the work for each.
 	fast = load{name: "400 tokens as fast as they come", stub: "chunks=400,tps=0", clients: 4, answers: 200, rounds: 7, also: later}
 	// Tokens at the pace of a model: measures waking up for each.
-	paced = load{name: "64 streams of 150 tokens at 50 a second", stub: "chunks=150,tps=50", clients: 64, answers: 192, rounds: 3, also: later}
+	paced = load{name: "32 streams of 150 tokens at 50 a second", stub: "chunks=150,tps=50", clients: 32, answers: 96, rounds: 3, also: later, beside: true}
 	// One client, so that a request waits for its own work only.
 	alone = load{name: "one client", stub: "chunks=10,tps=0", clients: 1, answers: 300, rounds: 7}
 )
@@ -80,9 +82,12 @@ func (b *bench) stream(ctx context.Context) error {
 		for i, e := range append(slices.Clone(endpoints), l.also...) {
 			var ratio, own, floor []float64
 			for _, r := range rounds {
-				own = append(own, r.parley[i].Server.PerToken)
-				floor = append(floor, r.floor.Server.PerToken)
-				ratio = append(ratio, r.parley[i].Server.PerToken/r.floor.Server.PerToken)
+				least := r.floor.Server.PerToken
+				if l.beside {
+					least = r.beside[i].Server.PerToken
+				}
+				own, floor = append(own, r.parley[i].Server.PerToken), append(floor, least)
+				ratio = append(ratio, r.parley[i].Server.PerToken/least)
 			}
 			b.add(fmt.Sprintf("CPU per streamed token, %s, %s", e.version, l.name), "ratio to the floor",
 				"%.2f × floor (%.1f µs / %.1f µs)", median(ratio), median(own), median(floor))
@@ -124,10 +129,11 @@ type report struct {
 // quantiles are in ms.
 type quantiles struct{ P50, P99 float64 }
 
-// round is the result of one round; parley and search are by endpoint.
+// round is the result of one round; parley, beside and search are by endpoint.
 type round struct {
 	floor   report
-	durable report // if requested
+	beside  []report // of the floor, if requested
+	durable report   // if requested
 	parley  []report
 	search  []float64 // means in ms
 }
@@ -200,8 +206,19 @@ func (b *bench) round(ctx context.Context, l load, floor, durable, own *server) 
 		if err != nil {
 			return r, err
 		}
+		beside := make(chan error, 1)
+		if l.beside {
+			r.beside = append(r.beside, report{})
+			go func() {
+				var err error
+				r.beside[i], err = b.loadgen(ctx, l, floor, "/")
+				beside <- err
+			}()
+		} else {
+			beside <- nil
+		}
 		rep, err := b.loadgen(ctx, to, own, path)
-		if err != nil {
+		if err := errors.Join(err, <-beside); err != nil {
 			return r, err
 		}
 		after, err := retrieved(ctx, own)
