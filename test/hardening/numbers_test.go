@@ -13,7 +13,7 @@ type numeric struct {
 	place     string
 	names     []string // fractions
 	whole     []string
-	below     []string // of these, those for which a number below 0 means 0 or 1
+	below     []string // of these, those that may be below 0
 }
 
 var numerics = []numeric{
@@ -21,7 +21,8 @@ var numerics = []numeric{
 	{"ask", `"context":{"overrides":{%s}}`, []string{"temperature"}, []string{"top"}, []string{"top"}},
 	{"later sample", `"context":{"overrides":{%s}}`, []string{"temperature", "minimum_search_score"}, []string{"top"}, []string{"top"}},
 	{"SDK", `"context":{"overrides":{%s}}`, []string{"temperature"}, []string{"top"}, []string{"top"}},
-	{"OpenAI", `%s`, []string{"temperature", "top_p"}, []string{"max_tokens", "n"}, nil},
+	{"OpenAI", `%s`, []string{"temperature", "top_p", "presence_penalty", "frequency_penalty"}, []string{"max_tokens", "n", "seed"},
+		[]string{"presence_penalty", "frequency_penalty", "seed"}},
 	{"Responses", `%s`, []string{"temperature", "top_p"}, []string{"max_output_tokens", "max_tool_calls", "top_logprobs"}, nil},
 	{"ragchat", `"params":{%s}`, []string{"temperature", "top_p", "score_threshold", "rewrite_confidence_threshold", "minimum_reranker_score"},
 		[]string{"top_k", "max_output_tokens", "rewrite_tail_turns", "rewrite_summary_turns", "raw_tail_turns", "summarizer_max_input_tokens", "summarizer_max_output_tokens"}, nil},

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
 
 	"parley/internal/chat"
@@ -68,7 +69,27 @@ var members = memberTable{
 	"audio":               (*exchange).readAudio,
 	"logprobs":            (*exchange).readLogprobs,
 	"parley":              (*exchange).readParley,
+	"presence_penalty":    hint("presence_penalty", penalty, isPenalty),
+	"frequency_penalty":   hint("frequency_penalty", penalty, isPenalty),
+	"seed":                hint("seed", "a whole number", isWhole),
+	"top_logprobs":        hint("top_logprobs", "a whole number from 0 to 20", func(n float64) bool { return isWhole(n) && n >= 0 && n <= 20 }),
 }
+
+// hint checks a number that tunes what a provider may not have, and ignores it.
+func hint(param, want string, is func(float64) bool) func(*exchange, wire.Value) error {
+	return func(_ *exchange, v wire.Value) error {
+		if n, ok := v.Number(); !ok || !is(n) {
+			return Refusef(param, invalid, "%q must be %s.", param, want)
+		}
+		return nil
+	}
+}
+
+const penalty = "a number from -2 to 2"
+
+func isPenalty(n float64) bool { return n >= -2 && n <= 2 }
+
+func isWhole(n float64) bool { return n == math.Trunc(n) }
 
 func (x *exchange) readMembers(object wire.Object, table memberTable) error {
 	for key, v := range object.Members() {

@@ -98,6 +98,8 @@ func TestComplete_RefusesBadInputNamingIt(t *testing.T) {
 		{"max_tokens is 0", with(`"max_tokens":0`), "max_tokens", invalid, `"max_tokens" must be a whole number over 0.`},
 		{"max_tokens is a fraction", with(`"max_tokens":1.5`), "max_tokens", invalid, `"max_tokens" must be a whole number over 0.`},
 		{"max_completion_tokens is negative", with(`"max_completion_tokens":-1`), "max_completion_tokens", invalid, `"max_completion_tokens" must be a whole number over 0.`},
+		{"a penalty is high", with(`"presence_penalty":2.1`), "presence_penalty", invalid, `"presence_penalty" must be a number from -2 to 2.`},
+		{"seed is a fraction", with(`"seed":0.5`), "seed", invalid, `"seed" must be a whole number.`},
 		{"n is 2", with(`"n":2`), "n", unsupportedValue, `"n" must be 1: this server gives one answer to a request.`},
 		{"n is 0", with(`"n":0`), "n", unsupportedValue, `"n" must be 1: this server gives one answer to a request.`},
 		{"stop is a number", with(`"stop":1`), "stop", invalid, `"stop" must be a string or a list of strings.`},
