@@ -54,9 +54,9 @@ type Searching interface {
 	// SegmentData returns the bytes of a segment. The caller must not change them. The error is
 	// ErrDamaged when some are missing.
 	SegmentData(ctx context.Context, id int64) ([]byte, error)
-	// EachDocument calls f with the documents of a namespace that have the given revisions, in no particular order and
-	// without their access lists; nil stands for all revisions. It has no filter: what it returns must not reach a caller
-	// of the server.
+	// EachDocument calls f with the documents of a namespace that have the given revisions, in no particular order; nil stands
+	// for all revisions. They have their revision and what AllAttributes needs. It has no filter: what it returns must not
+	// reach a caller of the server.
 	EachDocument(ctx context.Context, namespace string, revisions []int64, f func(Document)) error
 	// Chunks returns the chunks with the given keys and their documents, in the order of keys;
 	// keys that are gone are left out.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -65,19 +66,23 @@ func revisionList(ids []int64) string {
 	return string(list)
 }
 
-// EachDocument calls f with documents of a namespace, without their access lists.
+// EachDocument calls f with the attributes of documents of a namespace.
 func (c *Corpus) EachDocument(ctx context.Context, namespace string, revisions []int64, f func(retrieval.Document)) error {
-	query, args := "SELECT "+documentColumns+" FROM documents WHERE namespace = ?", []any{namespace}
+	query, args := "SELECT revision, name, title, url, category, media_type, indexed_at, attributes FROM documents WHERE namespace = ?", []any{namespace}
 	if revisions != nil {
 		query, args = query+" AND "+amongRevisions, append(args, revisionList(revisions))
 	}
 	rows, err := c.db.read.QueryContext(ctx, query, args...)
 	err = scanAll(rows, err, func(r *sql.Rows) error {
-		d, _, err := scanDocument(r)
-		if err == nil {
-			f(d)
+		d := retrieval.Document{Namespace: namespace}
+		var indexedAt int64
+		var attributes sql.RawBytes
+		if err := r.Scan(&d.Revision, &d.Name, &d.Title, &d.URL, &d.Category, &d.MediaType, &indexedAt, &attributes); err != nil {
+			return err
 		}
-		return err
+		d.IndexedAt, d.Attributes = fromMicros(indexedAt), bytes.Clone(attributes)
+		f(d)
+		return nil
 	})
 	return c.db.fail("read attributes", err)
 }
