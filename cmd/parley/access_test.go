@@ -59,6 +59,7 @@ func (m *matrix) seen(key, id, name, word, secret string) (ways []string) {
 // A rule counts at once in every way to a document, also after its file was read again, and nothing that files say is lost.
 func TestAccess_RulesCountAtOnceEverywhere(t *testing.T) {
 	needs.Long(t)
+	t.Parallel()
 	m := newMatrix(t)
 	const ways, word, id, name = 10, "zanzibarquartz", "01M83000000000000000RULED", "hr/pay/zanzibar.txt"
 	read := func(says access.List) { m.filed(id, name, "The "+word+" is kept in the green cupboard.", says) }
@@ -104,6 +105,7 @@ func TestAccess_RulesCountAtOnceEverywhere(t *testing.T) {
 
 // An upload belongs to somebody: the rules of folders do not open it, its own does, and it ends with the upload.
 func TestAccess_FoldersDoNotOpenUploads(t *testing.T) {
+	t.Parallel()
 	m := newMatrix(t)
 	put := func(body string) {
 		t.Helper()
@@ -139,6 +141,7 @@ func TestAccess_FoldersDoNotOpenUploads(t *testing.T) {
 }
 
 func TestAccess_OnlyOwnersOfTheNamespaceChangeRights(t *testing.T) {
+	t.Parallel()
 	m := newMatrix(t)
 	m.filed("01M83000000000000000OPENED", "open.txt", "Everybody reads this.", access.List{})
 	editor, owner := m.member(access.Editor), m.member(access.Owner)

@@ -22,6 +22,7 @@ func (m *matrix) told(t *testing.T, path string, into any) string {
 }
 
 func TestAdministration_TellsWhatDoctorFinds(t *testing.T) {
+	t.Parallel()
 	m := newMatrix(t)
 	m.serving.cfg.PublicURL, m.serving.config.PublicURL = "", "http://ann:"+canary+"@127.0.0.1:1"
 	var report doctorReport
@@ -51,6 +52,7 @@ type toldRatings struct {
 
 // Ratings tell administrators the reason alone, unless they may open the chat.
 func TestAdministration_TellsFeedbackWithoutTheChatsOfOthers(t *testing.T) {
+	t.Parallel()
 	m := newMatrix(t)
 	rate := func(key, question, feedback string) (chat string) {
 		t.Helper()
@@ -101,6 +103,7 @@ func TestAdministration_TellsFeedbackWithoutTheChatsOfOthers(t *testing.T) {
 }
 
 func TestAdministration_TellsWhatIsLeftOfBudgets(t *testing.T) {
+	t.Parallel()
 	w := newWholeServer(t, func(c *Config) {
 		c.AuthAnonymous, c.BudgetsUserRequests, c.BudgetsNamespaceCost = settingOff, 4, dollars(5_000_000)
 	})

@@ -21,6 +21,7 @@ type runShown struct {
 
 func TestSDK_AGUIsClientVerifiesEveryRun(t *testing.T) {
 	needs.Long(t)
+	t.Parallel()
 	dir := requireSDK(t, "@ag-ui/client")
 	up := httptest.NewServer(held{&upstream{}, make(chan bool)})
 	t.Cleanup(up.Close)

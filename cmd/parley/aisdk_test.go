@@ -68,6 +68,7 @@ func (h held) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func TestSDK_TheAISDKUnderstandsEveryAnswer(t *testing.T) {
 	needs.Long(t)
+	t.Parallel()
 	model := held{&upstream{}, make(chan bool)}
 	up := httptest.NewServer(model)
 	t.Cleanup(up.Close)

@@ -7,6 +7,7 @@ import (
 )
 
 func TestModelsAllow_HoldsForWhatRequestsName(t *testing.T) {
+	t.Parallel()
 	s := startRAGChat(t, "--model", "openai:gpt-4o-mini", "--models-allow", "openai:small*", "--stages-summary", "openai:with-tools")
 	for key, want := range map[string]int{
 		"openai:gpt-4o-mini":  http.StatusOK, // the default
@@ -35,6 +36,7 @@ func TestModelsAllow_HoldsForWhatRequestsName(t *testing.T) {
 }
 
 func TestWebSearch_IsThereOnRequestWhereAnEngineIsSet(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		engine, enabled string
 		onRequest       int

@@ -24,6 +24,7 @@ func oneDocument(t *testing.T) string {
 }
 
 func TestAsk_SaysWhatToDoAboutAModelThatFails(t *testing.T) {
+	t.Parallel()
 	data := oneDocument(t)
 	for _, c := range []struct {
 		status int
@@ -55,6 +56,7 @@ func TestAsk_SaysWhatToDoAboutAModelThatFails(t *testing.T) {
 
 // The fallback's key is wrong, so the advice must not be to check the model's.
 func TestAsk_BlamesNoModelForItsFallback(t *testing.T) {
+	t.Parallel()
 	data := oneDocument(t)
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)

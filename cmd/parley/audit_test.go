@@ -42,6 +42,7 @@ func exported(t *testing.T, s *wholeServer, query string) (all []string, raw str
 }
 
 func TestAudit_TellsWhoDidWhatAndNoSecrets(t *testing.T) {
+	t.Parallel()
 	s := newWholeServer(t, func(c *Config) { c.AuthAnonymous = settingOff })
 	editor := newKey(t, s.serving.instance, apikey.Key{Role: access.Editor})
 	do := func(key, method, target, contentType, body string) *httptest.ResponseRecorder {
@@ -99,6 +100,7 @@ func TestAudit_TellsWhoDidWhatAndNoSecrets(t *testing.T) {
 }
 
 func TestAudit_HasWhatCommandsChange(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
 	do := func(args ...string) string {
 		var out, complaints bytes.Buffer

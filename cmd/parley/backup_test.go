@@ -19,6 +19,7 @@ import (
 // A server restored from a backup that was made while clients were asking has every answer that was
 // acknowledged before the backup began, and gives it again for the same key.
 func TestBackup_OfARunningServerHasAllThatWasAcknowledged(t *testing.T) {
+	t.Parallel()
 	flags := []string{"--model", "openai:gpt-4o-mini"}
 	s := startRAGChat(t, flags...)
 	askers := make([]*asker, 4)
@@ -77,6 +78,7 @@ func TestBackup_OfARunningServerHasAllThatWasAcknowledged(t *testing.T) {
 }
 
 func TestRestore_IsRefusedWhileAServerRuns(t *testing.T) {
+	t.Parallel()
 	data, file := stationFolder(t, "one"), filepath.Join(t.TempDir(), "b.tar.zst")
 	parley(t, "backup", file, "--data", data)
 	p := startServe(t, nil, "--data", data)
@@ -84,7 +86,7 @@ func TestRestore_IsRefusedWhileAServerRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, args := range map[string][]string{"is not empty": nil, "stop it first": {"--replace"}} {
-		out, err := exec.Command(binary, append([]string{"restore", file, "--data", data}, args...)...).CombinedOutput()
+		out, err := exec.Command(binary(t), append([]string{"restore", file, "--data", data}, args...)...).CombinedOutput()
 		exit, ok := errors.AsType[*exec.ExitError](err)
 		if !ok || exit.ExitCode() != exitUsage || !strings.Contains(string(out), want) {
 			t.Errorf("%v: %s", err, out)
@@ -127,7 +129,7 @@ func killedRounds() int {
 // killedAfter runs a command, kills it after a time, and reports whether it had ended.
 func killedAfter(t *testing.T, after time.Duration, args ...string) (ended bool) {
 	t.Helper()
-	cmd := exec.Command(binary, args...)
+	cmd := exec.Command(binary(t), args...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -146,6 +148,7 @@ func howLong(t *testing.T, args ...string) time.Duration {
 
 func TestBackup_KilledAtAnyMomentLeavesTheEarlierOneOrAWholeOne(t *testing.T) {
 	needs.Long(t)
+	t.Parallel()
 	data, file := stationFolder(t, "one"), filepath.Join(t.TempDir(), "b.tar.zst")
 	all := []string{"backup", file, "--data", data}
 	took := max(howLong(t, all...), howLong(t, all...))
@@ -166,6 +169,7 @@ func TestBackup_KilledAtAnyMomentLeavesTheEarlierOneOrAWholeOne(t *testing.T) {
 // it says what to do.
 func TestRestore_KilledAtAnyMomentLeavesTheOldFolderOrTheNewOne(t *testing.T) {
 	needs.Long(t)
+	t.Parallel()
 	backups := map[string]string{}
 	for _, keeper := range []string{"one", "two"} {
 		backups[keeper] = filepath.Join(t.TempDir(), keeper+".tar.zst")
@@ -178,7 +182,7 @@ func TestRestore_KilledAtAnyMomentLeavesTheOldFolderOrTheNewOne(t *testing.T) {
 	for range killedRounds() {
 		next := map[string]string{"one": "two", "two": "one"}[is]
 		ended := killedAfter(t, took/4+rand.N(took*3/4), restore(next)...)
-		out, err := exec.Command(binary, "restore", "--data", data).CombinedOutput()
+		out, err := exec.Command(binary(t), "restore", "--data", data).CombinedOutput()
 		finished := err == nil
 		if !finished && !strings.Contains(string(out), "no restore into") {
 			t.Fatalf("%v: %s", err, out)

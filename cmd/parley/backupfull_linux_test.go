@@ -13,6 +13,7 @@ import (
 // On a full disk, a backup leaves the earlier one, and a restore leaves the folder as it was.
 func TestBackupAndRestore_OnAFullDiskChangeNothing(t *testing.T) {
 	needs.Long(t)
+	t.Parallel()
 	disk := smallDisk(t, 16<<20)
 	data, small := stationFolder(t, "one"), filepath.Join(disk, "data")
 	file, elsewhere := filepath.Join(disk, "b.tar.zst"), filepath.Join(t.TempDir(), "b.tar.zst")
@@ -37,7 +38,7 @@ func TestBackupAndRestore_OnAFullDiskChangeNothing(t *testing.T) {
 			{"restore", "--replace", elsewhere, "--data", small},
 		} {
 			fill(t, filler, left)
-			out, err := exec.Command(binary, args...).CombinedOutput()
+			out, err := exec.Command(binary(t), args...).CombinedOutput()
 			if err == nil && args[0] == "backup" {
 				continue // it fits
 			}

@@ -83,6 +83,7 @@ func browse(t *testing.T, browser, dir string, query url.Values, seen any) {
 // the same answer.
 func TestBrowser_EveryClientOfTheChatUIShowsTheSameAnswer(t *testing.T) {
 	needs.Long(t)
+	t.Parallel()
 	browser := findBrowser(t)
 	docs := t.TempDir()
 	const text = "# The lighthouse\n\nThe lighthouse of Skagen is 46 metres tall.\n"

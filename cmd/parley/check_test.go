@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"parley/internal/conformance"
 )
@@ -35,6 +36,7 @@ func served(t *testing.T) string {
 }
 
 func TestCheck_FindsNothingInParley(t *testing.T) {
+	t.Parallel()
 	url := served(t)
 	report, err := conformance.Run(t.Context(), conformance.Options{URL: url, Question: "How many days of paid leave are there?"})
 	if err != nil {
@@ -292,6 +294,7 @@ var faults = []fault{
 }
 
 func TestCheck_FindsTheFaultsOfOtherServers(t *testing.T) {
+	t.Parallel()
 	target, err := url.Parse(served(t))
 	if err != nil {
 		t.Fatal(err)
@@ -306,7 +309,7 @@ func TestCheck_FindsTheFaultsOfOtherServers(t *testing.T) {
 			s := httptest.NewServer(proxy)
 			defer s.Close()
 			report, err := conformance.Run(context.WithoutCancel(t.Context()), conformance.Options{URL: s.URL, Protocols: []string{f.protocol},
-				Question: "How many days of paid leave are there?"})
+				Question: "How many days of paid leave are there?", Timeout: 10 * time.Second}) // some faults make it wait so long for a state
 			if err != nil {
 				t.Fatal(err)
 			}

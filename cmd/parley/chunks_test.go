@@ -9,6 +9,7 @@ import (
 )
 
 func TestIngest_CutsDocumentsAgainWhenTheSizeOfChunksChanges(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	data, docs := filepath.Join(dir, "data"), filepath.Join(dir, "docs")
 	if err := os.MkdirAll(docs, 0o700); err != nil {

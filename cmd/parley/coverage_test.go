@@ -15,6 +15,7 @@ import (
 )
 
 func TestCoverage_SaysHowFarTheDocumentsAreRead(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		done, total int
 		running     bool
@@ -39,6 +40,7 @@ func TestCoverage_SaysHowFarTheDocumentsAreRead(t *testing.T) {
 }
 
 func TestCoverage_SaysThatANamespaceIsEmptyAndHowToFillIt(t *testing.T) {
+	t.Parallel()
 	db, err := store.Open(t.Context(), t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -62,6 +64,7 @@ func TestCoverage_SaysThatANamespaceIsEmptyAndHowToFillIt(t *testing.T) {
 }
 
 func TestCoverage_SaysThatScansAreStillBeingRecognised(t *testing.T) {
+	t.Parallel()
 	db, err := store.Open(t.Context(), t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -80,6 +83,7 @@ func TestCoverage_SaysThatScansAreStillBeingRecognised(t *testing.T) {
 }
 
 func TestServe_RefusalsOfEveryProtocolSayThatThereAreNoDocuments(t *testing.T) {
+	t.Parallel()
 	s := startServe(t, nil, "--data", t.TempDir(), "--log-level", "error")
 	if err := awaitReady(s.addr); err != nil {
 		t.Fatal(err)
@@ -109,6 +113,7 @@ func TestServe_RefusalsOfEveryProtocolSayThatThereAreNoDocuments(t *testing.T) {
 
 // Links to sources in the history of a session work.
 func TestServe_TheHistoryOfASessionLeadsIntoTheNamespaceThatWasSearched(t *testing.T) {
+	t.Parallel()
 	w := startWatched(t, nil, "--watch")
 	w.write("parking.md", "---\nnamespace: hr\n---\nParking permits cost nine euros.")
 	w.foundIn("hr", "What do parking permits cost?", "parking.md")
@@ -135,6 +140,7 @@ func TestServe_TheHistoryOfASessionLeadsIntoTheNamespaceThatWasSearched(t *testi
 }
 
 func TestServe_SaysWhichNamespacesHoldTheDocuments(t *testing.T) {
+	t.Parallel()
 	docs := t.TempDir()
 	for name, namespace := range map[string]string{"a.md": "hr", "b.md": "hr", "c.md": "legal"} {
 		if err := os.WriteFile(filepath.Join(docs, name), []byte("---\nnamespace: "+namespace+"\n---\nA text about "+name+"."), 0o600); err != nil {
@@ -161,6 +167,7 @@ func TestServe_SaysWhichNamespacesHoldTheDocuments(t *testing.T) {
 
 // A slow web site makes an ingestion last as long as the test.
 func TestServe_RefusalsOfEveryProtocolSayThatDocumentsAreStillBeingRead(t *testing.T) {
+	t.Parallel()
 	release := make(chan struct{})
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {

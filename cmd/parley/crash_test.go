@@ -46,6 +46,7 @@ func documentsAt(t *testing.T, addr string) (documents int, running bool) {
 
 func TestServe_KilledWhileIngestingItOpensAndAnswersAndGoesOn(t *testing.T) {
 	needs.Long(t)
+	t.Parallel()
 	const files, rounds = 400, 5
 	docs, data := t.TempDir(), filepath.Join(t.TempDir(), "data")
 	writeCorpus(t, docs, files)
@@ -93,6 +94,7 @@ func TestServe_KilledWhileIngestingItOpensAndAnswersAndGoesOn(t *testing.T) {
 }
 
 func TestServe_SIGTERMDuringIngestionEndsItInOrder(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("windows has no SIGTERM")
 	}

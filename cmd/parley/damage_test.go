@@ -15,6 +15,7 @@ import (
 // If a damaged database can still be opened but searches would find less, the program ends with a
 // sentence that names the file and what to do.
 func TestServe_SaysThatAnIndexInADatabaseIsDamaged(t *testing.T) {
+	t.Parallel()
 	docs, data := t.TempDir(), filepath.Join(t.TempDir(), "data")
 	writeCorpus(t, docs, 20)
 	p := startServe(t, nil, docs, "--data", data)

@@ -23,7 +23,7 @@ import (
 // doctor runs the command and returns its findings by check, and its exit code.
 func doctor(t *testing.T, env []string, args ...string) (findings map[string][]finding, code int) {
 	t.Helper()
-	cmd := exec.Command(binary, append([]string{"doctor", "--json"}, args...)...)
+	cmd := exec.Command(binary(t), append([]string{"doctor", "--json"}, args...)...)
 	cmd.Env = append(os.Environ(), env...)
 	out, err := cmd.Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
@@ -72,6 +72,7 @@ func modelServer(t *testing.T, clock time.Duration) string {
 }
 
 func TestDoctor_SaysWhatIsWrongWithModels(t *testing.T) {
+	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
 	for _, c := range []struct {
 		name, key, model string
@@ -103,6 +104,7 @@ func TestDoctor_SaysWhatIsWrongWithModels(t *testing.T) {
 }
 
 func TestDoctor_SaysWhatIsWrongWithTheDataFolder(t *testing.T) {
+	t.Parallel()
 	data := stationFolder(t, "one")
 	findings, code := doctor(t, nil, "--data", data)
 	wantFinding(t, findings, "databases", fine, "1 document")
@@ -143,6 +145,7 @@ func TestDoctor_SaysWhatIsWrongWithTheDataFolder(t *testing.T) {
 }
 
 func TestDoctor_ComparesTheEmbeddingModelWithTheStoredVectors(t *testing.T) {
+	t.Parallel()
 	docs, data := t.TempDir(), filepath.Join(t.TempDir(), "data")
 	if err := os.WriteFile(filepath.Join(docs, "a.md"), []byte("# A\n\nThe keeper is called Ada.\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -164,6 +167,7 @@ func TestDoctor_ComparesTheEmbeddingModelWithTheStoredVectors(t *testing.T) {
 
 func TestDoctor_FindsWhatAProxyDoes(t *testing.T) {
 	needs.Long(t)
+	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
 	p := startServe(t, nil, "--data", data)
 	if err := awaitReady(p.addr); err != nil {

@@ -8,6 +8,7 @@ import (
 )
 
 func TestDoctor_SaysWhatSearchesVectors(t *testing.T) {
+	t.Parallel()
 	const memory = 100 << 20
 	for _, c := range []struct {
 		name    string

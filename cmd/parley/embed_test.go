@@ -90,6 +90,7 @@ func scriptEmbeddings(ts *testscript.TestScript, neg bool, args []string) {
 // TestIngest_KilledWhileEmbeddingItGoesOn kills the program in the middle of an embedding, three times, and
 // checks that committed vectors are not paid for again.
 func TestIngest_KilledWhileEmbeddingItGoesOn(t *testing.T) {
+	t.Parallel()
 	const files = 300 // with about four chunks each: far more than what is embedded before the last kill
 	docs, data := t.TempDir(), filepath.Join(t.TempDir(), "data")
 	writeCorpus(t, docs, files)
@@ -97,7 +98,7 @@ func TestIngest_KilledWhileEmbeddingItGoesOn(t *testing.T) {
 	defer s.Close()
 	env := append(os.Environ(), "OPENAI_BASE_URL="+s.URL+"/v1", "OPENAI_API_KEY=key", "PARLEY_EMBEDDING=openai:small")
 	ingest := func() *exec.Cmd {
-		cmd := exec.Command(binary, "ingest", docs, "--data", data)
+		cmd := exec.Command(binary(t), "ingest", docs, "--data", data)
 		cmd.Env = env
 		return cmd
 	}
@@ -146,6 +147,7 @@ func TestIngest_KilledWhileEmbeddingItGoesOn(t *testing.T) {
 }
 
 func TestPlanned_SaysWhatAnEmbeddingTakes(t *testing.T) {
+	t.Parallel()
 	cfg := DefaultConfig()
 	cfg.Prices = writeFile(t, "some:\n  models:\n    small: {embeds: true, input: 0.02}\n")
 	prices, err := readPrices(cfg)
@@ -171,6 +173,7 @@ func TestPlanned_SaysWhatAnEmbeddingTakes(t *testing.T) {
 }
 
 func TestEmbedProgress_SaysHowFarItIs(t *testing.T) {
+	t.Parallel()
 	p := embedProgress{
 		plan:   retrieval.EmbedPlan{Chunks: 1000, Texts: 600},
 		report: retrieval.EmbedReport{Chunks: 300, Known: 100, Usage: llm.Usage{Input: 5000}},

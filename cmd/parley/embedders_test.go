@@ -34,6 +34,7 @@ func quiet(env map[string]string) *program {
 }
 
 func TestEmbedder_IsRetriedAndBilled(t *testing.T) {
+	t.Parallel()
 	up := llmtest.NewUpstreamFor(t, llmtest.OpenAIEmbeddings)
 	up.Fault = func(n int) string { return []string{"500", "none"}[min(n, 1)] }
 	cfg := DefaultConfig()
@@ -76,6 +77,7 @@ func TestEmbedder_IsRetriedAndBilled(t *testing.T) {
 }
 
 func TestEmbedder_NeedsTheKeyOfItsProvider(t *testing.T) {
+	t.Parallel()
 	cfg := DefaultConfig()
 	cfg.Embedding = "gemini:gemini-embedding-001"
 	books, _ := openLedger(t, cfg)
@@ -85,6 +87,7 @@ func TestEmbedder_NeedsTheKeyOfItsProvider(t *testing.T) {
 }
 
 func TestReranker_ComesFromTheConfigurationAndIsBilled(t *testing.T) {
+	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/v1/rerank" || r.Header.Get("Authorization") != "Bearer jina-key-0123" {
 			http.Error(w, `{"detail":"bad key jina-key-0123"}`, http.StatusUnauthorized)

@@ -32,6 +32,7 @@ var embeddingRoutes = map[string]string{
 // R4 for an embedder: on every route that embeds, each of its faults ends in an error of the protocol, or in a search by
 // words alone, and tells nothing of the key. Each fault has a server, because a breaker opens after some.
 func TestR4_EveryFaultOfAnEmbedderEndsWell(t *testing.T) {
+	t.Parallel()
 	for name := range faultyVectors {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -108,6 +109,7 @@ func faultyModels(t *testing.T) (url string, fault, input *atomic.Value) {
 // R4 for files and vector stores: whatever the embedder does, an uploaded file, a batch and their store reach an end, a
 // search finds by words what they hold, and nothing tells of the key.
 func TestR4_EveryFaultOfAnEmbedderEndsWellForFilesAndVectorStores(t *testing.T) {
+	t.Parallel()
 	for name := range faultyVectors {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

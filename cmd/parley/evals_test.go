@@ -15,6 +15,7 @@ func evaluation(user string) string {
 
 // An evaluation counts as one request for budgets, and its model calls are in the ledger.
 func TestRetrievalEvals_AreOnTheBillOfTheirUser(t *testing.T) {
+	t.Parallel()
 	flags := []string{"--budgets-user-requests", "2"}
 	s := startRAGChat(t, flags...)
 	for _, path := range []string{"/retrieval-evals/run", "/p/ragchat/retrieval-evals/run"} {
@@ -43,6 +44,7 @@ func TestRetrievalEvals_AreOnTheBillOfTheirUser(t *testing.T) {
 }
 
 func TestRetrievalEvals_MayNameWhatTheServerAllowsOnly(t *testing.T) {
+	t.Parallel()
 	s := startRAGChat(t, "--models-allow", "gemini:*")
 	if r, err := s.send("/retrieval-evals/run", evaluation("u1")); err != nil || r.status != http.StatusBadRequest || s.openai.Calls() != 0 {
 		t.Errorf("status %d, %v: %s", r.status, err, r.body)

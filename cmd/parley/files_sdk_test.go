@@ -34,6 +34,7 @@ type filesCalls struct {
 
 func TestSDK_OpenAIsClientGoesFromFilesToACitationOfThePage(t *testing.T) {
 	needs.Long(t)
+	t.Parallel()
 	dir := requireSDK(t, "openai")
 	path := filepath.Join(t.TempDir(), "towers.pdf")
 	pdf := pagePDF(

@@ -54,6 +54,7 @@ func fill(t *testing.T, path string, left int64) {
 // On a full disk every protocol reports it in its own shape, stored data stays readable, and after
 // space is freed everything works without a restart.
 func TestServe_AFullDiskIsSaidAndOutlived(t *testing.T) {
+	t.Parallel()
 	disk := smallDisk(t, 24<<20)
 	s := startRAGChatOn(t, filepath.Join(disk, "data"), "--model", "openai:gpt-4o-mini", "--uploads-enabled", "true")
 	session := s.session(t)

@@ -386,6 +386,7 @@ func errorMember(target string) string {
 
 func TestRoutes_RefuseWrongTypesInEveryField(t *testing.T) {
 	needs.Long(t)
+	t.Parallel()
 	s := newWholeServer(t)
 	type request struct {
 		op   operation

@@ -13,6 +13,7 @@ import (
 
 // Owners and administrators write the instructions of a namespace; all who may ask it read them; nobody else sees them.
 func TestInstructions_AreWrittenByOwnersAndReadByThoseWhoMayAsk(t *testing.T) {
+	t.Parallel()
 	m := newMatrix(t)
 	const text = "Name the paragraph.\nBe formal, and do not say " + canary + "."
 	put := func(key, namespace, body string) (int, string) {
@@ -78,6 +79,7 @@ func TestInstructions_AreWrittenByOwnersAndReadByThoseWhoMayAsk(t *testing.T) {
 
 // Without sign-in, everybody who may change the documents of a namespace may write its instructions, and is told so.
 func TestInstructions_AreWrittenByThePersonOfAMachineOfTheirOwn(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		uploads string
 		member  bool

@@ -104,6 +104,7 @@ func lastEvent(t *testing.T, addr, id string) (n int, last jobState) {
 
 func TestServe_KilledInTheMiddleOfAnUploadGoesOnWithIt(t *testing.T) {
 	needs.Long(t)
+	t.Parallel()
 	const n = 300
 	files := map[string]string{"broken.pdf": "%PDF-1.7 and nothing behind it"}
 	for i := range n {
@@ -161,6 +162,7 @@ func TestServe_KilledInTheMiddleOfAnUploadGoesOnWithIt(t *testing.T) {
 
 func TestServe_UploadsWaitForTheIngestionAtTheStart(t *testing.T) {
 	needs.Long(t)
+	t.Parallel()
 	docs, data := t.TempDir(), filepath.Join(t.TempDir(), "data")
 	writeCorpus(t, docs, 300)
 	p := startServe(t, nil, docs, "--data", data)
@@ -190,6 +192,7 @@ func TestServe_UploadsWaitForTheIngestionAtTheStart(t *testing.T) {
 
 func TestServe_WithoutTheSettingStrangersCannotWrite(t *testing.T) {
 	needs.Long(t)
+	t.Parallel()
 	p := startServe(t, nil, "--data", filepath.Join(t.TempDir(), "data"), "--public-url", "https://chat.example.com")
 	if err := awaitReady(p.addr); err != nil {
 		t.Fatal(err)
@@ -206,6 +209,7 @@ func TestServe_WithoutTheSettingStrangersCannotWrite(t *testing.T) {
 }
 
 func TestConfig_SaysWhoMayAskAndChangeDocuments(t *testing.T) {
+	t.Parallel()
 	local := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8000}
 	all := &net.TCPAddr{IP: net.IPv4zero, Port: 8000}
 	for _, c := range []struct {

@@ -29,7 +29,7 @@ func waitServing(t *testing.T, addr string) {
 // serveSecond starts a second server on a data folder, which must refuse, and returns its message.
 func serveSecond(t *testing.T, data string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), binary, "serve", "--addr", "127.0.0.1:0", "--data", data)
+	cmd := exec.CommandContext(t.Context(), binary(t), "serve", "--addr", "127.0.0.1:0", "--data", data)
 	timer := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
 	defer timer.Stop()
 	out, err := cmd.CombinedOutput()
@@ -41,6 +41,7 @@ func serveSecond(t *testing.T, data string) string {
 }
 
 func TestServe_RefusesASecondServerOfTheSameDataFolder(t *testing.T) {
+	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
 	first := startServe(t, nil, "--data", data)
 	waitServing(t, first.addr)
@@ -73,6 +74,7 @@ func TestServe_RefusesASecondServerOfTheSameDataFolder(t *testing.T) {
 }
 
 func TestServe_StartsAfterTheLastServerWasKilled(t *testing.T) {
+	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
 	for range 3 {
 		p := startServe(t, nil, "--data", data)
@@ -87,6 +89,7 @@ func TestServe_StartsAfterTheLastServerWasKilled(t *testing.T) {
 }
 
 func TestServe_OfSeveralAtOnceOneServes(t *testing.T) {
+	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
 	const many = 4
 	all := make([]*process, many)

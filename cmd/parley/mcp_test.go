@@ -13,6 +13,7 @@ import (
 
 // The SDK's own client drives the real binary over both transports.
 func TestMCP_ServesTheOfficialClient(t *testing.T) {
+	t.Parallel()
 	docs, data := t.TempDir(), t.TempDir()
 	if err := os.WriteFile(filepath.Join(docs, "leave.md"), []byte("# Leave\n\nEvery employee has 30 days of annual leave.\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -23,7 +24,7 @@ func TestMCP_ServesTheOfficialClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, transport := range map[string]mcpsdk.Transport{
-		"stdio": &mcpsdk.CommandTransport{Command: exec.Command(binary, "mcp", "--data", data)},
+		"stdio": &mcpsdk.CommandTransport{Command: exec.Command(binary(t), "mcp", "--data", data)},
 		"http":  &mcpsdk.StreamableClientTransport{Endpoint: "http://" + served.addr + "/mcp"},
 	} {
 		t.Run(name, func(t *testing.T) {

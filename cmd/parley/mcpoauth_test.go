@@ -6,6 +6,7 @@ import (
 )
 
 func TestMCPOAuth_IsCheckedBeforeAnythingIsSent(t *testing.T) {
+	t.Parallel()
 	lookup := func(name string) (string, bool) {
 		text, ok := map[string]string{"S": "secret", "K": "no key"}[name]
 		return text, ok

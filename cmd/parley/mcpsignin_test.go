@@ -54,6 +54,7 @@ func challengeOf(s *wholeServer, host, path, credential string) string {
 
 // RFC 9728 and MCP 2025-11-25, Authorization: what a client reads before it signs in.
 func TestMCP_SaysHowToSignIn(t *testing.T) {
+	t.Parallel()
 	const corp = `{corp: {issuer: "https://idp.example.com/", audience: [parley], spa_scopes: [parley.read, openid]},
 		web: {issuer: "https://web.example.com", client_id: page, prefix: "web:"},
 		entra: {issuer: "https://login.microsoftonline.com/T/v2.0", audience: "api://p", prefix: "entra:"}}`
@@ -189,6 +190,7 @@ func (a *authorizationServer) sign(audience string, more map[string]any) (string
 
 // The official client finds the provider by itself, and its token counts only if it is for this server.
 func TestMCP_TheOfficialClientSignsIn(t *testing.T) {
+	t.Parallel()
 	for name, other := range map[string]string{"for this server": "", "for another server": "https://other.example/mcp"} {
 		idp := newAuthorizationServer(t)
 		idp.other = other

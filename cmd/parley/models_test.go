@@ -33,6 +33,7 @@ func environment(env map[string]string) func(string) (string, bool) {
 }
 
 func TestModels_ListsProvidersWithReachabilityContextAndPrice(t *testing.T) {
+	t.Parallel()
 	prices := writeFile(t, "groq:\n  models:\n    small: {input: 0.05, cached: 0.025, output: 0.08}\n")
 	env := map[string]string{
 		"GROQ_API_KEY": "groq-key", "OLLAMA_HOST": "127.0.0.1:1", "ANTHROPIC_API_KEY": "", "PARLEY_PRICES": prices,
@@ -72,6 +73,7 @@ func TestModels_ListsProvidersWithReachabilityContextAndPrice(t *testing.T) {
 }
 
 func TestProviders_ComeFromTheConfiguration(t *testing.T) {
+	t.Parallel()
 	file := writeFile(t, "model: groq:big\nproviders:\n  groq:\n    base_url: https://api.groq.com/openai/v1\n    api_key_env: GROQ_API_KEY\n    reasoning: [big]\n")
 	code, out, stderr := effective(t, nil, "--config", file)
 	if code != exitOK || !strings.Contains(out, "groq") {
@@ -122,6 +124,7 @@ func TestProviders_ComeFromTheConfiguration(t *testing.T) {
 }
 
 func TestProviders_MayRerank(t *testing.T) {
+	t.Parallel()
 	file := writeFile(t, "embedding: local:bge\nembedding_dimensions: 256\nproviders:\n  jina: {base_url: 'https://api.jina.ai/v1', api_key_env: JINA_API_KEY, rerank: true}\n  local: {base_url: 'http://127.0.0.1:8080/v1'}\n")
 	code, out, stderr := effective(t, nil, "--config", file)
 	if code != exitOK {
@@ -139,6 +142,7 @@ func TestProviders_MayRerank(t *testing.T) {
 }
 
 func TestModels_SaysWhatEmbedsAndWhatReranks(t *testing.T) {
+	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		lists := map[string]string{
 			"/v1beta/models": `{"models":[{"name":"models/gemini-embedding-001","inputTokenLimit":2048,"supportedGenerationMethods":["embedContent"]},` +
@@ -188,6 +192,7 @@ func TestModels_SaysWhatEmbedsAndWhatReranks(t *testing.T) {
 }
 
 func TestRouter_FallsBackAndBillsEveryAttempt(t *testing.T) {
+	t.Parallel()
 	down, up := llmtest.NewUpstream(t), llmtest.NewUpstream(t)
 	cfg := DefaultConfig()
 	cfg.Model, cfg.OpenAIBaseURL, cfg.Fallback = "openai:500", down.URL, []string{"spare:none"}
@@ -234,6 +239,7 @@ func TestRouter_FallsBackAndBillsEveryAttempt(t *testing.T) {
 }
 
 func TestRouter_TellsWhatModelsTake(t *testing.T) {
+	t.Parallel()
 	cfg := DefaultConfig()
 	cfg.OpenAIAPIKey, cfg.AzureOpenAIEndpoint, cfg.AzureOpenAIManagedIdentity = "k", "https://x.openai.azure.com", true
 	if err := cfg.Capabilities.UnmarshalText([]byte(`{'azure-openai:prod': {like: o3-mini}}`)); err != nil {
@@ -255,6 +261,7 @@ func TestRouter_TellsWhatModelsTake(t *testing.T) {
 }
 
 func TestPrices_AreUnknownForAServerInAProvidersPlace(t *testing.T) {
+	t.Parallel()
 	cfg := DefaultConfig()
 	prices, err := readPrices(cfg)
 	if err != nil {

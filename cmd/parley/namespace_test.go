@@ -60,6 +60,7 @@ func (w *watched) foundIn(want, question, document string) {
 }
 
 func TestServeWatch_DocumentsGoIntoTheNamespaceThatTheirFolderNames(t *testing.T) {
+	t.Parallel()
 	w := startWatched(t, nil, "--watch")
 	const question = "What do parking permits cost?"
 	w.write("parking.md", "Parking permits cost nine euros.")
@@ -96,7 +97,7 @@ func TestServeWatch_DocumentsGoIntoTheNamespaceThatTheirFolderNames(t *testing.T
 // parleyCode runs a command of the binary that may fail, and returns its standard output and code.
 func parleyCode(t *testing.T, args ...string) (string, int) {
 	t.Helper()
-	cmd := exec.Command(binary, args...)
+	cmd := exec.Command(binary(t), args...)
 	out, err := cmd.Output()
 	if err != nil && cmd.ProcessState == nil {
 		t.Fatal(err)
@@ -105,6 +106,7 @@ func parleyCode(t *testing.T, args ...string) (string, int) {
 }
 
 func TestIngest_FilesNameOnlyTheNamespacesThatTheyMay(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	data, docs := filepath.Join(dir, "data"), filepath.Join(dir, "docs")
 	for name, text := range map[string]string{
@@ -136,6 +138,7 @@ func TestIngest_FilesNameOnlyTheNamespacesThatTheyMay(t *testing.T) {
 
 // The record of the file belongs to the namespace of the ingestion, the document to its own.
 func TestServe_ADocumentInAnotherNamespaceIsReadAnewAndDeleted(t *testing.T) {
+	t.Parallel()
 	w := startWatched(t, nil, "--watch")
 	w.write("parking.md", "---\nnamespace: hr\n---\nParking permits cost nine euros.")
 	w.foundIn("hr", "What do parking permits cost?", "parking.md")
@@ -168,6 +171,7 @@ func TestServe_ADocumentInAnotherNamespaceIsReadAnewAndDeleted(t *testing.T) {
 
 // The namespace of an upload comes from the request, not from the file.
 func TestServe_AnUploadStaysInItsNamespace(t *testing.T) {
+	t.Parallel()
 	w := startWatched(t, nil)
 	id := uploadTo(t, w.addr, map[string]string{
 		"out.md": "---\nnamespace: hr\n---\nSecret plans say parking is free.", "in.md": "---\nnamespace: default\n---\nThe kiosk sells soup.",
@@ -192,6 +196,7 @@ func TestServe_AnUploadStaysInItsNamespace(t *testing.T) {
 // namespace, and the next ingestion finishes the move.
 func TestIngest_KilledWhileDocumentsMoveLosesNone(t *testing.T) {
 	needs.Long(t)
+	t.Parallel()
 	dir := t.TempDir()
 	data, docs := filepath.Join(dir, "data"), filepath.Join(dir, "docs")
 	write := func(name, text string) {
@@ -229,7 +234,7 @@ func TestIngest_KilledWhileDocumentsMoveLosesNone(t *testing.T) {
 	for i, after := range []int{100, 200, 300, 400} {
 		last = []string{"one", "two"}[i%2]
 		write("parley.yaml", "namespace: "+last+"\n")
-		cmd := exec.Command(binary, "ingest", "--data", data, docs)
+		cmd := exec.Command(binary(t), "ingest", "--data", data, docs)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}

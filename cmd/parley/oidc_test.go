@@ -21,6 +21,7 @@ import (
 // A certified provider's tokens sign in at the binary.
 func TestServe_TakesTheTokensOfARealProvider(t *testing.T) {
 	needs.Long(t)
+	t.Parallel()
 	var provider struct{ Issuer, Good, Foreign, Opaque string }
 	startProvider(t, "oidc.mjs", &provider)
 	setting := fmt.Sprintf("{test: {issuer: %q, audience: parley, clients: [app], editors: writers}}", provider.Issuer)

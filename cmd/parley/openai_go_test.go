@@ -22,6 +22,7 @@ import (
 // reply has every member that the client's types require, of the right type. Where OpenAI's description of its API is at hand
 // (openaitest.Description), each request and reply is valid for it.
 func TestSDK_OpenAIsTypesForGoHoldEveryReply(t *testing.T) {
+	t.Parallel()
 	p := startServe(t, nil, "--data", t.TempDir())
 	if err := awaitReady(p.addr); err != nil {
 		t.Fatal(err)

@@ -93,6 +93,7 @@ func (c openAIClient) ask(t *testing.T, name, question, more string) openAICall 
 const howTall = "How tall is the lighthouse?"
 
 func TestSDK_OpenAIsClientUnderstandsEveryAnswer(t *testing.T) {
+	t.Parallel()
 	dir := requireSDK(t, "openai")
 	up := startUpstream(t)
 	data, docs := t.TempDir(), t.TempDir()
@@ -100,7 +101,7 @@ func TestSDK_OpenAIsClientUnderstandsEveryAnswer(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(docs, "lighthouse.md"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ingest := exec.Command(binary, "ingest", "--data", data, "--namespace", "coast", docs)
+	ingest := exec.Command(binary(t), "ingest", "--data", data, "--namespace", "coast", docs)
 	if out, err := ingest.CombinedOutput(); err != nil {
 		t.Fatalf("ingest: %v: %s", err, out)
 	}

@@ -72,6 +72,7 @@ const pixel = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcS
 
 func TestSDK_OpenAIsClientUsesToolsImagesAndJSON(t *testing.T) {
 	needs.Long(t)
+	t.Parallel()
 	dir := requireSDK(t, "openai")
 	up := httptest.NewServer(http.HandlerFunc(able))
 	t.Cleanup(up.Close)

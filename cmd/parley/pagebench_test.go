@@ -85,7 +85,7 @@ func serveForBench(b *testing.B, model string) string {
 	if err != nil {
 		b.Fatal(err)
 	}
-	cmd := exec.Command(binary, "serve", "--addr", addr, "--data", b.TempDir(), "--model", "openai:test-model",
+	cmd := exec.Command(binary(b), "serve", "--addr", addr, "--data", b.TempDir(), "--model", "openai:test-model",
 		"--stages-rewrite", "builtin:rules", "--stages-summary", "builtin:none", pageDocuments(b))
 	cmd.Env = append(os.Environ(), "OPENAI_API_KEY=sk-test", "OPENAI_BASE_URL="+model+"/v1")
 	if err := cmd.Start(); err != nil {

@@ -15,6 +15,7 @@ import (
 )
 
 func TestConnections_FitTheLimitOfOpenFiles(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		files      uint64
 		concurrent int
@@ -38,12 +39,13 @@ func TestConnections_FitTheLimitOfOpenFiles(t *testing.T) {
 
 // A server with a low limit of open files keeps answering.
 func TestServe_AnswersProbesWhenIdleConnectionsTakeAllFiles(t *testing.T) {
+	t.Parallel()
 	addr, err := freeAddr()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var stderr strings.Builder
-	cmd := exec.Command("sh", "-c", `ulimit -n 160 && exec "$0" "$@"`, binary, "serve", "--addr", addr, "--data", filepath.Join(t.TempDir(), "data"))
+	cmd := exec.Command("sh", "-c", `ulimit -n 160 && exec "$0" "$@"`, binary(t), "serve", "--addr", addr, "--data", filepath.Join(t.TempDir(), "data"))
 	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 
 // What is ingested on one machine answers on another that shares only the database.
 func TestPostgres_HoldsEverythingForCommandsAndServer(t *testing.T) {
+	t.Parallel()
 	url := pgtest.New(t)
 	docs := t.TempDir()
 	if err := os.WriteFile(filepath.Join(docs, "tea.md"), []byte("# Tea\n\nGreen tea is brewed at 80 degrees.\n"), 0o600); err != nil {
@@ -39,6 +40,7 @@ func TestPostgres_HoldsEverythingForCommandsAndServer(t *testing.T) {
 
 func TestMigrate_MovesEverythingToPostgresAndBack(t *testing.T) {
 	needs.Long(t)
+	t.Parallel()
 	url := pgtest.New(t)
 	docs, folder, back, files := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "back"), t.TempDir()
 	if err := os.WriteFile(filepath.Join(docs, "tea.md"), []byte("# Tea\n\nGreen tea is brewed at 80 degrees.\n"), 0o600); err != nil {
@@ -73,6 +75,7 @@ func TestMigrate_MovesEverythingToPostgresAndBack(t *testing.T) {
 }
 
 func TestMigrate_SaysWhatToDoAboutAnInterruptedCopy(t *testing.T) {
+	t.Parallel()
 	url, from := pgtest.New(t), t.TempDir()
 	db, err := store.Open(t.Context(), from, nil)
 	if err != nil {
@@ -99,6 +102,7 @@ func TestMigrate_SaysWhatToDoAboutAnInterruptedCopy(t *testing.T) {
 }
 
 func TestDoctor_ChecksPostgres(t *testing.T) {
+	t.Parallel()
 	url, data := pgtest.New(t), filepath.Join(t.TempDir(), "data")
 	findings, _ := doctor(t, nil, "--database", url, "--data", data)
 	wantFinding(t, findings, "databases", warned, "fsync") // the server of the tests is fast, not safe
@@ -129,6 +133,7 @@ func TestDoctor_ChecksPostgres(t *testing.T) {
 }
 
 func TestDoctor_ComparesTheClockWithThatOfTheDatabase(t *testing.T) {
+	t.Parallel()
 	url := pgtest.New(t)
 	findings, _ := doctor(t, nil, "--database", url)
 	wantFinding(t, findings, "clock", fine, "agrees with the clock of the PostgreSQL server")
@@ -160,7 +165,7 @@ func TestDoctor_ComparesTheClockWithThatOfTheDatabase(t *testing.T) {
 func refused(t *testing.T, args ...string) (string, int) {
 	t.Helper()
 	var stderr strings.Builder
-	cmd := exec.CommandContext(t.Context(), binary, args...)
+	cmd := exec.CommandContext(t.Context(), binary(t), args...)
 	cmd.Dir = t.TempDir()
 	cmd.Stderr, cmd.Stdout = &stderr, &stderr // doctor prints what is wrong
 	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {

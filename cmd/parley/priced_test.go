@@ -13,6 +13,7 @@ import (
 
 func TestServe_RefusesBudgetsOfMoneyThatWouldLimitNothing(t *testing.T) {
 	needs.Long(t)
+	t.Parallel()
 	prices := filepath.Join(t.TempDir(), "prices.yaml")
 	if err := os.WriteFile(prices, []byte("ollama:\n  models:\n    qwen3:8b: {input: 0, output: 0}\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -43,6 +44,7 @@ func TestServe_RefusesBudgetsOfMoneyThatWouldLimitNothing(t *testing.T) {
 }
 
 func TestServe_StartsWithAnAssumedPriceForModelsWithoutOne(t *testing.T) {
+	t.Parallel()
 	var out, errs bytes.Buffer
 	run(t.Context(), []string{"serve", "--data", filepath.Join(t.TempDir(), "data"), "--addr", "256.0.0.1:80", "--model", "ollama:qwen3:8b",
 		"--stages-judge", "ollama:other", "--budgets-user-cost", "5"}, &out, &errs, environment(nil))
@@ -54,6 +56,7 @@ func TestServe_StartsWithAnAssumedPriceForModelsWithoutOne(t *testing.T) {
 }
 
 func TestPricesAge_WarnsWhenThePricesAreOld(t *testing.T) {
+	t.Parallel()
 	of := time.Date(2026, 10, 28, 0, 0, 0, 0, time.UTC)
 	if got := pricesAge(of, of.AddDate(0, 0, 180)); got != "" {
 		t.Errorf("after 180 days: %q", got)

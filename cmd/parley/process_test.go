@@ -45,7 +45,7 @@ func startServe(t *testing.T, env []string, args ...string) *process {
 		t.Fatal(err)
 	}
 	p := &process{addr: addr, ended: make(chan error, 1)}
-	p.cmd = exec.Command(binary, append([]string{"serve", "--addr", addr}, args...)...)
+	p.cmd = exec.Command(binary(t), append([]string{"serve", "--addr", addr}, args...)...)
 	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.Dir = t.TempDir()
 	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
@@ -85,7 +85,7 @@ func parley(t *testing.T, args ...string) string {
 // parleyWith is parley with an environment.
 func parleyWith(t *testing.T, env []string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command(binary, args...)
+	cmd := exec.Command(binary(t), args...)
 	cmd.Env = env
 	out, err := cmd.Output()
 	if err != nil {

@@ -15,36 +15,55 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"parley/internal/store/pgtest"
+	"parley/test/needs"
 )
 
-// binary is the program as users run it, built by TestMain.
-var binary string
+// folder is where the program is built. TestMain makes and removes it.
+var folder string
+
+// built is the path of the program as users run it. It is built when a test first needs it.
+var built = sync.OnceValues(func() (path string, err error) {
+	path = filepath.Join(folder, "parley")
+	if runtime.GOOS == "windows" {
+		path += ".exe"
+	}
+	build := exec.Command("go", "build", "-o", path, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the program: %w: %s", err, out)
+	}
+	return path, nil
+})
+
+// binary returns the path of the program as users run it. With the race detector it skips the test: the program runs in its
+// own process, which the detector does not see, so that such a run would only repeat the one without it.
+func binary(t testing.TB) string {
+	t.Helper()
+	if needs.Race {
+		t.Skip("the program runs in its own process, which the race detector does not see")
+	}
+	path, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "parley-test")
-	if err != nil {
+	var err error
+	if folder, err = os.MkdirTemp("", "parley-test"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	binary = filepath.Join(dir, "parley")
-	if runtime.GOOS == "windows" {
-		binary += ".exe"
-	}
-	build := exec.Command("go", "build", "-o", binary, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	build.Stderr = os.Stderr
-	if err := build.Run(); err != nil {
-		fmt.Fprintln(os.Stderr, "build the program:", err)
-		os.Exit(1)
-	}
 	code := pgtest.Main(m)
-	os.RemoveAll(dir)
+	os.RemoveAll(folder)
 	os.Exit(code)
 }
 
@@ -67,10 +86,11 @@ func TestMain(m *testing.M) {
 //	                          waits until a request, with a header, gets a status
 //	newer FOLDER              makes a data folder look written by a newer version
 func TestProgram(t *testing.T) {
+	dir := filepath.Dir(binary(t))
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("PATH", filepath.Dir(binary)+string(os.PathListSeparator)+env.Getenv("PATH"))
+			env.Setenv("PATH", dir+string(os.PathListSeparator)+env.Getenv("PATH"))
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -129,6 +129,7 @@ func pythonExample(lines []string, i int) (program string, end int) {
 var sessionInExample = regexp.MustCompile(`/chat/([0-9a-f]{8}-[0-9a-f-]{27}|session-id)\b`)
 
 func TestRAGChat_TheExamplesOfTheDocumentWork(t *testing.T) {
+	t.Parallel()
 	curls, python := documentExamples(t)
 	if len(curls) < 8 || python == "" {
 		t.Fatalf("found %d commands, and a program of %d bytes", len(curls), len(python))

@@ -14,13 +14,14 @@ import (
 )
 
 func TestRead_OpensFilesInsideALockedArchiveWithAPasswordOfTheCommandLine(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "locked.zip")
 	if err := os.WriteFile(file, extracttest.LockedFile(t, "7zip-Deflate-AES256.zip"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	args := []string{"read", "--json", "--data", filepath.Join(dir, "store"), file}
-	cmd := exec.Command(binary, args...)
+	cmd := exec.Command(binary(t), args...)
 	out, err := cmd.Output()
 	if cmd.ProcessState.ExitCode() != exitPartial || !strings.Contains(string(out), `"reason":"encrypted"`) {
 		t.Errorf("without a password: %v, %s", err, out)
@@ -45,6 +46,7 @@ func TestRead_OpensFilesInsideALockedArchiveWithAPasswordOfTheCommandLine(t *tes
 
 func TestRead_RecognisesTheTextOfAScanAsIngestionDoes(t *testing.T) {
 	needs.Long(t)
+	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "scan.pdf")
 	picture := ocrtest.Picture(t, 1500, 900, .02, ocrtest.Paragraph(120, 150, "Lost keys are replaced", "for a fee of $45 each.")...)
@@ -55,7 +57,7 @@ func TestRead_RecognisesTheTextOfAScanAsIngestionDoes(t *testing.T) {
 	if out := parley(t, args...); !strings.HasPrefix(out, "File: "+file) || !strings.Contains(out, "--- page 1 ---") || !strings.Contains(out, "paragraph  Lost keys are replaced for a fee of $45 each.") {
 		t.Errorf("read %q", out)
 	}
-	off := exec.Command(binary, append(args, "--ingest-ocr", "off")...)
+	off := exec.Command(binary(t), append(args, "--ingest-ocr", "off")...)
 	out, err := off.Output()
 	if off.ProcessState.ExitCode() != exitPartial || !strings.Contains(string(out), "Not indexed (scan-only)") {
 		t.Errorf("without recognition: %v, %s", err, out)

@@ -10,6 +10,7 @@ import (
 
 // TestREADME_ShowsWhatTheProgramAnswers ingests the documents that README.md starts with, and asks its question.
 func TestREADME_ShowsWhatTheProgramAnswers(t *testing.T) {
+	t.Parallel()
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
@@ -19,10 +20,10 @@ func TestREADME_ShowsWhatTheProgramAnswers(t *testing.T) {
 		t.Fatal("README.md shows no question with its answer")
 	}
 	data := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), binary, "ingest", "../../docs", "--data", data).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), binary(t), "ingest", "../../docs", "--data", data).CombinedOutput(); err != nil {
 		t.Fatalf("ingest: %v: %s", err, out)
 	}
-	out, err := exec.CommandContext(t.Context(), binary, "ask", string(shown[1]), "--data", data).Output()
+	out, err := exec.CommandContext(t.Context(), binary(t), "ask", string(shown[1]), "--data", data).Output()
 	if err != nil {
 		t.Fatal(err)
 	}

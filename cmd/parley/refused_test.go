@@ -62,6 +62,7 @@ var refusals = map[string]refusal{
 // The test asks through every protocol. Where a specification fixes the sentence, only the error's
 // code can differ.
 func TestServe_TellsWhyTheProviderRefuses(t *testing.T) {
+	t.Parallel()
 	var now atomic.Pointer[refusal]
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		r := now.Load()
@@ -167,6 +168,7 @@ func postRefused(t *testing.T, addr, path, body string) (int, http.Header, strin
 // Row S10: whatever a route answers, neither the log, at its finest level, nor an answer, nor the metrics, nor the audit log has
 // a credential that a request brought.
 func TestRights_NoRouteTellsTheCredentialsOfItsCallers(t *testing.T) {
+	t.Parallel()
 	m := newMatrix(t)
 	const word = "credentialcanary"
 	m.log.also.Store(word)

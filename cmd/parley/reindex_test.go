@@ -13,6 +13,7 @@ import (
 // If a re-index is killed at any moment, documents still answer, and the next re-index finishes the
 // work.
 func TestReindex_SurvivesKills(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	data, docs := filepath.Join(dir, "data"), filepath.Join(dir, "docs")
 	if err := os.Mkdir(docs, 0o700); err != nil {
@@ -33,7 +34,7 @@ func TestReindex_SurvivesKills(t *testing.T) {
 		}
 	}
 	for _, after := range []int{50, 150, 300} {
-		cmd := exec.Command(binary, "reindex", "--data", data)
+		cmd := exec.Command(binary(t), "reindex", "--data", data)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 )
 
 func TestRemotes_SayWhoMaySeeASource(t *testing.T) {
+	t.Parallel()
 	p := &program{}
 	err := p.config.IngestSources.UnmarshalText([]byte(`
 mail: {address: imaps://mail.example.com, user: anna, secret_env: X, users: [anna]}

@@ -257,6 +257,7 @@ func (r *replicas) ask(t *testing.T, h *history, client, n int, session string) 
 // the ledger has every call once, and a client has to repeat a question at most once for each fault.
 func TestReplicas_LoseAndDoubleNothingWhileTheyAreKilled(t *testing.T) {
 	needs.Long(t)
+	t.Parallel()
 	const clients, rounds = 6, 8
 	r := startReplicas(t, pgtest.New(t), 3, 5*time.Millisecond, 20)
 	var h history
@@ -390,6 +391,7 @@ func (r *replicas) checkStored(t *testing.T, clients map[int][]attempt, sessions
 // loses an answer, and nobody hears an error.
 func TestReplicas_RestartOneAfterTheOtherUnderStreams(t *testing.T) {
 	needs.Long(t)
+	t.Parallel()
 	streams := 12
 	if text := os.Getenv("PARLEY_STREAMS"); text != "" {
 		var err error

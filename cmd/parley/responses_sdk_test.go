@@ -23,6 +23,7 @@ type responsesCall struct {
 
 func TestSDK_ClientsOfTheResponsesAPIUnderstandEveryAnswer(t *testing.T) {
 	needs.Long(t)
+	t.Parallel()
 	up := httptest.NewServer(http.HandlerFunc(able))
 	t.Cleanup(up.Close)
 	docs := t.TempDir()

@@ -245,6 +245,7 @@ func alike(w *httptest.ResponseRecorder, id string) string {
 }
 
 func TestRights_EveryRouteRefusesWhoMayNotCallIt(t *testing.T) {
+	t.Parallel()
 	m := newMatrix(t)
 	expired := newKey(t, m.serving.instance, apikey.Key{Role: access.Administrator, ExpiresAt: time.Now().Add(time.Millisecond)})
 	gone := newKey(t, m.serving.instance, apikey.Key{Role: access.Administrator})
@@ -405,6 +406,7 @@ func (m *matrix) claims() []string {
 
 // Rows S1 and S3: no query makes a list tell of others.
 func TestRights_ListsTellOnlyOnesOwnWhateverIsClaimed(t *testing.T) {
+	t.Parallel()
 	m := newMatrix(t)
 	lists := 0
 	for _, rt := range m.routes {
@@ -455,6 +457,7 @@ func manages(rt wire.Route) bool { return rt.Right == wire.Manage || rt.Right ==
 // In a namespace with members, their roles decide over every route, and other roles over none.
 func TestRights_MembersDecideOverEveryRouteOfTheirNamespace(t *testing.T) {
 	needs.Long(t)
+	t.Parallel()
 	m := newMatrix(t)
 	const word = "zanzibarquartz" // in a document that no access list restricts
 	text := "The " + word + " is kept in the green cupboard."
@@ -531,6 +534,7 @@ func TestRights_MembersDecideOverEveryRouteOfTheirNamespace(t *testing.T) {
 }
 
 func TestRights_NobodyMakesThemselvesAnOwner(t *testing.T) {
+	t.Parallel()
 	m := newMatrix(t)
 	editor, owner := m.member(access.Editor), m.member(access.Owner)
 	m.serving.entry.members.Forget()

@@ -22,11 +22,11 @@ const nobody = 65534
 // standard error.
 func runUnprivileged(t *testing.T, args ...string) (int, string) {
 	t.Helper()
-	cmd := exec.Command(binary, args...)
+	cmd := exec.Command(binary(t), args...)
 	if os.Geteuid() == 0 {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 		// Only root can read the folder of the binary.
-		if err := os.Chmod(filepath.Dir(binary), 0o755); err != nil {
+		if err := os.Chmod(filepath.Dir(binary(t)), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -66,6 +66,7 @@ func makeDir(t *testing.T, path string, mode os.FileMode) {
 }
 
 func TestIngest_SaysWhichFolderItMayNotRead(t *testing.T) {
+	t.Parallel()
 	dir := openTempDir(t)
 	makeDir(t, filepath.Join(dir, "secret"), 0o000)
 	makeDir(t, filepath.Join(dir, "data"), 0o777)
@@ -77,6 +78,7 @@ func TestIngest_SaysWhichFolderItMayNotRead(t *testing.T) {
 }
 
 func TestServe_SaysThatItMayNotWriteTheDataFolder(t *testing.T) {
+	t.Parallel()
 	dir := openTempDir(t)
 	makeDir(t, filepath.Join(dir, "data"), 0o555)
 	for _, data := range []string{filepath.Join(dir, "data"), filepath.Join(dir, "data", "below")} {
@@ -90,6 +92,7 @@ func TestServe_SaysThatItMayNotWriteTheDataFolder(t *testing.T) {
 
 func TestAsk_SaysThatTheDatabaseIsSomebodyElses(t *testing.T) {
 	needs.Long(t)
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("needs two users")
 	}

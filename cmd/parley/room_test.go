@@ -39,6 +39,7 @@ func answerOf(t *testing.T, method, url, body string, into any) {
 
 func TestServe_BoundsWhatPeopleWithoutSignInStore(t *testing.T) {
 	needs.Long(t)
+	t.Parallel()
 	p := startServe(t, nil, "--data", filepath.Join(t.TempDir(), "data"), "--limits-chats", "20")
 	waitServing(t, p.addr)
 	base := "http://" + p.addr

@@ -14,6 +14,7 @@ import (
 // A file of a question is on the disk only while it is read, and what a killed server left of one is removed at the next
 // start.
 func TestServe_LeavesNoFilesOfQuestions(t *testing.T) {
+	t.Parallel()
 	data, temp := t.TempDir(), t.TempDir()
 	scratch := filepath.Join(data, "parley-scratch")
 	left := filepath.Join(scratch, "parley-given-1")

@@ -188,6 +188,7 @@ func (s sdk) call(t *testing.T, request string) sdkCall {
 
 func TestSDK_MicrosoftsClientUnderstandsEveryAnswer(t *testing.T) {
 	needs.Long(t)
+	t.Parallel()
 	dir := requireSDK(t, "@microsoft/ai-chat-protocol")
 	up := startUpstream(t)
 	docs := t.TempDir()

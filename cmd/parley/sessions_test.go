@@ -102,6 +102,7 @@ func (s *ragChatServer) again(t *testing.T, args ...string) {
 
 // After a crash, every acknowledged turn of a session is there, whole and in its place.
 func TestRAGChat_SessionsSurviveKills(t *testing.T) {
+	t.Parallel()
 	const sessions, rounds = 4, 3
 	s := startRAGChat(t)
 	ids, known := make([]string, sessions), make([][]string, sessions) // the answered questions
@@ -159,6 +160,7 @@ func (s *ragChatServer) checkSession(t *testing.T, id string, answered []string)
 }
 
 func TestRAGChat_AKeyIsOneTurnAndOneCharge(t *testing.T) {
+	t.Parallel()
 	s := startRAGChat(t, "--model", "openai:gpt-4o-mini")
 	path, body := "/chat/"+s.session(t), `{"message":"How high is Mount Everest?"}`
 	var first reply
@@ -208,6 +210,7 @@ func TestRAGChat_AKeyIsOneTurnAndOneCharge(t *testing.T) {
 // concurrent turns, a failing provider, and after a crash.
 func TestRAGChat_TotalsAreTheSumOfTheTurns(t *testing.T) {
 	needs.Long(t)
+	t.Parallel()
 	const turns = 100
 	s := startRAGChat(t, "--model", "openai:gpt-4o-mini")
 	var faults sync.Mutex
@@ -265,6 +268,7 @@ func TestRAGChat_TotalsAreTheSumOfTheTurns(t *testing.T) {
 // Of a hundred concurrent writers on one session none is lost, and their turns are in sequence.
 func TestRAGChat_AHundredWritersOnOneSessionAreServedOneAfterTheOther(t *testing.T) {
 	needs.Long(t)
+	t.Parallel()
 	const writers = 100
 	s := startRAGChat(t)
 	session := s.session(t)
@@ -299,6 +303,7 @@ func TestRAGChat_AHundredWritersOnOneSessionAreServedOneAfterTheOther(t *testing
 }
 
 func TestRAGChat_ABudgetHoldsForTurnsAtOnceAndAfterAStart(t *testing.T) {
+	t.Parallel()
 	const most = 3
 	flags := []string{"--budgets-user-requests", fmt.Sprint(most)}
 	s := startRAGChat(t, flags...)
@@ -338,6 +343,7 @@ func TestRAGChat_ABudgetHoldsForTurnsAtOnceAndAfterAStart(t *testing.T) {
 }
 
 func TestRAGChat_TheStepsOfATurnComeWhileItRuns(t *testing.T) {
+	t.Parallel()
 	s := startRAGChat(t, "--model", "openai:gpt-4o-mini")
 	res, err := http.Get("http://" + s.addr + "/chat/stream/stages?query_id=q1")
 	if err != nil {

@@ -109,6 +109,7 @@ func TestPage_SignsPeopleInAndOut(t *testing.T) {
 }
 
 func TestSessions_AreListedAndEnded(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
 	do := func(args ...string) (string, int) {
 		var out, complaints bytes.Buffer
@@ -152,6 +153,7 @@ func TestSessions_AreListedAndEnded(t *testing.T) {
 }
 
 func TestIssuers_SayHowFrontEndsSignPeopleIn(t *testing.T) {
+	t.Parallel()
 	for setting, want := range map[string]*azurechat.SignIn{
 		`{a: {issuer: https://login.microsoftonline.com/t/v2.0, audience: api://p}}`:                                                          nil,
 		`{a: {issuer: https://login.microsoftonline.com/t/v2.0, audience: api://p, spa_client_id: s}}`:                                        {ClientID: "s", Authority: "https://login.microsoftonline.com/t", Scopes: []string{"api://p/access_as_user"}, Required: true},
@@ -169,6 +171,7 @@ func TestIssuers_SayHowFrontEndsSignPeopleIn(t *testing.T) {
 }
 
 func TestProxies_RefuseSettingsThatWouldLetStrangersIn(t *testing.T) {
+	t.Parallel()
 	for setting, want := range map[string]string{
 		`{a: {from: 10.0.0.1, secret_env: S, user: X-User}}`: "", `{a: {from: [10.0.0.0/8, "::1"], secret_env: S, user: X-User}}`: "",
 		`{a: {secret_env: S, user: X-User}}`: "from is empty", `{a: {from: everywhere, secret_env: S, user: X-User}}`: "neither an address",

@@ -22,6 +22,7 @@ func scriptWebsite(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func TestAllowedPrivate_SortsHostsAndNetworks(t *testing.T) {
+	t.Parallel()
 	networks, hosts, err := allowedPrivate([]string{"wiki.corp.example", "10.1.2.3/16", "[::1]", "127.0.0.1", "nas."})
 	var got []string
 	for _, n := range networks {

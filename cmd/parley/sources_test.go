@@ -13,6 +13,7 @@ import (
 
 // Who may change what the server has brought in manages its sources; names of files that failed are for owners.
 func TestSources_AreManagedByThoseWhoMayChangeThem(t *testing.T) {
+	t.Parallel()
 	m := newMatrix(t)
 	const address = "s3://handbook/hr"
 	corpus := m.serving.corpus

@@ -22,6 +22,7 @@ import (
 )
 
 func TestStages_AreCheckedLikeTheModel(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"stages: {rewrite: ['gpt']}":                          `"gpt" is not provider:model`,
 		"stages: {rewrite: ['oracle:x']}":                     `"oracle:x" names an unknown provider`,
@@ -48,6 +49,7 @@ func TestStages_AreCheckedLikeTheModel(t *testing.T) {
 }
 
 func TestStages_NeedTheKeysOfTheirModels(t *testing.T) {
+	t.Parallel()
 	cfg := DefaultConfig()
 	cfg.StagesSummary = []string{"ollama:x", "anthropic:y"}
 	p := &program{lookupEnv: environment(nil), log: slog.New(slog.DiscardHandler)}
@@ -57,6 +59,7 @@ func TestStages_NeedTheKeysOfTheirModels(t *testing.T) {
 }
 
 func TestStages_HaveFallbacksOfTheirOwn(t *testing.T) {
+	t.Parallel()
 	down, small, big := llmtest.NewUpstream(t), llmtest.NewUpstream(t), llmtest.NewUpstream(t)
 	cfg := DefaultConfig()
 	cfg.Model, cfg.OpenAIBaseURL, cfg.Fallback = "openai:400", down.URL, []string{"big:none"}
@@ -98,6 +101,7 @@ func TestStages_HaveFallbacksOfTheirOwn(t *testing.T) {
 }
 
 func TestPrompts_ListsAndPrintsThem(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "legal", "answer.txt")
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
@@ -135,6 +139,7 @@ func TestPrompts_ListsAndPrintsThem(t *testing.T) {
 }
 
 func TestStages_RerankWithTheAPI(t *testing.T) {
+	t.Parallel()
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var body struct{ Documents []string }
 		if r.URL.Path != "/v1/rerank" || json.NewDecoder(r.Body).Decode(&body) != nil {

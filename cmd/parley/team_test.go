@@ -28,6 +28,7 @@ const threeAgents = `team:
 `
 
 func TestConfig_ReadsATeamAndPrintsItSo(t *testing.T) {
+	t.Parallel()
 	code, first, stderr := effective(t, nil, "--config", writeFile(t, threeAgents))
 	if code != exitOK {
 		t.Fatalf("exit %d: %s", code, stderr)
@@ -49,6 +50,7 @@ func agentsIn(text string) string {
 }
 
 func TestTeam_IsWhatTheConfigurationSays(t *testing.T) {
+	t.Parallel()
 	var list agents
 	_, text, _ := strings.Cut(threeAgents, "agents:\n")
 	if err := list.UnmarshalText([]byte(text)); err != nil {
@@ -81,6 +83,7 @@ func TestTeam_IsWhatTheConfigurationSays(t *testing.T) {
 }
 
 func TestConfig_RefusesATeamThatCannotWork(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct{ file, want string }{
 		"no list":           {"team:\n  agents: {name: x}\n", "team.agents: expected a list of agents"},
 		"unknown key":       {"team:\n  agents: [{name: x, color: red}]\n", "expected a list of agents"},
@@ -108,6 +111,7 @@ func TestConfig_RefusesATeamThatCannotWork(t *testing.T) {
 // The default team with a model: Writer receives Research's findings, and the failure of one agent
 // does not affect the other.
 func TestTeam_AnswersWithAModel(t *testing.T) {
+	t.Parallel()
 	up := startUpstream(t)
 	docs := t.TempDir()
 	const text = "# The lighthouse\n\nThe lighthouse of Skagen is 46 metres tall.\n"

@@ -14,6 +14,7 @@ import (
 )
 
 func TestTranscription_IsBilledByTheMinute(t *testing.T) {
+	t.Parallel()
 	refused := false
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

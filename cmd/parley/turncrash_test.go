@@ -224,6 +224,7 @@ func checkBooks(t *testing.T, s *ragChatServer, askers []*asker) (turns int) {
 // syncs with strace.
 func TestRAGChat_EachAcknowledgedTurnWasSynced(t *testing.T) {
 	needs.Long(t)
+	t.Parallel()
 	strace, err := exec.LookPath("strace")
 	if runtime.GOOS != "linux" {
 		t.Skip("strace is a program of Linux")

@@ -50,6 +50,7 @@ func archived(t *testing.T, raw []byte) map[string]string {
 var hostileNames = []string{"../../etc/passwd", `..\..\windows`, "a/\x1b[2J.txt", "...", "C:/con", "x/" + strings.Repeat("ä", 300)}
 
 func TestUsers_AnExportHasEverythingAndADeletionLeavesNothing(t *testing.T) {
+	t.Parallel()
 	m := newMatrix(t)
 	in := m.serving.instance
 	for i, name := range hostileNames {
@@ -131,6 +132,7 @@ func TestUsers_AnExportHasEverythingAndADeletionLeavesNothing(t *testing.T) {
 
 // A turn that runs while its user is deleted ends, and is not kept.
 func TestUsers_ARunningTurnOfADeletedUserIsNotKept(t *testing.T) {
+	t.Parallel()
 	m := newMatrix(t)
 	in := m.serving.instance
 	ctx := access.WithStart(t.Context(), time.Now())
@@ -145,6 +147,7 @@ func TestUsers_ARunningTurnOfADeletedUserIsNotKept(t *testing.T) {
 }
 
 func TestUsersCommand_ExportsAndDeletes(t *testing.T) {
+	t.Parallel()
 	m := newMatrix(t)
 	if err := m.serving.Close(); err != nil {
 		t.Fatal(err)

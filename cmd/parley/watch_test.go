@@ -70,6 +70,7 @@ func (w *watched) content(name string) int {
 }
 
 func TestServeWatch_FollowsWhatComesChangesAndGoes(t *testing.T) {
+	t.Parallel()
 	w := startWatched(t, nil, "--watch")
 	w.write("parking.md", "Parking permits cost nine euros.")
 	w.answersFrom("What do parking permits cost?", "parking.md", true)
@@ -117,6 +118,7 @@ func (w *watched) session() string {
 
 func TestServeWatch_FollowsWhatOtherCommandsIngestIntoOtherNamespaces(t *testing.T) {
 	needs.Long(t)
+	t.Parallel()
 	w := startWatched(t, nil, "--watch")
 	pay := filepath.Join(t.TempDir(), "pay.md")
 	write := func(text string) {
@@ -138,12 +140,14 @@ func TestServeWatch_FollowsWhatOtherCommandsIngestIntoOtherNamespaces(t *testing
 }
 
 func TestServeWatch_TheSettingDoesTheSame(t *testing.T) {
+	t.Parallel()
 	w := startWatched(t, []string{"PARLEY_INGEST_WATCH=true"})
 	w.write("parking.md", "Parking permits cost nine euros.")
 	w.answersFrom("What do parking permits cost?", "parking.md", true)
 }
 
 func TestServe_WithoutWatchNothingIsFollowed(t *testing.T) {
+	t.Parallel()
 	w := startWatched(t, nil)
 	w.write("parking.md", "Parking permits cost nine euros.")
 	time.Sleep(time.Second)

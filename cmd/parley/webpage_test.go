@@ -89,6 +89,7 @@ func (w web) get(path string, v any) {
 }
 
 func TestWebPage_ShowsTheCitedWordsOnThePage(t *testing.T) {
+	t.Parallel()
 	docs, data := t.TempDir(), t.TempDir()
 	pdf := pdfOf([]string{"Nothing of interest is on the first page."},
 		[]string{"Vision care is part of every plan.", "Contact lenses are covered up to 150 dollars each year.", "Glasses are covered in every second year."})
@@ -170,6 +171,7 @@ func TestWebPage_ShowsTheCitedWordsOnThePage(t *testing.T) {
 }
 
 func TestWebPage_ReadsADocumentAnew(t *testing.T) {
+	t.Parallel()
 	docs, data := t.TempDir(), t.TempDir()
 	path := filepath.Join(docs, "sub", "leave.md")
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -230,6 +232,7 @@ func TestWebPage_ReadsADocumentAnew(t *testing.T) {
 }
 
 func TestWebPage_DeletesADocumentEverywhere(t *testing.T) {
+	t.Parallel()
 	docs, data := t.TempDir(), t.TempDir()
 	for _, name := range []string{"a b.md", "other.md"} {
 		if err := os.WriteFile(filepath.Join(docs, name), []byte("# Leave\n\nEmployees get 25 days of paid leave in "+name+".\n"), 0o600); err != nil {

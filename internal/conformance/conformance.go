@@ -164,7 +164,7 @@ func names(all []Protocol) string {
 // protocol runs the exchanges of a protocol in their order.
 func (c *client) protocol(ctx context.Context, p Protocol, forced bool) (ProtocolReport, error) {
 	out := ProtocolReport{Name: p.Name, Title: p.Title, Spoken: true}
-	c.saved = map[string]string{"question": c.question, "knowledge_id": c.knowledge}
+	c.saved, c.gaveUp = map[string]string{"question": c.question, "knowledge_id": c.knowledge}, false
 	if c.readOnly && p.Exchanges[0].Writes {
 		return ProtocolReport{Name: p.Name, Title: p.Title, Why: "it cannot be checked without storing something"}, nil
 	}

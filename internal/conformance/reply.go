@@ -17,6 +17,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"parley/internal/interrupt"
 )
 
 // The limits of one reply.
@@ -67,6 +69,7 @@ type client struct {
 	readOnly  bool
 	prefix    string // of all paths of the protocol that is checked
 	saved     map[string]string
+	gaveUp    bool // a state did not come in time; the check of the protocol waits for no other one
 }
 
 func newClient(o Options) *client {
@@ -107,11 +110,10 @@ func (c *client) send(ctx context.Context, x Exchange) (*Reply, string) {
 	defer cancel()
 	r := c.attempt(ctx, x)
 	for x.Until != nil && !x.Until(r) && r.Err == nil {
-		select {
-		case <-ctx.Done():
+		if c.gaveUp || interrupt.Sleep(ctx, pause) != nil {
+			c.gaveUp = true
 			r.Err = errors.New("the state that the check waits for did not come in time")
 			return r, ""
-		case <-time.After(pause):
 		}
 		r = c.attempt(ctx, x)
 	}
