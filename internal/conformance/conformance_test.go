@@ -119,7 +119,7 @@ func TestRun_EndsWhateverTheServerDoes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := run(t, Options{URL: serve(t, h), Protocols: []string{"azure-0529", "openai", "mcp"}, Timeout: time.Second})
+			r := run(t, Options{URL: serve(t, h), Protocols: []string{"azure-0529", "openai", "mcp"}, Timeout: time.Second / 5})
 			if r.Broken < 3 || r.Held > r.Broken {
 				t.Errorf("%d rules held, %d broken", r.Held, r.Broken)
 			}
