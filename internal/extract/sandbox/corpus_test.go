@@ -12,8 +12,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,6 +29,8 @@ import (
 // them, several at once.
 type hostile struct {
 	pool      *Pool
+	spools    string // one folder for all files, as in an ingestion: a worker may write below one only
+	taken     atomic.Int64
 	passwords map[string]string
 	reasons   map[extract.Reason]bool // that docs/ingestion.md explains
 
@@ -44,7 +48,7 @@ func TestPool_TakesEveryHostileFile(t *testing.T) {
 		o.Limits.MemoryBytes = 2 << 30
 	}
 	h := &hostile{
-		pool: newTestPool(t, o), passwords: knownPasswords(t, root),
+		pool: newTestPool(t, o), spools: t.TempDir(), passwords: knownPasswords(t, root),
 		words: knownWords(t), reasons: documentedReasons(t), results: map[string]map[string]int{},
 	}
 	// The race detector makes every file many times slower, and parsers start no goroutines.
@@ -131,7 +135,7 @@ func documentedReasons(t *testing.T) map[extract.Reason]bool {
 
 func (h *hostile) take(t *testing.T, name, path string, depth int) {
 	t.Helper()
-	spool := filepath.Join(t.TempDir(), "spool")
+	spool := filepath.Join(h.spools, strconv.FormatInt(h.taken.Add(1), 10))
 	request := extract.Request{Name: filepath.Base(name), Path: path, Spool: spool}
 	if password, ok := h.passwords[request.Name]; ok {
 		request.Passwords = []string{"wrong", password}
