@@ -308,8 +308,11 @@ func TestCheck_FindsTheFaultsOfOtherServers(t *testing.T) {
 			}
 			s := httptest.NewServer(proxy)
 			defer s.Close()
-			report, err := conformance.Run(context.WithoutCancel(t.Context()), conformance.Options{URL: s.URL, Protocols: []string{f.protocol},
-				Question: "How many days of paid leave are there?", Timeout: 10 * time.Second}) // some faults make it wait so long for a state
+			o := conformance.Options{URL: s.URL, Protocols: []string{f.protocol}, Question: "How many days of paid leave are there?"}
+			if f.protocol == "open-webui" {
+				o.Timeout = 20 * time.Second // two faults make it wait for a state that does not come
+			}
+			report, err := conformance.Run(context.WithoutCancel(t.Context()), o)
 			if err != nil {
 				t.Fatal(err)
 			}
