@@ -21,6 +21,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"parley/internal/documents/ingest"
+	"parley/internal/extract/sandbox"
 	"parley/internal/store/pgtest"
 	"parley/test/needs"
 )
@@ -57,6 +59,7 @@ func binary(t testing.TB) string {
 }
 
 func TestMain(m *testing.M) {
+	sandbox.RunWorkerIfAsked(ingest.Post) // else a worker of a server in this process would run the tests
 	var err error
 	if folder, err = os.MkdirTemp("", "parley-test"); err != nil {
 		fmt.Fprintln(os.Stderr, err)

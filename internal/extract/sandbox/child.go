@@ -38,7 +38,7 @@ const workerProcs = 2
 // startChild starts this program as a worker, in an environment that is empty except for what the
 // Go runtime and the system need.
 func startChild() (*child, error) {
-	executable, err := workerExecutable()
+	executable, err := workerProgram()
 	if err != nil {
 		return nil, fmt.Errorf("start an extraction worker: %w", err)
 	}

@@ -41,7 +41,7 @@ const (
 // *extract.Error; other errors are ctx's, and that no process can be started.
 func (p program) run(ctx context.Context, l extract.Limits, input []byte, args ...string) ([]byte, error) {
 	l = l.WithDefaults()
-	executable, err := workerExecutable()
+	executable, err := workerProgram()
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", p.path, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime/debug"
 	"runtime/metrics"
+	"sync/atomic"
 	"time"
 
 	"parley/internal/extract"
@@ -29,11 +30,24 @@ const (
 // it returns becomes Result.Post. An *Error from it refuses the file.
 type PostFunc func(doc *extract.Document, options []byte) ([]byte, error)
 
+// becomesWorker is whether this program calls RunWorkerIfAsked.
+var becomesWorker atomic.Bool
+
+// workerProgram returns the path of this program, if its processes become workers. Otherwise a worker would do again all that
+// the program does, and start workers itself.
+func workerProgram() (string, error) {
+	if !becomesWorker.Load() {
+		return "", errors.New("this program does not call sandbox.RunWorkerIfAsked")
+	}
+	return workerExecutable()
+}
+
 // RunWorkerIfAsked makes the process a worker of a Pool when it was started as one, and then does
 // not return. The main function of a program that uses a Pool, and TestMain, call it first, with
 // what is to be done with each document in the worker; its result comes back from Pool.Extract.
 // Post may be nil.
 func RunWorkerIfAsked(post PostFunc) {
+	becomesWorker.Store(true)
 	switch os.Getenv(workerVariable) {
 	case "1":
 	case launchVariable:
