@@ -6,6 +6,7 @@ import (
 )
 
 func TestSpellings_HoldHowAnAddressWasStored(t *testing.T) {
+	t.Parallel()
 	for given, stored := range map[string]string{
 		"https://example.com/a":                    "https://example.com/a",
 		"https:/example.com/a":                     "https://example.com/a",

@@ -118,6 +118,7 @@ func states(j job.Job) map[string]job.FileState {
 }
 
 func TestReadSites_ASiteThatWasCutShortIsWalkedAgain(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	told, runs := make(chan struct{}), 0
 	b.reader.read = func(ctx context.Context, c Work) (ingest.Report, error) {
@@ -144,6 +145,7 @@ func TestReadSites_ASiteThatWasCutShortIsWalkedAgain(t *testing.T) {
 }
 
 func TestReadSites_ARetryReadsThePagesThatFailed(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	runs := 0
 	b.reader.read = func(_ context.Context, c Work) (ingest.Report, error) {
@@ -184,6 +186,7 @@ func TestReadSites_ARetryReadsThePagesThatFailed(t *testing.T) {
 }
 
 func TestForget_IsDoneAgainAfterTheRunThatWasAtWork(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	errs := []error{errors.Join(&ingest.LockedError{}, errors.New("no such document")), nil}
 	calls := make(chan page, len(errs)+1)
@@ -209,6 +212,7 @@ func TestForget_IsDoneAgainAfterTheRunThatWasAtWork(t *testing.T) {
 
 // A page may be deleted during a run and then added again. It must not be deleted after that run.
 func TestForget_IsNotDoneAgainWhereThePageIsWantedAgain(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.reader.forget = func(context.Context, string, string) (int, error) { return 0, &ingest.LockedError{} }
 	b.start()

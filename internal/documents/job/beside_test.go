@@ -11,6 +11,7 @@ import (
 
 // A job that takes long does not keep its owner's other jobs waiting, and those of its kind run one at a time.
 func TestRunner_LongJobsRunBesideTheOthers(t *testing.T) {
+	t.Parallel()
 	begun, end := make(chan string, 4), make(chan struct{})
 	r := job.NewRunner(job.Options{
 		Store:  &jobtest.Memory{},

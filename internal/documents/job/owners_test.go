@@ -30,6 +30,7 @@ func (a *asked) Job(ctx context.Context, owner, id string) (job.Job, error) {
 
 // Row S1: a running job of somebody else takes as long as one that does not exist.
 func TestRunner_LooksForTheRunningJobsOfOthersAsForThoseThatAreNot(t *testing.T) {
+	t.Parallel()
 	begun, store := make(chan struct{}), &asked{Memory: &jobtest.Memory{}}
 	r := job.NewRunner(job.Options{Store: store, Execute: untilCancelled(begun)})
 	ctx, stop := context.WithCancel(t.Context())
@@ -69,6 +70,7 @@ func (r *running) of(owner string) job.Job {
 }
 
 func TestRunner_OwnersDoNotWaitForEachOther(t *testing.T) {
+	t.Parallel()
 	gate, began := make(chan struct{}), make(chan string, 100)
 	r := run(t, &jobtest.Memory{}, func(ctx context.Context, task *job.Task) error {
 		owner := task.Job().Owner
@@ -119,6 +121,7 @@ func TestRunner_OwnersDoNotWaitForEachOther(t *testing.T) {
 }
 
 func TestRunner_ServesManyOwnersInTurn(t *testing.T) {
+	t.Parallel()
 	store := &jobtest.Memory{}
 	var mu sync.Mutex
 	var order []string
@@ -157,6 +160,7 @@ func TestRunner_ServesManyOwnersInTurn(t *testing.T) {
 // Without sign-in all jobs have the same owner. The many jobs of one caller do not hold up the one job
 // of another, and a caller who adds one job at a time does not overtake those who wait.
 func TestRunner_CallersOfOneOwnerTakeTurns(t *testing.T) {
+	t.Parallel()
 	store := &jobtest.Memory{}
 	began, gate := make(chan string), make(chan struct{})
 	r := run(t, store, func(_ context.Context, task *job.Task) error {

@@ -83,6 +83,7 @@ func set(t *job.Task, state job.FileState) {
 }
 
 func TestRunner_EveryEndHasAStateThatSaysWhy(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		execute job.Executor
 		want    job.State
@@ -123,6 +124,7 @@ func TestRunner_EveryEndHasAStateThatSaysWhy(t *testing.T) {
 }
 
 func TestRunner_CarriesOutOneJobAfterAnother(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	var order []string
 	busy := false
@@ -166,6 +168,7 @@ func untilCancelled(begun chan<- struct{}) job.Executor {
 }
 
 func TestRunner_CancelsWhatRunsAndWhatWaits(t *testing.T) {
+	t.Parallel()
 	begun := make(chan struct{}, 9)
 	r := run(t, &jobtest.Memory{}, untilCancelled(begun))
 	first, second := r.add("a", "b"), r.add("c")
@@ -198,6 +201,7 @@ func TestRunner_CancelsWhatRunsAndWhatWaits(t *testing.T) {
 }
 
 func TestRunner_HeedsTheWishOfAnotherProcess(t *testing.T) {
+	t.Parallel()
 	begun := make(chan struct{}, 9)
 	r := run(t, &jobtest.Memory{}, untilCancelled(begun))
 	j := r.add("a")
@@ -211,6 +215,7 @@ func TestRunner_HeedsTheWishOfAnotherProcess(t *testing.T) {
 }
 
 func TestRunner_GoesOnWithAJobThatAStopHasInterrupted(t *testing.T) {
+	t.Parallel()
 	begun, store := make(chan struct{}, 9), &jobtest.Memory{}
 	r := run(t, store, untilCancelled(begun))
 	id := r.add("a", "b").ID
@@ -238,6 +243,7 @@ func crashed(t *testing.T, store *jobtest.Memory, runs int) string {
 }
 
 func TestRunner_GoesOnAfterACrashButNotForEver(t *testing.T) {
+	t.Parallel()
 	execute := func(_ context.Context, t *job.Task) error { set(t, job.FileIndexed); return nil }
 	for runs, want := range map[int]job.State{1: job.Done, 4: job.Done, 5: job.Failed} {
 		store := &jobtest.Memory{}
@@ -250,6 +256,7 @@ func TestRunner_GoesOnAfterACrashButNotForEver(t *testing.T) {
 }
 
 func TestRunner_LosesNoJobWhenTheStoreFailsForAWhile(t *testing.T) {
+	t.Parallel()
 	store := &jobtest.Memory{}
 	r := run(t, store, func(_ context.Context, t *job.Task) error {
 		set(t, job.FileIndexed)
@@ -270,6 +277,7 @@ func TestRunner_LosesNoJobWhenTheStoreFailsForAWhile(t *testing.T) {
 }
 
 func TestRunner_TellsWatchersEveryChangeAndTheEnd(t *testing.T) {
+	t.Parallel()
 	step := make(chan job.FileState)
 	r := run(t, &jobtest.Memory{}, func(_ context.Context, t *job.Task) error {
 		if err := t.Wait(context.Background(), "Waiting for the other one."); err != nil {
@@ -317,6 +325,7 @@ func TestRunner_TellsWatchersEveryChangeAndTheEnd(t *testing.T) {
 }
 
 func TestRunner_WatchesEndWithDrainAndWithTheirContext(t *testing.T) {
+	t.Parallel()
 	r := job.NewRunner(job.Options{Store: &jobtest.Memory{}})
 	j, err := r.Add(t.Context(), job.Job{ID: job.NewID(), Owner: "ann"})
 	if err != nil {
@@ -346,6 +355,7 @@ func TestRunner_WatchesEndWithDrainAndWithTheirContext(t *testing.T) {
 }
 
 func TestRunner_OnlyWhoHasTheLockCarriesOutJobs(t *testing.T) {
+	t.Parallel()
 	store := &jobtest.Memory{}
 	idle := job.NewRunner(job.Options{Store: store, Lock: func() (func(), error) { return nil, errors.New("taken") },
 		Execute: func(context.Context, *job.Task) error { t.Error("a job ran without the lock"); return nil }})
@@ -365,6 +375,7 @@ func TestRunner_OnlyWhoHasTheLockCarriesOutJobs(t *testing.T) {
 }
 
 func TestRunner_TellsWhichJobItCarriesOut(t *testing.T) {
+	t.Parallel()
 	begun := make(chan struct{})
 	r := run(t, &jobtest.Memory{}, untilCancelled(begun))
 	if jobs := r.Running(); len(jobs) > 0 {
@@ -386,6 +397,7 @@ func TestRunner_TellsWhichJobItCarriesOut(t *testing.T) {
 }
 
 func TestRunner_BoundsTheJobsThatWait(t *testing.T) {
+	t.Parallel()
 	store := &jobtest.Memory{}
 	r := job.NewRunner(job.Options{Store: store})
 	add := func(origin string) (job.Job, error) {

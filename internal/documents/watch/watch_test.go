@@ -125,6 +125,7 @@ func (f *following) do(err error) {
 }
 
 func TestFollow_TellsOfFilesThatComeChangeAndGo(t *testing.T) {
+	t.Parallel()
 	f := follow(t, quick(), nil)
 	f.write(f.path("a.txt"))
 	f.tells(f.path("a.txt"))
@@ -137,6 +138,7 @@ func TestFollow_TellsOfFilesThatComeChangeAndGo(t *testing.T) {
 }
 
 func TestFollow_TellsOfAFileThatIsReplacedAtomically(t *testing.T) {
+	t.Parallel()
 	f := follow(t, quick(), nil)
 	f.write(f.path("a.txt"))
 	f.tells(f.path("a.txt"))
@@ -146,6 +148,7 @@ func TestFollow_TellsOfAFileThatIsReplacedAtomically(t *testing.T) {
 }
 
 func TestFollow_FollowsNewMovedAndDeletedFolders(t *testing.T) {
+	t.Parallel()
 	f := follow(t, quick(), nil)
 	f.do(os.MkdirAll(f.path("one", "two", "three"), 0o700))
 	f.write(f.path("one", "two", "three", "a.txt")) // perhaps before anybody watches
@@ -161,6 +164,7 @@ func TestFollow_FollowsNewMovedAndDeletedFolders(t *testing.T) {
 }
 
 func TestFollow_AFolderThatWasMovedAwayIsNotFollowed(t *testing.T) {
+	t.Parallel()
 	away := filepath.Join(t.TempDir(), "away")
 	f := follow(t, quick(), nil)
 	f.do(os.Mkdir(f.path("in"), 0o700))
@@ -183,6 +187,7 @@ func TestFollow_AFolderThatWasMovedAwayIsNotFollowed(t *testing.T) {
 }
 
 func TestFollow_ManyChangesAreToldAsTheirRoot(t *testing.T) {
+	t.Parallel()
 	f := follow(t, quick(), nil)
 	for i := range 5000 {
 		if i%100 == 0 {
@@ -204,6 +209,7 @@ func TestFollow_ManyChangesAreToldAsTheirRoot(t *testing.T) {
 }
 
 func TestFollow_ARootThatIsGoneIsToldWhenItIsBack(t *testing.T) {
+	t.Parallel()
 	f := follow(t, quick(), nil)
 	f.write(f.path("a.txt"))
 	f.tells(f.path("a.txt"))
@@ -219,6 +225,7 @@ func TestFollow_ARootThatIsGoneIsToldWhenItIsBack(t *testing.T) {
 }
 
 func TestFollow_ARootThatIsBackAtOnceIsFollowedOn(t *testing.T) {
+	t.Parallel()
 	f := follow(t, quick(), func(dir string) string {
 		root := filepath.Join(dir, "root")
 		if err := os.Mkdir(root, 0o700); err != nil {
@@ -234,6 +241,7 @@ func TestFollow_ARootThatIsBackAtOnceIsFollowedOn(t *testing.T) {
 }
 
 func TestFollow_FollowsAFileAndWhatStandsBesideIt(t *testing.T) {
+	t.Parallel()
 	f := follow(t, quick(), func(dir string) string {
 		path := filepath.Join(dir, "a.txt")
 		if err := os.WriteFile(path, nil, 0o600); err != nil {
@@ -251,6 +259,7 @@ func TestFollow_FollowsAFileAndWhatStandsBesideIt(t *testing.T) {
 }
 
 func TestFollow_WhatIsIgnoredIsNotTold(t *testing.T) {
+	t.Parallel()
 	options := quick()
 	options.Ignore = func(_, path string) bool { return strings.Contains(path, "data") }
 	f := follow(t, options, nil)
@@ -271,6 +280,7 @@ func TestFollow_WhatIsIgnoredIsNotTold(t *testing.T) {
 }
 
 func TestFollow_WhatCouldNotBeHandledIsToldAgain(t *testing.T) {
+	t.Parallel()
 	f := follow(t, quick(), nil)
 	f.mu.Lock()
 	f.fail = errors.New("somebody else is ingesting")
@@ -285,6 +295,7 @@ func TestFollow_WhatCouldNotBeHandledIsToldAgain(t *testing.T) {
 }
 
 func TestFollow_PollsWhereTheSystemDoesNotTell(t *testing.T) {
+	t.Parallel()
 	options := quick()
 	options.newWatcher = func() (*fsnotify.Watcher, error) { return nil, errors.New("too many open files") }
 	f := follow(t, options, nil)
@@ -294,6 +305,7 @@ func TestFollow_PollsWhereTheSystemDoesNotTell(t *testing.T) {
 }
 
 func TestFollow_AfterAnOverflowEverythingIsTold(t *testing.T) {
+	t.Parallel()
 	watchers := make(chan *fsnotify.Watcher, 1)
 	options := quick()
 	options.newWatcher = func() (*fsnotify.Watcher, error) {

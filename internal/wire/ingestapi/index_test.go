@@ -27,6 +27,7 @@ func pdfBody(content, more string) string {
 }
 
 func TestPDF_AFileInBase64BecomesAnUpload(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, nil)
 	cases := map[string]struct{ body, name string }{
 		"the name behind the file": {pdfBody("one", `,"filename":"a b/Report.pdf","force_delete":false,"max_chunks":"0"`), "Report.pdf"},
@@ -57,6 +58,7 @@ func TestPDF_AFileInBase64BecomesAnUpload(t *testing.T) {
 }
 
 func TestPDF_AnEstimateWritesNothing(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, nil)
 	for _, body := range []string{pdfBody("four", `,"estimate":true`), `{"estimate":"true","file":"JVBERi0xLjcKZm91cg=="}`} {
 		got := s.decode(s.json("POST /pdf", body), 200)
@@ -73,6 +75,7 @@ func TestPDF_AnEstimateWritesNothing(t *testing.T) {
 }
 
 func TestPDF_AnEstimateDoesNotTellWhereTheServerKeepsFiles(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, nil)
 	got := s.decode(s.json("POST /pdf", pdfBody("DAMAGED", `,"filename":"a b.pdf","estimate":true`)), 200)
 	if len(got.Errors) != 2 || got.Errors[0].URL != "a b.pdf" || got.Errors[0].Reason != "damaged" || got.Errors[1].URL != "a b.pdf/in.bin" {
@@ -81,6 +84,7 @@ func TestPDF_AnEstimateDoesNotTellWhereTheServerKeepsFiles(t *testing.T) {
 }
 
 func TestPDF_WhatCannotBeMeantIsRefusedAndLeavesNothing(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, nil)
 	for body, want := range map[string]int{
 		``: 400, `[]`: 400, `{`: 400, `{"file":"JVBERi0x"`: 400, `{"file":"JVBERi0x`: 400, `{}`: 422, `{"file":7}`: 422, `{"file":null,"url":null}`: 422,
@@ -105,6 +109,7 @@ func TestPDF_WhatCannotBeMeantIsRefusedAndLeavesNothing(t *testing.T) {
 }
 
 func TestIndex_AnswersWithWhatBecameOfThePages(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, nil)
 	got := s.decode(s.json("POST /index", `{"urls":["HTTPS://Example.com:443/a","https://example.com/gone"],"doc_type":"HTML","force_crawl":true,"max_chunks":0}`), 200)
 	if got.State != "partial" || got.ChunksIndexed != 3 || got.Tokens != 70 || len(got.Errors) != 1 || got.Errors[0].URL != "https://example.com/gone" || got.Errors[0].Reason != "unreadable" {
@@ -138,6 +143,7 @@ func TestIndex_AnswersWithWhatBecameOfThePages(t *testing.T) {
 }
 
 func TestPDF_AJobThatTakesLongIs202WithAPlaceToAsk(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, func(c *ingestapi.Config) { c.Wait = 300 * time.Millisecond })
 	got := s.decode(s.json("POST /pdf", pdfBody("WAIT", `,"filename":"w.pdf"`)), 202)
 	close(s.reader.gate)
@@ -155,6 +161,7 @@ func TestPDF_AJobThatTakesLongIs202WithAPlaceToAsk(t *testing.T) {
 }
 
 func TestDelete_OfAFileInAFolderHoldsUntilItChanges(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, nil)
 	for i := range 3 {
 		s.ended(s.decode(s.upload(file{fmt.Sprint(i, ".md"), fmt.Sprint("content ", i)}), 200).JobID)

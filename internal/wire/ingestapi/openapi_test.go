@@ -9,6 +9,7 @@ import (
 )
 
 func TestOpenAPI_DescribesEveryKindOfJob(t *testing.T) {
+	t.Parallel()
 	d := wiretest.Read(t, newSite(t, nil).protocol)
 	job := d.Components.Schemas["Job"].(map[string]any)["properties"].(map[string]any)["kind"].(map[string]any)
 	for _, kind := range []string{documents.Upload, documents.PDF, documents.Index, documents.MediaWiki, documents.PDFPage, documents.Reindex} {

@@ -31,6 +31,7 @@ func (s *site) wantDone(w *httptest.ResponseRecorder) {
 }
 
 func TestUpload_StopsAtTheQuotaOfItsOwner(t *testing.T) {
+	t.Parallel()
 	s := newSiteWith(t, documents.Quota{Owner: 1000}, nil)
 	s.who = access.Principal{Subject: "ann"}
 	text := func(n int) string { return strings.Repeat("word ", n/5) }
@@ -55,6 +56,7 @@ func TestUpload_StopsAtTheQuotaOfItsOwner(t *testing.T) {
 }
 
 func TestUpload_StopsAtTheQuotaOfAll(t *testing.T) {
+	t.Parallel()
 	s := newSiteWith(t, documents.Quota{All: 1000, Owner: 800}, nil)
 	for _, who := range []string{"ann", "bob"} {
 		s.who = access.Principal{Subject: who}
@@ -67,6 +69,7 @@ func TestUpload_StopsAtTheQuotaOfAll(t *testing.T) {
 // Files that wait for their job count for the quota, whatever the job's state, and can be deleted in
 // each state.
 func TestUpload_WhatWaitsCountsForTheQuota(t *testing.T) {
+	t.Parallel()
 	s := newSiteWith(t, documents.Quota{Owner: 1000}, nil)
 	s.who = access.Principal{Subject: "ann"}
 	id := s.decode(s.upload(file{"a.md", "WAIT" + strings.Repeat("x", 796)}), 200).JobID

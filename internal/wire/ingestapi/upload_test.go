@@ -19,6 +19,7 @@ import (
 )
 
 func TestUpload_EveryFileGetsItsStateAndReason(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, nil)
 	accepted := s.decode(s.upload(
 		file{"travel.md", "Book early."}, file{"old.pdf", "DAMAGED"}, file{"empty.txt", ""}, file{"x.bin", "\x00\x01"}), 200)
@@ -49,6 +50,7 @@ func TestUpload_EveryFileGetsItsStateAndReason(t *testing.T) {
 }
 
 func TestUpload_TheSameFileAgainCostsNothingAndAnotherOneReplacesIt(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, nil)
 	read := func() (n int) {
 		for {
@@ -78,6 +80,7 @@ func TestUpload_TheSameFileAgainCostsNothingAndAnotherOneReplacesIt(t *testing.T
 }
 
 func TestUpload_NamesAreCleanedAndBadOnesRefusedAsAWhole(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, nil)
 	j := s.ended(s.decode(s.upload(file{"../../../etc/cron.d/evil.md", "x"}, file{`C:\docs\win.md`, "y"}, file{"hash#1.md", "z"}), 200).JobID)
 	if j.State != "done" {
@@ -102,6 +105,7 @@ func TestUpload_NamesAreCleanedAndBadOnesRefusedAsAWhole(t *testing.T) {
 }
 
 func TestUpload_WhatIsNoUploadIsRefusedAndLeavesNothing(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, nil)
 	contentType, whole := form(file{"a.md", strings.Repeat("text ", 100)})
 	_, boundary, _ := strings.Cut(contentType, "boundary=")
@@ -156,6 +160,7 @@ func swap(body []byte, boundary string) []byte {
 }
 
 func TestUpload_AClientThatLeavesLeavesNothing(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, nil)
 	contentType, whole := form(file{"a.md", strings.Repeat("text ", 100)})
 	r := httptest.NewRequest(http.MethodPost, "/", io.MultiReader(bytes.NewReader(whole[:200]), iotest.ErrReader(io.ErrUnexpectedEOF)))
@@ -169,6 +174,7 @@ func TestUpload_AClientThatLeavesLeavesNothing(t *testing.T) {
 }
 
 func TestUpload_WhereTheServerIsClosedNothingComesIn(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, nil)
 	s.closed = true
 	for name, w := range map[string]*httptest.ResponseRecorder{
@@ -186,6 +192,7 @@ func TestUpload_WhereTheServerIsClosedNothingComesIn(t *testing.T) {
 }
 
 func TestDeleteUploaded_TakesFileAndDocumentsAtOnce(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, nil)
 	s.ended(s.decode(s.upload(file{"a.md", "x"}, file{"b.md", "y"}), 200).JobID)
 	if got := s.decode(s.json("POST /delete_uploaded", `{"filename":"a.md"}`), 200); got.Message == "" {
@@ -205,6 +212,7 @@ func TestDeleteUploaded_TakesFileAndDocumentsAtOnce(t *testing.T) {
 }
 
 func TestDeleteUploaded_AlsoWhileTheFileIsBeingRead(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, nil)
 	id := s.decode(s.upload(file{"a.md", "WAIT"}, file{"b.md", "y"}), 200).JobID
 	for name := range s.reader.read {
@@ -221,6 +229,7 @@ func TestDeleteUploaded_AlsoWhileTheFileIsBeingRead(t *testing.T) {
 }
 
 func TestUpload_BelongsToWhoHasUploadedIt(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, nil)
 	ann, bob := access.Principal{Subject: "ann"}, access.Principal{Subject: "bob"}
 	s.who = ann
@@ -261,6 +270,7 @@ func TestUpload_BelongsToWhoHasUploadedIt(t *testing.T) {
 }
 
 func TestJobs_WaitBehindAnotherIngestionAndSaySo(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, nil)
 	waited := time.Now().Add(time.Second)
 	s.busy = func() error {
@@ -281,6 +291,7 @@ func TestJobs_WaitBehindAnotherIngestionAndSaySo(t *testing.T) {
 }
 
 func TestJobs_CancelledKeepWhatIsIndexedAndCanBeTriedAgain(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, nil)
 	id := s.decode(s.upload(file{"a.md", "fast"}, file{"slow.md", "WAIT"}), 200).JobID
 	for deadline := time.Now().Add(patience); !s.found(access.Anonymous, "a.md"); time.Sleep(10 * time.Millisecond) {
@@ -307,6 +318,7 @@ func TestJobs_CancelledKeepWhatIsIndexedAndCanBeTriedAgain(t *testing.T) {
 }
 
 func TestJobs_CancelledLeaveEarlierVersionsInTheirPlaces(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, nil)
 	size := func() int64 {
 		d, err := s.db.Corpus().Document(t.Context(), retrieval.Filter{Namespace: "default"}, "a.md")
@@ -333,6 +345,7 @@ func TestJobs_CancelledLeaveEarlierVersionsInTheirPlaces(t *testing.T) {
 }
 
 func TestJobs_ARetryReadsAgainWhatHasFailed(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, nil)
 	id := s.decode(s.upload(file{"a.md", "x"}, file{"b.md", "DAMAGED"}), 200).JobID
 	s.ended(id)
@@ -346,6 +359,7 @@ func TestJobs_ARetryReadsAgainWhatHasFailed(t *testing.T) {
 }
 
 func TestJobs_ArePagedNewestFirst(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, nil)
 	var want []string
 	for i := range 5 {
@@ -391,6 +405,7 @@ func TestJobs_ArePagedNewestFirst(t *testing.T) {
 }
 
 func TestJobs_AFullDiskFailsTheJobWithARemedy(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, nil)
 	full := true
 	s.busy = func() error {
