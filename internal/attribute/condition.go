@@ -52,8 +52,14 @@ func Compare(operator, key string, want any) *Condition {
 	if fit == nil {
 		panic("attribute: there is no operator " + operator)
 	}
+	wantedAt, isMoment := momentOf(want)
 	return Test(described(operator, key, want), func(v Values) bool {
 		return v.anyOf(key, func(have any) bool {
+			if isMoment {
+				if at, ok := momentOf(have); ok {
+					return fit(cmp.Compare(at, wantedAt))
+				}
+			}
 			order, ok := compare(have, want)
 			return ok && fit(order)
 		})
@@ -62,13 +68,12 @@ func Compare(operator, key string, want any) *Condition {
 
 // In returns a condition that an attribute, or one value of a list, is one of the values.
 func In(key string, values []any) *Condition {
+	wanted := make(map[any]bool, len(values)) // a client may ask for a thousand, of a hundred thousand documents
+	for _, v := range values {
+		wanted[normal(v)] = true
+	}
 	return Test(described("in", key, values), func(v Values) bool {
-		return v.anyOf(key, func(have any) bool {
-			return slices.ContainsFunc(values, func(want any) bool {
-				order, ok := compare(have, want)
-				return ok && order == 0
-			})
-		})
+		return v.anyOf(key, func(have any) bool { return wanted[normal(have)] })
 	})
 }
 
@@ -114,27 +119,35 @@ func joined(name string, parts []*Condition) string {
 	return name + "(" + strings.Join(texts, ",") + ")"
 }
 
-// compare orders two values of the same type. ok is false if they have none in common. Texts that are both dates are
-// compared as such.
+// moment is a date: nanoseconds since 1970, in UTC.
+type moment int64
+
+func momentOf(v any) (moment, bool) {
+	text, _ := v.(string)
+	at, ok := Moment(text)
+	return moment(at.UnixNano()), ok && at.Year() > 1678 && at.Year() < 2262 // what fits
+}
+
+// normal returns a value in the form in which equal values are equal in Go: a date is a moment.
+func normal(v any) any {
+	if at, ok := momentOf(v); ok {
+		return at
+	}
+	return v
+}
+
+// compare orders two values. ok is false if they are of different types. Booleans have no order.
 func compare(a, b any) (order int, ok bool) {
 	switch a := a.(type) {
 	case float64:
 		b, ok := b.(float64)
 		return cmp.Compare(a, b), ok
-	case bool:
-		b, ok := b.(bool)
-		return 0, ok && a == b // they have no order
 	case string:
 		b, ok := b.(string)
-		if !ok {
-			return 0, false
-		}
-		if at, isMoment := Moment(a); isMoment {
-			if other, isMoment := Moment(b); isMoment {
-				return at.Compare(other), true
-			}
-		}
-		return strings.Compare(a, b), true
+		return strings.Compare(a, b), ok
+	case bool:
+		b, ok := b.(bool)
+		return 0, ok && a == b
 	}
 	return 0, false
 }
@@ -142,7 +155,7 @@ func compare(a, b any) (order int, ok bool) {
 // Moment reads a date such as 2026-11-29, or a date with a time as RFC 3339, SQL or YAML write it. Without a zone it is
 // in UTC.
 func Moment(s string) (at time.Time, ok bool) {
-	if len(s) < len(time.DateOnly) || s[0] < '0' || s[0] > '9' {
+	if len(s) < len(time.DateOnly) || s[4] != '-' || s[7] != '-' {
 		return at, false
 	}
 	for _, layout := range []string{time.DateOnly, time.RFC3339, "2006-01-02T15:04:05", time.DateTime, "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700"} {

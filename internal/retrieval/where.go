@@ -2,6 +2,7 @@ package retrieval
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"slices"
 
@@ -38,6 +39,10 @@ func (c *Corpus) confined(ctx context.Context, st *state, q Query) (Query, error
 // examined before.
 func (c *Corpus) meeting(ctx context.Context, st *state, namespace string, where *attribute.Condition) (*Revisions, error) {
 	s, key := c.space(namespace), where.String()
+	if len(key) > sha256.Size {
+		sum := sha256.Sum256([]byte(key))
+		key = string(sum[:])
+	}
 	s.meet.Lock()
 	known := s.met[key]
 	s.meet.Unlock()

@@ -17,7 +17,7 @@ import (
 const (
 	defaultLimit  = 4
 	maxConditions = 200
-	maxValues     = 1000 // of one condition
+	maxValues     = 1000 // of all conditions
 )
 
 // request is the decoded body of POST /retrieval.
@@ -98,6 +98,7 @@ type where struct {
 type condition struct {
 	names  []string // the condition holds if it does for one of these members
 	negate bool
+	values int                 // how many names and values it has
 	test   func(have any) bool // have is a string, a float64 or a bool; nil if the member is missing
 }
 
@@ -176,10 +177,14 @@ func whereOf(v wire.Value) (w where, err error) {
 	if _, few := wire.AtMost(maxConditions, elements); !ok || !few {
 		return w, wire.Invalidf(`"metadata_condition.conditions" must be a list of at most %d conditions.`, maxConditions)
 	}
+	values := 0
 	for v := range elements {
 		c, err := conditionOf(v)
 		if err != nil {
 			return w, err
+		}
+		if values += c.values; values > maxValues {
+			return w, wire.Invalidf(`"metadata_condition" must have at most %d names and values.`, maxValues)
 		}
 		w.conditions = append(w.conditions, c)
 	}
@@ -207,7 +212,11 @@ func conditionOf(v wire.Value) (c condition, err error) {
 	if !ok {
 		return c, wire.Invalidf(`The "value" of a condition with %q must be %s.`, name, op.wants)
 	}
-	c.negate, c.test = op.negate, test
+	c.negate, c.test, c.values = op.negate, test, len(c.names)+1
+	if list, ok := in.Value.Elements(); ok {
+		n, _ := wire.AtMost(maxValues, list)
+		c.values += n
+	}
 	return c, nil
 }
 
@@ -298,10 +307,11 @@ func among(v wire.Value) (func(any) bool, bool) {
 	if text, ok := v.Text(); ok {
 		list = strings.Split(text, ",")
 	}
-	for i, text := range list {
-		list[i] = strings.TrimSpace(text)
+	wanted := make(map[string]bool, len(list)) // a text may have very many
+	for _, text := range list {
+		wanted[strings.TrimSpace(text)] = true
 	}
-	return func(have any) bool { return have != nil && slices.Contains(list, attribute.Written(have)) }, len(list) > 0
+	return func(have any) bool { return have != nil && wanted[attribute.Written(have)] }, len(list) > 0
 }
 
 func empty(wire.Value) (func(any) bool, bool) {
