@@ -51,7 +51,11 @@ func (c mcpSignInCmd) Run(ctx context.Context, p *program) error {
 	redirect := "http://" + l.Addr().String() + "/callback"
 	tools, err := mcptool.SignIn(ctx, server, redirect, func(ctx context.Context, args *sdkauth.AuthorizationArgs) (*sdkauth.AuthorizationResult, error) {
 		fmt.Fprintf(p.stderr, "Open this page in a browser, and sign in:\n\n    %s\n\nIf the browser is on another machine, paste here the address of the page that it cannot open in the end.\n", printable(args.URL))
-		return comeBack(ctx, l, os.Stdin)
+		u, err := url.Parse(args.URL)
+		if err != nil {
+			return nil, fmt.Errorf("read the address of the authorization server: %w", err)
+		}
+		return comeBack(ctx, l, os.Stdin, u.Query().Get("state"))
 	})
 	if err != nil {
 		return fmt.Errorf("sign in at %s: %w", c.Name, err)
@@ -60,11 +64,12 @@ func (c mcpSignInCmd) Run(ctx context.Context, p *program) error {
 	return err
 }
 
-// comeBack waits for the browser to open the redirect address, or for somebody to type that address.
-func comeBack(ctx context.Context, l net.Listener, typed io.Reader) (*sdkauth.AuthorizationResult, error) {
+// comeBack waits for the browser to open the redirect address, or for somebody to type that address. Addresses with another state
+// do not count: any page could send a browser there.
+func comeBack(ctx context.Context, l net.Listener, typed io.Reader, state string) (*sdkauth.AuthorizationResult, error) {
 	results := make(chan url.Values, 2)
 	server := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/callback" || r.Method != http.MethodGet {
+		if r.URL.Path != "/callback" || r.Method != http.MethodGet || r.URL.Query().Get("state") != state {
 			http.NotFound(w, r)
 			return
 		}
@@ -77,7 +82,7 @@ func comeBack(ctx context.Context, l net.Listener, typed io.Reader) (*sdkauth.Au
 	go func() { // it ends with the process if nobody types
 		lines := bufio.NewScanner(typed)
 		for lines.Scan() {
-			if u, err := url.Parse(strings.TrimSpace(lines.Text())); err == nil && u.Query().Has("state") {
+			if u, err := url.Parse(strings.TrimSpace(lines.Text())); err == nil && u.Query().Get("state") == state {
 				offer(results, u.Query())
 			}
 		}

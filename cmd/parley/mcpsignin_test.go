@@ -266,6 +266,13 @@ func TestMCPSignIn_LetsModelsCallToolsOfAServerThatWantsAPerson(t *testing.T) {
 			continue
 		}
 		go func() { _, _ = io.Copy(io.Discard, shown) }()
+		if u, err := url.Parse(page); err != nil {
+			t.Error(err)
+		} else if resp, err := http.Get(u.Query().Get("redirect_uri") + "?code=stolen&state=guessed"); err != nil || resp.StatusCode != http.StatusNotFound {
+			t.Errorf("a foreign page comes back: %v", err)
+		} else {
+			_ = resp.Body.Close()
+		}
 		if resp, err := http.Get(page); err != nil { // as a browser, which comes back to the command
 			t.Error(err)
 		} else {
