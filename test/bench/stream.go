@@ -74,12 +74,18 @@ var later = []endpoint{
 // stream compares the cost of streaming an upstream's answer with the floor: the minimum that a Go
 // server needs to translate it. Both use the same upstream, in alternating rounds.
 func (b *bench) stream(ctx context.Context) error {
+	all := append(slices.Clone(endpoints), later...)
 	for _, l := range []load{fast, paced} {
 		rounds, err := b.drive(ctx, l)
 		if err != nil {
 			return err
 		}
-		for i, e := range append(slices.Clone(endpoints), l.also...) {
+		if l.name == fast.name {
+			if err := b.beyond(ctx, rounds, all); err != nil {
+				return err
+			}
+		}
+		for i, e := range all {
 			var ratio, own, floor []float64
 			for _, r := range rounds {
 				least := r.floor.Server.PerToken
@@ -108,6 +114,31 @@ func (b *bench) stream(ctx context.Context) error {
 		b.add("time to the first token added beyond the search, "+e.version+", p50", "",
 			"%.2f ms (floor %.2f ms, search %.2f ms)", median(added), median(floor), median(search))
 		b.add("the same, "+e.version+", p99", "", "%.2f ms", median(late))
+	}
+	return nil
+}
+
+// beyond separates the cost of a token from that of its answer, which the floor neither searches for nor saves: it compares the rounds
+// of the load fast with the same load of short answers.
+func (b *bench) beyond(ctx context.Context, long []round, all []endpoint) error {
+	const tokens, few = 400, 40
+	l := fast
+	l.stub = fmt.Sprintf("chunks=%d,tps=0", few)
+	short, err := b.drive(ctx, l)
+	if err != nil {
+		return err
+	}
+	token := func(of func(round) report) float64 {
+		var many, less []float64
+		for i := range long {
+			many, less = append(many, of(long[i]).Server.PerRequest), append(less, of(short[i]).Server.PerRequest)
+		}
+		return (median(many) - median(less)) / (tokens - few)
+	}
+	floor := token(func(r round) report { return r.floor })
+	for i, e := range all {
+		own := token(func(r round) report { return r.parley[i] })
+		b.add("the same beyond the cost of its answer, "+e.version, "ratio to the floor", "%.2f × floor (%.1f µs / %.1f µs)", own/floor, own, floor)
 	}
 	return nil
 }
