@@ -78,7 +78,7 @@ var allowed = map[string][]string{
 	"extract/codepage": {},
 	"extract/numfmt":   {},
 	"extract/compose":  {"extract", "extract/codepage"},
-	"extract/zipxml":   {"extract", "extract/codepage"},
+	"extract/zipxml":   {"extract", "extract/compose", "extract/codepage"},
 	"extract/tabular":  {"extract", "extract/compose"},
 	"extract/latex":    {"extract", "extract/zipxml"},
 	"extract/pdf":      {"extract", "extract/compose", "extract/codepage", "extract/tabular"},

@@ -52,6 +52,13 @@ func (v Values) Add(key, text string) {
 	}
 }
 
+// AddAll adds the parts of a text between commas and semicolons, as keywords are written.
+func (v Values) AddAll(key, text string) {
+	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r == ';' }) {
+		v.Add(key, strings.TrimSpace(part))
+	}
+}
+
 // anyOf reports whether f holds for an attribute, or for one of its values if it is a list.
 func (v Values) anyOf(key string, f func(any) bool) bool {
 	switch have := v[key].(type) {

@@ -73,7 +73,7 @@ func Cell(text string) string { return "<w:tc>" + Para("", text) + "</w:tc>" }
 // The parts of an EPUB file of two chapters.
 const (
 	EpubContainer  = `<container><rootfiles><rootfile full-path="OEBPS/book.opf"/></rootfiles></container>`
-	EpubPackageXML = `<package><metadata xmlns:dc="dc"><dc:title>The  Book</dc:title><dc:title>Subtitle</dc:title></metadata>
+	EpubPackageXML = `<package><metadata xmlns:dc="dc"><dc:title>The  Book</dc:title><dc:title>Subtitle</dc:title><dc:creator>Ada</dc:creator><dc:subject>sea</dc:subject><dc:subject>ships</dc:subject><dc:language>en</dc:language></metadata>
 <manifest><item id="two" href="text/two%20b.xhtml" media-type="application/xhtml+xml"/><item id="one" href="one.xhtml" media-type="application/xhtml+xml"/><item id="gone" href="gone.xhtml" media-type="application/xhtml+xml"/><item id="pic" href="p.png" media-type="image/png"/></manifest>
 <spine><itemref idref="one"/><itemref idref="pic"/><itemref idref="two"/><itemref idref="gone"/></spine></package>`
 )

@@ -10,7 +10,9 @@ import (
 	"mime"
 	"net/mail"
 	"strings"
+	"time"
 
+	"parley/internal/attribute"
 	"parley/internal/extract"
 	"parley/internal/extract/codepage"
 	"parley/internal/extract/compose"
@@ -47,7 +49,29 @@ func readMail(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	if err := addMail(ctx, &out, mailFields(header), body, f.Spool.Parts); err != nil {
 		return nil, err
 	}
-	return &extract.Document{Title: header.text("subject"), Pages: []extract.Page{out.Page(0, false)}, Notes: m.notes}, nil
+	doc := &extract.Document{Title: header.text("subject"), Pages: []extract.Page{out.Page(0, false)}, Notes: m.notes}
+	date, _ := mail.ParseDate(header.text("date"))
+	describe(doc, header.text("from"), header.text("to"), date)
+	return doc, nil
+}
+
+// describe sets what a message says of itself as attributes: who wrote it to whom, by names and addresses, and when.
+func describe(doc *extract.Document, from, to string, date time.Time) {
+	values := attribute.Values{}
+	for key, text := range map[string]string{"from": from, "to": to} {
+		people, err := mail.ParseAddressList(text)
+		if err != nil {
+			values.AddAll(key, text)
+		}
+		for _, p := range people {
+			values.Add(key, p.Name)
+			values.Add(key, p.Address)
+		}
+	}
+	if !date.IsZero() {
+		values.Add("date", date.Format(time.RFC3339))
+	}
+	doc.Meta.Attributes = values.Encode()
 }
 
 // mailField is a line of a message's head that people read.

@@ -54,6 +54,15 @@ func TestMail_ReadsHeadAndBody(t *testing.T) {
 	}
 }
 
+// People are found by their names and by their addresses.
+func TestMail_KnowsWhoWroteToWhomAndWhen(t *testing.T) {
+	doc := extracttest.Read(t, "a.eml", crlf("From: \"Doe, Ann\" <ann@example.org>\nTo: Bob, =?utf-8?Q?J=C3=B6rg?= <j@example.org>\nDate: Tue, 5 Mar 2024 14:30:00 +0100\n\nHello.\n"))
+	want := `{"date":"2024-03-05T14:30:00+01:00","from":["Doe, Ann","ann@example.org"],"to":["Bob","Jörg \u003cj@example.org\u003e"]}`
+	if got := string(doc.Meta.Attributes); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
 func TestMail_TakesAttachmentsOut(t *testing.T) {
 	mail := `From: a
 Subject: Report

@@ -38,7 +38,10 @@ func readMSG(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	if err := addMail(ctx, &out, message.fields(), message.body(ctx), f.Spool.Parts); err != nil {
 		return nil, err
 	}
-	return &extract.Document{Title: m.text(msgSubject), Pages: []extract.Page{out.Page(0, false)}}, nil
+	doc := &extract.Document{Title: m.text(msgSubject), Pages: []extract.Page{out.Page(0, false)}}
+	date, _ := message.date()
+	describe(doc, message.from(), message.text(msgTo), date)
+	return doc, nil
 }
 
 // The tags of properties (MS-OXPROPS).

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/internal/attribute"
 	"parley/internal/extract"
 	"parley/internal/extract/compose"
 	"parley/internal/extract/zipxml"
@@ -36,6 +37,7 @@ func readEPUB(ctx context.Context, f *extract.File) (*extract.Document, error) {
 		return nil, err
 	}
 	doc := &extract.Document{Title: book.title}
+	doc.Meta.Attributes = book.values.Encode()
 	out := compose.Builder{Budget: compose.NewBudget(f.Limits)}
 	missing := 0
 	for _, name := range book.chapters {
@@ -63,8 +65,12 @@ func readEPUB(ctx context.Context, f *extract.File) (*extract.Document, error) {
 // epubPackage is the part of the package document (EPUB 3.3, section 5) that describes a book.
 type epubPackage struct {
 	title    string
+	values   attribute.Values
 	chapters []string // names of their parts, in reading order
 }
+
+// epubProperties maps elements of Dublin Core to attributes.
+var epubProperties = map[string]string{"creator": "author", "date": "date", "language": "language", "publisher": "publisher", "subject": zipxml.Keywords}
 
 func readPackage(archive *zipxml.Archive) (epubPackage, error) {
 	main := ""
@@ -77,7 +83,7 @@ func readPackage(archive *zipxml.Archive) (epubPackage, error) {
 	if err != nil && !zipxml.IsSyntaxError(err) {
 		return epubPackage{}, err
 	}
-	var book epubPackage
+	book := epubPackage{values: attribute.Values{}}
 	files := map[string]string{} // by the item's id
 	err = zipxml.EachElement(archive, main, func(d *xml.Decoder, e xml.StartElement) error {
 		switch e.Name.Local {
@@ -88,6 +94,12 @@ func readPackage(archive *zipxml.Archive) (epubPackage, error) {
 				}
 				book.title = compose.OneLine(compose.Clean(book.title))
 			}
+		case "creator", "date", "language", "publisher", "subject":
+			text := ""
+			if err := d.DecodeElement(&text, &e); err != nil {
+				return err
+			}
+			zipxml.Describe(book.values, epubProperties[e.Name.Local], text)
 		case "item":
 			switch zipxml.Attr(e, "media-type") {
 			case "application/xhtml+xml", "text/html", "text/x-oeb1-document":

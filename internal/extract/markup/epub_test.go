@@ -18,6 +18,9 @@ func TestEPUB_ReadsChaptersInReadingOrder(t *testing.T) {
 	if diff := cmp.Diff(want, extracttest.Outline(doc)); diff != "" {
 		t.Error(diff)
 	}
+	if got := string(doc.Meta.Attributes); got != `{"author":"Ada","keywords":["sea","ships"],"language":"en"}` {
+		t.Errorf("attributes %s", got)
+	}
 	if doc.Title != "The Book" || len(doc.Notes) != 1 {
 		t.Errorf("title %q, notes %q", doc.Title, doc.Notes)
 	}

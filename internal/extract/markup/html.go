@@ -126,12 +126,10 @@ func (h *htmlHead) describe(name, content string) {
 	if !descriptions.MatchString(name) {
 		return
 	}
-	contents := []string{content}
 	if name == "keywords" {
-		contents = strings.Split(content, ",")
-	}
-	for _, c := range contents {
-		h.attributes.Add(name, strings.TrimSpace(c))
+		h.attributes.AddAll(name, content)
+	} else {
+		h.attributes.Add(name, content)
 	}
 }
 

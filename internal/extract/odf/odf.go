@@ -5,10 +5,8 @@ import (
 	"context"
 	"encoding/xml"
 	"io"
-	"strings"
 
 	"parley/internal/extract"
-	"parley/internal/extract/compose"
 	"parley/internal/extract/zipxml"
 )
 
@@ -50,7 +48,8 @@ func readODF(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc.Title = odfTitle(archive)
+	title, values := zipxml.Properties(archive, "meta.xml", odfProperties)
+	doc.Title, doc.Meta.Attributes = title, values.Encode() // without a title the first heading is the title
 	return doc, nil
 }
 
@@ -93,13 +92,6 @@ func checkODFEncryption(archive *zipxml.Archive) error {
 	}))
 }
 
-func odfTitle(archive *zipxml.Archive) string {
-	title := ""
-	_ = zipxml.EachElement(archive, "meta.xml", func(d *xml.Decoder, e xml.StartElement) error {
-		if e.Name.Local == "title" && title == "" {
-			return d.DecodeElement(&title, &e)
-		}
-		return nil
-	}) // without properties the first heading is the title
-	return compose.SensibleTitle(strings.TrimSpace(title))
-}
+// odfProperties maps elements of the metadata (part 3, section 4.3) to attributes.
+var odfProperties = map[string]string{"initial-creator": "author", "subject": "subject", "keyword": zipxml.Keywords, "language": "language",
+	"creation-date": "created", "date": "modified"}

@@ -20,7 +20,8 @@ func TestODF_ReadsATextWithItsStructure(t *testing.T) {
 <text:p>Look<office:annotation><dc:creator>Ann</dc:creator><text:p>Why?</text:p></office:annotation></text:p>
 <table:table table:name="Table1"><table:table-header-rows>` + extracttest.OdfRow("Plan", "Price") + `</table:table-header-rows>` + extracttest.OdfRow("Plus", "$5") + `</table:table>
 <table:table>` + extracttest.OdfRow("Name", "Ann") + extracttest.OdfRow("City", "Bonn") + `</table:table>`
-	doc := extracttest.Read(t, "a.odt", extracttest.MakeODF(t, "text", body, "meta.xml", `<m xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>Handbook</dc:title></m>`,
+	doc := extracttest.Read(t, "a.odt", extracttest.MakeODF(t, "text", body, "meta.xml", `<m xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>Handbook</dc:title><dc:title>Second</dc:title>`+
+		`<meta:initial-creator xmlns:meta="m">Ada</meta:initial-creator><meta:keyword xmlns:meta="m">leave</meta:keyword><meta:keyword xmlns:meta="m">pay</meta:keyword><dc:date>2026-03-01T10:00:00</dc:date></m>`,
 		"styles.xml", `<s xmlns:text="t" xmlns:style="s"><text:list-style style:name="N"><text:list-level-style-number text:level="1" style:num-format="1"/><text:list-level-style-bullet text:level="2"/></text:list-style></s>`))
 	want := `H1 Time off
 P In a box
@@ -42,6 +43,9 @@ P Pro rata.
 `
 	if diff := cmp.Diff(want, extracttest.Outline(doc)); diff != "" {
 		t.Error(diff)
+	}
+	if got := string(doc.Meta.Attributes); got != `{"author":"Ada","keywords":["leave","pay"],"modified":"2026-03-01T10:00:00"}` {
+		t.Errorf("attributes %s", got)
 	}
 	if doc.Title != "Handbook" || doc.Format != "OpenDocument text" {
 		t.Errorf("title %q, format %q", doc.Title, doc.Format)

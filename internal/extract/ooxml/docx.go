@@ -62,7 +62,7 @@ func readDOCX(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	if err := w.parts.takeFiles(ctx, f.Spool); err != nil {
 		return nil, err
 	}
-	doc.Title = officeTitle(archive)
+	describe(doc, archive)
 	doc.Pages = []extract.Page{w.out.Page(0, false)}
 	return doc, nil
 }

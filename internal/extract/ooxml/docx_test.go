@@ -40,7 +40,8 @@ func TestDOCX_ReadsStructure(t *testing.T) {
 			<w:abstractNum w:abstractNumId="6"><w:lvl w:ilvl="0"><w:numFmt w:val="decimal"/></w:lvl></w:abstractNum>
 			<w:num w:numId="1"><w:abstractNumId w:val="5"/></w:num><w:num w:numId="2"><w:abstractNumId w:val="6"/></w:num></w:numbering>`,
 		"word/footnotes.xml", `<w:footnotes xmlns:w="w"><w:footnote w:type="separator"><w:p/></w:footnote><w:footnote>`+extracttest.Para("", "A footnote.")+`</w:footnote></w:footnotes>`,
-		"docProps/core.xml", `<cp:coreProperties xmlns:cp="c" xmlns:dc="d"><dc:title>The handbook</dc:title></cp:coreProperties>`,
+		"docProps/core.xml", `<cp:coreProperties xmlns:cp="c" xmlns:dc="d"><dc:title>The handbook</dc:title><dc:creator>Ada L.</dc:creator>`+
+			`<cp:keywords>leave; pay,</cp:keywords><cp:lastModifiedBy>Bob</cp:lastModifiedBy><dcterms:created xmlns:dcterms="t">2026-03-01T10:00:00Z</dcterms:created></cp:coreProperties>`,
 	)
 	want := `H1 Employee handbook
 H2 Time off
@@ -61,8 +62,8 @@ P A footnote.
 	if diff := cmp.Diff(want, extracttest.Outline(doc)); diff != "" {
 		t.Error(diff)
 	}
-	if doc.Title != "The handbook" {
-		t.Errorf("title = %q", doc.Title)
+	if got := string(doc.Meta.Attributes); doc.Title != "The handbook" || got != `{"author":"Ada L.","created":"2026-03-01T10:00:00Z","keywords":["leave","pay"]}` {
+		t.Errorf("title %q, attributes %s", doc.Title, got)
 	}
 }
 

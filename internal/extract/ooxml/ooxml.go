@@ -75,16 +75,13 @@ func mainPart(archive *zipxml.Archive, usual string) string {
 	return usual
 }
 
-// officeTitle is the title in the package's core properties, "" when it has none worth showing.
-func officeTitle(archive *zipxml.Archive) string {
-	title := ""
-	_ = zipxml.EachElement(archive, "docProps/core.xml", func(d *xml.Decoder, e xml.StartElement) error {
-		if e.Name.Local == "title" {
-			return d.DecodeElement(&title, &e)
-		}
-		return nil
-	}) // without properties the first heading is the title
-	return compose.SensibleTitle(title)
+// coreProperties maps elements of the core properties (part 2, section 11.1) to attributes.
+var coreProperties = map[string]string{"creator": "author", "subject": "subject", "keywords": zipxml.Keywords, "language": "language", "created": "created", "modified": "modified"}
+
+// describe sets what a package says of itself: its title, if it has one worth showing, and attributes.
+func describe(doc *extract.Document, archive *zipxml.Archive) {
+	title, values := zipxml.Properties(archive, "docProps/core.xml", coreProperties)
+	doc.Title, doc.Meta.Attributes = title, values.Encode() // without a title the first heading is the title
 }
 
 // drawingNamespaces are the XML namespaces of DrawingML, transitional and strict, in which shapes, diagrams and

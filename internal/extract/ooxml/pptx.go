@@ -36,7 +36,8 @@ func readPPTX(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	if len(slides) > f.Limits.Pages {
 		return nil, extract.TooLargef("the presentation has %d slides, and at most %d are read", len(slides), f.Limits.Pages)
 	}
-	doc := &extract.Document{Title: officeTitle(archive)}
+	doc := &extract.Document{}
+	describe(doc, archive)
 	var broken []int
 	budget := compose.NewBudget(f.Limits)
 	for i, name := range slides {

@@ -47,7 +47,8 @@ func readXLSB(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	if err := b.readStyles(ctx); err != nil {
 		return nil, err
 	}
-	doc := &extract.Document{Title: officeTitle(archive)}
+	doc := &extract.Document{}
+	describe(doc, archive)
 	for _, s := range sheets {
 		broken, err := b.sheet(ctx, s)
 		if err != nil {

@@ -39,7 +39,8 @@ func readXLSX(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	if err := x.readStyles(); err != nil {
 		return nil, err
 	}
-	doc := &extract.Document{Title: officeTitle(archive)}
+	doc := &extract.Document{}
+	describe(doc, archive)
 	for _, s := range sheets {
 		broken, err := x.sheet(ctx, s)
 		if err != nil {

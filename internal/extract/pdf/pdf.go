@@ -52,7 +52,8 @@ func readPDF(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	if d.mended {
 		notes = append(notes, "the document is cut off, and was read as far as its pages could be found")
 	}
-	doc := &extract.Document{Title: d.title(), Notes: notes, Unread: unread}
+	doc := &extract.Document{Notes: notes, Unread: unread}
+	d.describe(doc)
 	set := slices.DeleteFunc(slices.Clone(pages), func(p *pdfPage) bool { return len(p.lines) == 0 })
 	dropRunningLines(set)
 	dropPageNumbers(set)

@@ -1,12 +1,14 @@
 package pdf
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"reflect"
+	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -17,6 +19,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 	"golang.org/x/text/unicode/norm"
 
+	"parley/internal/attribute"
 	"parley/internal/extract"
 	"parley/internal/extract/codepage"
 	"parley/internal/extract/compose"
@@ -263,14 +266,49 @@ func (d *pdfDocument) string16(name string, args ...uint64) string {
 	return strings.TrimRight(codepage.UTF16(raw), "\x00")
 }
 
-// title is the title in the document's information dictionary.
-func (d *pdfDocument) title() string {
-	key, ok := d.cString("Title")
+// info returns an entry of the document's information dictionary (ISO 32000-2, section 14.3.3).
+func (d *pdfDocument) info(name string) string {
+	key, ok := d.cString(name)
 	if !ok {
 		return ""
 	}
 	defer d.call("free", key)
-	return compose.SensibleTitle(d.string16("FPDF_GetMetaText", d.handle, key))
+	return d.string16("FPDF_GetMetaText", d.handle, key)
+}
+
+// describe sets what the document says of itself: its title and attributes.
+func (d *pdfDocument) describe(doc *extract.Document) {
+	doc.Title = compose.SensibleTitle(d.info("Title"))
+	values := attribute.Values{}
+	for entry, name := range map[string]string{"Author": "author", "Subject": "subject"} {
+		values.Add(name, compose.OneLine(compose.Clean(d.info(entry))))
+	}
+	values.AddAll("keywords", compose.OneLine(compose.Clean(d.info("Keywords"))))
+	values.Add("created", pdfDate(d.info("CreationDate")))
+	values.Add("modified", pdfDate(d.info("ModDate")))
+	doc.Meta.Attributes = values.Encode()
+}
+
+var pdfDatePattern = regexp.MustCompile(`^D:(\d{4})(?:(\d\d)(?:(\d\d)(?:(\d\d)(\d\d)(\d\d)?)?)?)?(?:Z|([+-]\d\d)'?(\d\d)?)?`)
+
+// pdfDate returns a date such as D:20260301120000+01'00' (section 7.9.4) as RFC 3339, or as a date alone; "" if it is none.
+func pdfDate(s string) string {
+	m := pdfDatePattern.FindStringSubmatch(s)
+	if m == nil {
+		return ""
+	}
+	text := fmt.Sprintf("%s-%s-%s", m[1], cmp.Or(m[2], "01"), cmp.Or(m[3], "01"))
+	if m[4] != "" {
+		zone := "Z"
+		if m[7] != "" {
+			zone = m[7] + ":" + cmp.Or(m[8], "00")
+		}
+		text += fmt.Sprintf("T%s:%s:%s%s", m[4], m[5], cmp.Or(m[6], "00"), zone)
+	}
+	if _, ok := attribute.Moment(text); !ok {
+		return ""
+	}
+	return text
 }
 
 func (d *pdfDocument) cString(s string) (uint64, bool) {
