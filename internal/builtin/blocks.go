@@ -54,7 +54,7 @@ func pieces(p *llm.Passage) []piece {
 		}
 		q.after = i > 0 && !strings.Contains(s[all[i-1].End:sp.Start], "\n\n")
 		q.leans = i > 0 && (q.after || out[i-1].kind != heading) && leans(s[sp.Start:sp.End])
-		if q.kind == fragment && i > 0 && !q.after && isWhole(s[sp.Start:sp.End]) && (out[i-1].kind == heading || out[i-1].kind != fragment && !unfinished(s[:sp.Start])) {
+		if q.kind == fragment && !q.after && isWhole(s[sp.Start:sp.End]) && begins(p, out[:i], s[:sp.Start]) {
 			q.kind = statement
 		}
 	}
@@ -64,6 +64,16 @@ func pieces(p *llm.Passage) []piece {
 	markEntries(s, out)
 	markHeadings(s, out)
 	return out
+}
+
+// begins reports whether what stands behind these pieces can begin a sentence: the document begins there, or something else
+// has ended.
+func begins(p *llm.Passage, before []piece, text string) bool {
+	if len(before) == 0 {
+		return p.Part == 0 && p.Parts > 0
+	}
+	last := before[len(before)-1].kind
+	return last == heading || last != fragment && !unfinished(text)
 }
 
 // maxAsking is how many sentences of a paragraph may ask together.
@@ -117,7 +127,10 @@ const minContents = 3
 // howTo matches titles of instructions, as contents list them: "How to request leave".
 var howTo = regexp.MustCompile(`(?i)^(?:[-*•·–] |\d+[.)] )?how to [^.!:]*$`)
 
-// markContents marks lists of questions or of titles. Such a list answers nothing.
+// seeAlso matches headings of lists of other pages.
+var seeAlso = regexp.MustCompile(`(?i)^(?:[\d.]+ )?(?:see also|related (?:topics|pages|articles|links)|siehe auch|voir aussi|véase también|vedi anche|ver(?: e)? también|ver também|veja também|另请参阅|参见|関連項目)[:：]?$`)
+
+// markContents marks lists of questions, of titles or of other pages. Such a list answers nothing.
 func markContents(s string, all []piece) {
 	for i := 0; i < len(all); i++ {
 		end, asking := i, 0
@@ -127,7 +140,11 @@ func markContents(s string, all []piece) {
 			}
 			end++
 		}
-		if end-i >= minContents && 2*asking >= end-i {
+		links := i > 0 && seeAlso.MatchString(s[all[i-1].Start:all[i-1].End])
+		if links && all[i-1].kind == lends {
+			all[i-1].kind = fragment
+		}
+		if links || end-i >= minContents && 2*asking >= end-i {
 			for j := i; j < end; j++ {
 				all[j].kind = fragment
 			}
@@ -307,6 +324,9 @@ func listAfter(all []piece, from int) int {
 		for end < len(all) && !all[end].item && all[end].after && all[end].kind == statement && end+1 < len(all) && all[end+1].item && all[end+1].after {
 			end++ // a further sentence of an item
 		}
+	}
+	for end > from && all[end-1].kind == lends {
+		end-- // it leads to what is no part of the list
 	}
 	return end
 }

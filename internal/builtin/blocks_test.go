@@ -99,3 +99,64 @@ func TestCandidates_LinesThatOnlyAddressAnswerNothing(t *testing.T) {
 		}
 	}
 }
+
+func TestBlocks_AnItemEndsWithTheCommandThatItLeadsTo(t *testing.T) {
+	p := passage("teams.md", "• Every club has a first team, so you can see who is in it.\n• Create a new team:\n\nclub team create <name>\n\n• Add members to that team:\n\nclub team add <name>")
+	ev := about("How do I make a new team?", p)
+	var keys []string
+	for _, u := range candidates(ev, needFor(ev)) {
+		keys = append(keys, u.key)
+	}
+	if !slices.Contains(keys, "Create a new team: club team create <name>") {
+		t.Errorf("no block has the command: %q", keys)
+	}
+	if slices.ContainsFunc(keys, func(k string) bool { return strings.HasSuffix(k, ":") }) {
+		t.Errorf("a block ends with what leads on: %q", keys)
+	}
+}
+
+func TestBlocks_ListsOfOtherPagesAnswerNothing(t *testing.T) {
+	for _, heading := range []string{"See also", "Siehe auch:", "Voir aussi"} {
+		p := passage("teams.md", "Teams share their rooms with nobody.\n\n"+heading+"\n\n• The club team and its members\n• The club access and its members")
+		ev := about("How do I take access away from members?", p)
+		for _, u := range candidates(ev, needFor(ev)) {
+			if strings.Contains(u.key, "its members") {
+				t.Errorf("%s: %q is a block", heading, u.key)
+			}
+		}
+	}
+}
+
+func TestAnswer_BeginsWithTheNameInSmallLettersThatADocumentBeginsWith(t *testing.T) {
+	p := passage("readme.md", "fswatcher is a library that tells programs which files have changed.\n\nIt needs version 2 of the compiler.\n\nThe licence is free.")
+	if got := choose(about("What is fswatcher?", p), brief); len(got) > 0 {
+		t.Errorf("the rest of a sentence is quoted: %v", got)
+	}
+	p.Parts = 2
+	if got := choose(about("What is fswatcher?", p), brief); len(got) == 0 || !strings.HasPrefix(got[0].text, "fswatcher is a library") {
+		t.Errorf("answered with %v", got)
+	}
+}
+
+func TestAnswer_AQuotedQuestionIsNotAnswered(t *testing.T) {
+	p := passage("decisions.md", `With a lower threshold "What is the capital of France?" was answered with another capital.`)
+	ev := about("What is the capital of France?", p)
+	if units := candidates(ev, needFor(ev)); len(units) > 0 {
+		t.Errorf("%q answers", units[0].key)
+	}
+	ev = about("What does a lower threshold do?", p)
+	if units := candidates(ev, needFor(ev)); len(units) == 0 {
+		t.Error("the sentence answers no other question either")
+	}
+}
+
+func TestAnswer_QuotesTheSentenceBesideOneThatRepeatsTheQuestion(t *testing.T) {
+	p := passage("lamps.md", "Sometimes the red lamp on the lid blinks. It stops when the tank is filled with fresh water.\n\nThe lid is made of steel.")
+	said := ""
+	for _, q := range choose(about("The red lamp on the lid blinks", p), brief) {
+		said += q.text + " "
+	}
+	if !strings.Contains(said, "fresh water") || strings.Contains(said, "steel") {
+		t.Errorf("answered with %q", said)
+	}
+}

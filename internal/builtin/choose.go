@@ -151,7 +151,7 @@ func (a Answerer) best(ctx context.Context, ev *llm.Evidence, most limits) []uni
 // reachable returns the units that have the address, phone number or amount that the question asks for, or all units if none has it.
 func (n need) reachable(units []unit) []unit {
 	w := &n.wanted
-	if w.contact == nil && w.quantity == nil {
+	if !w.amount() {
 		return units
 	}
 	given := slices.DeleteFunc(slices.Clone(units), func(u unit) bool {
@@ -236,8 +236,14 @@ const (
 	maxUnknown  = 0.3 // share of the question that no document holds: what it is about may not be there
 )
 
-// closeScore is how near to the best block another one must be to be quoted too, because either may answer.
-const closeScore = 0.2
+// closeScore is how near to the best block another one must be to be quoted too, because either may answer. One that stands
+// beside it need not be so near: a sentence often repeats what is asked, and its neighbour says the answer. Where an amount is
+// asked for, the best block has it.
+const (
+	closeScore   = 0.2
+	closeBeside  = 0.6
+	unlikeBeside = 1.5 // how much worse than elsewhere a reader may find it
+)
 
 // maxGap is from how far on it tells no more that the second block is far behind: there may be none.
 const maxGap = 0.6
@@ -441,11 +447,15 @@ func greedy(ev *llm.Evidence, units []unit, n need, most limits) []int {
 			}
 			g := u.score
 			if len(chosen) > 0 {
-				if u.features[like] < units[chosen[0]].features[like]-most.unlike {
+				near, unlike := closeScore, most.unlike
+				if one := &units[chosen[0]]; !n.wanted.amount() && u.passage == one.passage && u.adjoins(&ev.Passages[u.passage], one) {
+					near, unlike = closeBeside, unlikeBeside*most.unlike
+				}
+				if u.features[like] < units[chosen[0]].features[like]-unlike {
 					continue
 				}
 				g = n.gain(u, covered, most)
-				second := len(chosen) == 1 && u.score >= units[chosen[0]].score-closeScore
+				second := len(chosen) == 1 && u.score >= units[chosen[0]].score-near
 				if !second && (g <= 0 || g < most.gain*first || !pages[ev.Passages[u.passage].CitationAt(u.start)] && g < most.pageGain*first) {
 					continue
 				}
@@ -459,7 +469,7 @@ func greedy(ev *llm.Evidence, units []unit, n need, most limits) []int {
 			break
 		}
 		if len(chosen) == 0 {
-			best = n.wholeList(units, best)
+			best = n.wholeBlock(units, n.wholeList(units, best))
 		}
 		u := &units[best]
 		if len(chosen) == 0 {
@@ -488,6 +498,22 @@ func (n need) wholeList(units []unit, item int) int {
 		u := &units[i]
 		if u.list && u.passage == of.passage && u.start <= of.start && of.end <= u.end && u.end-u.start > of.end-of.start &&
 			u.score >= of.score-2*closeScore && (best == item || u.score > units[best].score) {
+			best = i
+		}
+	}
+	return best
+}
+
+// wholeBlock returns the longest unit of which a unit is a part and which answers as well: a sentence with the one that goes on.
+func (n need) wholeBlock(units []unit, part int) int {
+	if n.wanted.amount() {
+		return part
+	}
+	of, best := &units[part], part
+	for i := range units {
+		u := &units[i]
+		if u.list == of.list && u.passage == of.passage && u.start <= of.start && of.end <= u.end && u.score >= of.score-closeScore &&
+			u.end-u.start > units[best].end-units[best].start {
 			best = i
 		}
 	}
@@ -524,6 +550,12 @@ func overlaps(units []unit, chosen []int, i int) bool {
 		a, b := &units[c], &units[i]
 		return a.passage == b.passage && a.start < b.end && b.start < a.end || strings.Contains(a.key, b.key) || strings.Contains(b.key, a.key)
 	})
+}
+
+// adjoins reports whether nothing stands between two units of a passage.
+func (u *unit) adjoins(p *llm.Passage, other *unit) bool {
+	from, to := min(u.end, other.end), max(u.start, other.start)
+	return from <= to && strings.TrimSpace(p.Text[from:to]) == ""
 }
 
 // pagesWith returns how many pages are cited when a unit joins those that cite some.

@@ -15,9 +15,9 @@ var (
 	aRole  = regexp.MustCompile(`(?i)(?:^|[^\pL\d._/-])(?:director|manager|team|officer|department|head|board|committee|chair|staff|employees?|members?|leitung|leiter|abteilung|vorstand|directeur|responsable|service|director|equipo|direttore|responsabile|diretor)\b|部|经理|主任|人员`)
 
 	// asksWho finds questions for the name of a person who did something once. Who may do or get something is said in many words.
-	asksWho = regexp.MustCompile(`(?i)^\W*(?:and )?who (?:\pL{2,}ed|wrote|built|made|drew|won|said|sent|led|gave|sold|bought)\b`)
+	asksWho = regexp.MustCompile(`(?i)^\W*(?:and )?who (\pL{2,}ed|wrote|built|made|drew|won|said|sent|led|gave|sold|bought)\b`)
 
-	// initials finds persons who are named by the first letters of their names, as in minutes.
+	// initials finds persons who are named by the first letters of their names, as in minutes. Other things have such names, too.
 	initials = regexp.MustCompile(`\b\p{Lu}\. ?\p{Lu}|\b\p{Lu}{2,3}\b`)
 )
 
@@ -40,6 +40,15 @@ func (n need) namesPerson(s string) bool {
 		}
 	}
 	return false
+}
+
+// namesDoer reports whether a text names somebody who may have done what the question asks for: initials need the verb beside them.
+func (n need) namesDoer(s string) bool {
+	if n.namesPerson(s) {
+		return true
+	}
+	own := n.termSet(s)
+	return initials.MatchString(s) && (len(n.wanted.did) == 0 || holdsAny(own, n.wanted.did))
 }
 
 // byWhom are the words before the person who did something.

@@ -32,3 +32,17 @@ func TestAsksPerson_IsNoOtherQuestion(t *testing.T) {
 		}
 	}
 }
+
+func TestNamesDoer_InitialsNeedTheVerb(t *testing.T) {
+	n := needFor(about("Who presented the survey?"))
+	for text, want := range map[string]bool{
+		"PN presented it: 61 of 118 answered.":      true,
+		"It runs on Linux, BSD and three others.":   false,
+		"Harriet Lund did so on Monday afternoon.":  true,
+		"The results are on the page of the house.": false,
+	} {
+		if got := n.namesDoer(text); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}

@@ -55,6 +55,9 @@ func candidates(ev *llm.Evidence, n need) []unit {
 			if seen[key] || forged.in(s) || addressed.MatchString(s) && !n.wanted.person && !n.wanted.time && len(n.contacts) == 0 {
 				continue
 			}
+			if n.onlyQuoted(s) {
+				continue
+			}
 			alone := all[b.first].kind == label || b.direct && !n.wanted.decision && yesOrNo.MatchString(s)
 			if held, _ := n.held(view.asked(b)); alone && held < minAsked && !n.mostlyIn(terms[b.first]) {
 				continue // "Yes." or "No, never." to another question
@@ -76,6 +79,15 @@ func candidates(ev *llm.Evidence, n need) []unit {
 	units = aboutOptions(ev.Query, units)
 	compareGrams(ev.Query, units)
 	return units
+}
+
+// quotedQuestion finds a question between quotation marks behind other words.
+var quotedQuestion = regexp.MustCompile(`[^\s"“”„«»「][^"“”„«»「]*["“„«「]([^"“”„«»「」]+[?？])\s?["”“»」]`)
+
+// onlyQuoted reports whether a text quotes the question instead of answering it: `"What is the capital of France?" was refused`.
+func (n need) onlyQuoted(s string) bool {
+	m := quotedQuestion.FindStringSubmatch(s)
+	return m != nil && n.mostlyIn(n.termSet(m[1]))
 }
 
 // mostlyIn reports whether a text has most of the words of the question.

@@ -19,6 +19,7 @@ type wanted struct {
 	time       bool            // when something is
 	person     bool            // who somebody is
 	who        bool            // nothing else than who somebody is
+	did        map[string]bool // terms of what somebody did, with who; none for verbs without a term
 	contact    *regexp.Regexp  // nil for none: how to reach somebody, which the text of an answer must match
 	counted    map[string]bool // terms of the things that a question counts ("how many doors"); nil if it counts nothing
 	words      map[string]bool // terms of the question as it is put
@@ -186,7 +187,10 @@ func wantedBy(question string) wanted {
 		decision:   decides.MatchString(question),
 	}
 	w.time, w.person = asksTime.MatchString(question), asksPerson.MatchString(question)
-	w.who, w.counted, w.which = asksWho.MatchString(question), countedBy(question), whichOf(question)
+	w.counted, w.which = countedBy(question), whichOf(question)
+	if m := asksWho.FindStringSubmatch(question); m != nil {
+		w.who, w.did = true, termSet(m[1])
+	}
 	switch {
 	case asksPhone.MatchString(question) && asksContact.MatchString(question):
 		w.contact = aPhone
@@ -288,6 +292,9 @@ func (w *wanted) settle(terms map[string]bool, s string) {
 	}
 }
 
+// amount reports whether the question is for an amount, an address or a number to call: what has it needs nothing beside it.
+func (w *wanted) amount() bool { return w.quantity != nil || w.contact != nil }
+
 // isOpen reports whether the type of the answer is unknown.
 func (w *wanted) isOpen() bool {
 	return w.quantity == nil && w.contact == nil && w.which == nil && !w.list && !w.definition && !w.decision && !w.time && !w.person
@@ -312,7 +319,7 @@ func (w *wanted) given(s string) float64 {
 func (n need) lacks(u *unit) bool {
 	w := &n.wanted
 	return w.quantity != nil && u.features[untyped] > 0 || w.contact != nil && !w.contact.MatchString(u.key) ||
-		w.who && !n.namesPerson(u.key) && !initials.MatchString(u.key)
+		w.who && !n.namesDoer(u.key)
 }
 
 // countsOthers reports whether a block says nothing of the things that the question wants counted.
