@@ -189,7 +189,7 @@ func (r *SourceRun) end(report ingest.Report, failed *ingest.RemoteError, err er
 // one run at a time may use it.
 func (s *Service) opener(a source.Address, purpose, namespace string) func(context.Context) (source.Source, error) {
 	return func(ctx context.Context) (source.Source, error) {
-		owner := sha256.Sum256([]byte(namespace)) // whose name may be no name of a folder
+		owner := sha256.Sum256([]byte(namespace)) // a namespace may not be a valid name of a folder
 		o := source.Options{Cache: filepath.Join(s.reading.cache(), purpose, hex.EncodeToString(owner[:16])), MaxBytes: ingest.MaxFile}
 		if s.cfg.Accounts != nil {
 			var err error

@@ -21,8 +21,8 @@ type Capabilities struct {
 
 // Describer is a provider that knows the capabilities of its models.
 type Describer interface {
-	// Capabilities describes a model by its own name, without the provider prefix. For an unknown model
-	// it describes the provider's newest models.
+	// Capabilities describes the model that key names. It returns the zero value if there is no such model or its
+	// provider is not a Describer.
 	Capabilities(model string) Capabilities
 }
 

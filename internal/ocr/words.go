@@ -16,8 +16,7 @@ type Word struct {
 	Line       int     // of the paragraph, from 1
 }
 
-// ParseTSV returns the words of a table that Tesseract writes, in reading order. Rows that are not words, and what
-// is no such row, are left out.
+// ParseTSV returns the words of a table that Tesseract writes, in reading order. It skips all other rows.
 func ParseTSV(table string) []Word {
 	var words []Word
 	for row := range strings.Lines(table) {

@@ -25,7 +25,7 @@ func analyzeQuery(ctx context.Context, v *lexical.View, q Query) ([]Term, error)
 		}
 		part := i < parts
 		if tok.Stop || (tok.Parts > 0 || tok.Loose || part) && !v.Stat(tok.Term).Known {
-			continue // its parts, or the whole, speak for it, or it is no word
+			continue // its parts or the whole stand for it, or it is not in the index
 		}
 		if tok.Parts > 0 {
 			parts = max(parts, i+1+tok.Parts)

@@ -143,8 +143,8 @@ func highBytes(b []byte, expected func(byte) bool) int {
 	return longest
 }
 
-// isGBK reports whether all that is not ASCII are common ideographs of GB 2312, of which some
-// would be no Korean.
+// isGBK reports whether all bytes that are not ASCII are common ideographs of GB 2312, and some of them are not
+// possible in Korean text.
 func isGBK(b []byte) bool {
 	beyondKorean := false
 	for i := 0; i < len(b); i++ {

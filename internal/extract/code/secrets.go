@@ -92,7 +92,7 @@ func (r *configReader) withoutSecret(line string) string {
 	return r.withoutInner(line)
 }
 
-// isLeftOut reports whether the value of a setting is left out. Comments of an env file are text, but for
+// isLeftOut reports whether the value of a setting is left out. Comments of an env file are text, unless they are
 // settings that are commented out.
 func (r *configReader) isLeftOut(name, value string, comment bool) bool {
 	if r.env {

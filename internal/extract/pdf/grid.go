@@ -166,8 +166,8 @@ func interval(bounds []float32, v float32) int {
 	return i - 1
 }
 
-// intoGrids cuts lines where a line that is drawn parts two cells, and says of each which cell it belongs to. Lines
-// of what turns out to be no table stay as they are.
+// intoGrids cuts text lines where a drawn line separates two cells, and assigns each piece to its cell. Lines that turn
+// out not to be in a table stay as they are.
 func intoGrids(lines []pdfLine, grids []*grid) []pdfLine {
 	for _, g := range grids {
 		if cut := g.cutAll(lines); g.isTable(cut) {

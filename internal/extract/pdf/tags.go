@@ -74,8 +74,8 @@ func (t *pdfTags) walk(element uint64, block pdfElement, depth int) {
 	}
 }
 
-// enter returns the block that the content of an element of a type belongs to. Inside a list
-// item and a table row everything belongs to it, but for the items of a list inside the item.
+// enter returns the block to which the content of an element of this type belongs. Inside a list item or a table row
+// everything belongs to the item or the row, except the items of a list inside an item.
 func (t *pdfTags) enter(kind string, outer pdfElement) pdfElement {
 	kind = strings.ToUpper(kind)
 	if outer.kind == extract.TableRow || outer.kind == extract.ListItem && kind != "LI" {

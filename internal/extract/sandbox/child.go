@@ -31,8 +31,8 @@ type child struct {
 	waits waits
 }
 
-// workerProcs is the number of threads of a worker that run Go code at once. Compiled WebAssembly does not yield, and must not
-// keep the worker from noticing its end.
+// workerProcs is the number of threads of a worker that run Go code at the same time. Compiled WebAssembly does not
+// yield, so one thread must stay free to notice the end of the worker's time.
 const workerProcs = 2
 
 // startChild starts this program as a worker, in an environment that is empty except for what the
@@ -84,7 +84,8 @@ func startChild() (*child, error) {
 	return c, nil
 }
 
-// fits reports whether the child can do a job: it must be able to write where the job wants it, and to load what it needs.
+// fits reports whether the child can run a job: it must be able to write where the job wants to, and to load what the
+// job needs.
 func (c *child) fits(j job) bool {
 	return c.fresh || (c.spools == spoolsOf(j) || j.Spool == "") && (c.reads || j.Read == nil)
 }
@@ -124,10 +125,10 @@ func (c *child) ask(j job, begun func()) (outcome, error) {
 
 var errBegunTwice = errors.New("the worker says twice that it has begun")
 
-// unasked says that a job did not reach its worker.
+// unasked means that a job did not reach its worker.
 type unasked struct{ error }
 
-// took returns the duration of a job, without the time that it waited for a processor.
+// took returns how long a job ran, without the time that it waited for a processor.
 func (c *child) took(since time.Time) time.Duration {
 	const telling = 100 * time.Millisecond // asking how long it waited takes as long as a small file
 	took := time.Since(since)
@@ -138,12 +139,12 @@ func (c *child) took(since time.Time) time.Duration {
 }
 
 func (c *child) kill() {
-	// An error means that the process has ended, which is what is wanted.
+	// An error means that the process has already ended, which is fine.
 	_ = c.process.Kill()
 }
 
-// stop ends the child and waits until it is gone: at the end of its input it leaves by itself,
-// unless a parser holds it.
+// stop ends the child and waits until it is gone. The child leaves by itself when its input ends, unless a parser holds
+// it.
 func (c *child) stop() {
 	const patience = time.Second
 	c.stdin.Close()
@@ -156,7 +157,7 @@ func (c *child) stop() {
 	closeAll(c.stdout, c.handing)
 }
 
-// ranOutOfMemory reports whether a child that is gone ended for want of memory.
+// ranOutOfMemory reports whether a child that has ended lacked memory.
 func (c *child) ranOutOfMemory() bool {
 	return c.state.ExitCode() == exitMemory || strings.Contains(c.stderr.String(), "out of memory") ||
 		strings.Contains(c.stderr.String(), "cannot allocate memory")

@@ -29,11 +29,11 @@ func timesOf(pid int) (total threadTimes) {
 	return total
 }
 
-// workerExecutable is the running program even when its file has been replaced since it started.
+// workerExecutable returns the running program, even if its file has been replaced since the start.
 func workerExecutable() (string, error) { return "/proc/self/exe", nil }
 
-// workerAttributes have the system kill the worker when the server dies in any way, and give it a
-// network of its own if they can.
+// workerAttributes make the kernel kill the worker when the server dies in any way, and give it its own empty network
+// where that is possible.
 func workerAttributes() *syscall.SysProcAttr {
 	if isolated() {
 		return ownNetwork()
@@ -41,9 +41,9 @@ func workerAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }
 
-// giveWay lowers the priority of the process: the server's requests go first. On Linux each thread
-// has a priority of its own, which those that it starts inherit (setpriority(2), "C library/kernel
-// differences"). One that has been started meanwhile is seen by the next look.
+// giveWay lowers the priority of the process, so that the server's requests go first. On Linux each thread has its own
+// priority, which threads that it starts inherit (setpriority(2), "C library/kernel differences"). The loop runs again
+// for threads that were started meanwhile.
 func giveWay() {
 	lowered := map[int]bool{}
 	for more := true; more; {

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// timesOf is not known here.
+// timesOf knows nothing on this system.
 func timesOf(int) threadTimes { return threadTimes{} }
 
 func workerExecutable() (string, error) { return os.Executable() }

@@ -10,7 +10,7 @@ import (
 	"parley/internal/extract"
 )
 
-// job is a request of a pool to a worker: one file.
+// job is what a pool asks of a worker: one file.
 type job struct {
 	extract.Request
 	Render   *extract.Rendering // a picture is wanted
@@ -22,16 +22,16 @@ type job struct {
 	Limits   extract.Limits
 }
 
-// reading is a request for the text that is recognised on the picture of a page.
+// reading asks for the text that is recognised on the picture of a page.
 type reading struct {
 	Page      int
 	Languages []string
 	Data      string // see ocr.Options
 }
 
-// outcome is a worker's answer: a document and what the post-processing made of it, an image, places on
-// a page, a page that was drawn or recognised, an Error, or the text of any other error. One with Begun comes before it, once the parser is
-// loaded; the time for the file counts from there.
+// outcome is a worker's answer: a document with the result of the post-processing, an image, positions on a page, a
+// page that was drawn or recognised, an Error, or the text of any other error. An outcome with Begun comes first, when
+// the parser is loaded; the time limit of the file starts there.
 type outcome struct {
 	Begun    bool
 	Document *extract.Document
@@ -44,7 +44,7 @@ type outcome struct {
 	Failed   string
 }
 
-// maxFrame bounds a message, so that a worker gone wrong cannot fill the server's memory.
+// maxFrame limits a message, so that a broken worker cannot fill the server's memory.
 const maxFrame = 512 << 20
 
 // writeFrame writes one message: its length in four bytes, big endian, and its encoding by gob.

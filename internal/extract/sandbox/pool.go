@@ -68,9 +68,8 @@ func NewPool(o Options) *Pool {
 	return p
 }
 
-// absolute returns a folder's name as workers understand it, whose working folder is another one:
-// there a relative name could find what somebody else has put. A folder that has no such name is
-// none.
+// absolute returns the absolute name of a folder, or "" if there is none. Workers have a different working folder,
+// where a relative name could find files of somebody else.
 func absolute(dir string) string {
 	if dir == "" {
 		return ""
@@ -82,8 +81,8 @@ func absolute(dir string) string {
 	return abs
 }
 
-// Extract reads one file. A file that gives no document is an *Error, with a Result that says nothing
-// but how long that took. Other errors are ctx's, ErrClosed, and that no worker can be started.
+// Extract reads one file. If the file cannot be read, the error is an *Error and the Result holds only the time that it
+// took. Other errors: the context's, ErrClosed, or that no worker can be started.
 func (p *Pool) Extract(ctx context.Context, r extract.Request) (*extract.Result, error) {
 	j, err := p.job(r)
 	if err != nil {
@@ -92,9 +91,8 @@ func (p *Pool) Extract(ctx context.Context, r extract.Request) (*extract.Result,
 	return p.do(ctx, j)
 }
 
-// Render draws a page of a PDF document, from 1, so that its longer side has at most the given
-// number of pixels. A file that has no such page, or is no PDF, is an *Error; other errors are as
-// Extract's.
+// Render draws a page of a PDF document, counted from 1, so that its longer side has at most the given number of
+// pixels. If the file is not a PDF or has no such page, the error is an *Error; for other errors see Extract.
 func (p *Pool) Render(ctx context.Context, r extract.Request, page, pixels int) (*extract.Image, error) {
 	j, err := p.job(r)
 	if err != nil {
@@ -108,7 +106,7 @@ func (p *Pool) Render(ctx context.Context, r extract.Request, page, pixels int) 
 	return res.Image, nil
 }
 
-// do has a worker do a job.
+// do lets a worker run a job.
 func (p *Pool) do(ctx context.Context, j job) (*extract.Result, error) {
 	leave, err := p.enter(ctx)
 	if err != nil {
@@ -128,7 +126,7 @@ func (p *Pool) do(ctx context.Context, j job) (*extract.Result, error) {
 				return nil, &extract.Error{Reason: extract.Crashed, Detail: "the extraction worker died before it saw the file"}
 			}
 		case died && used && !retry && ctx.Err() == nil && p.ctx.Err() == nil:
-			// It may be what earlier files have left in the worker. A new one shows.
+			// Earlier files may have harmed the worker. A new worker shows whether it is this file.
 			retry = true
 			if j.Spool != "" {
 				if err := os.RemoveAll(j.Spool); err != nil {
@@ -141,7 +139,7 @@ func (p *Pool) do(ctx context.Context, j job) (*extract.Result, error) {
 	}
 }
 
-// enter waits until there is room for one more process that works. Close waits until the caller leaves.
+// enter waits for a free slot. Close waits until the caller leaves.
 func (p *Pool) enter(ctx context.Context) (leave func(), err error) {
 	if !p.begin() {
 		return nil, ErrClosed
@@ -161,7 +159,7 @@ func (p *Pool) enter(ctx context.Context) (leave func(), err error) {
 	return nil, err
 }
 
-// job makes a request what a worker understands, whose working folder is another one.
+// job turns a request into a job with absolute paths, since workers have a different working folder.
 func (p *Pool) job(r extract.Request) (job, error) {
 	j := job{Request: r, CacheDir: p.options.CacheDir, Limits: p.options.Limits}
 	var err error
@@ -199,8 +197,8 @@ func (p *Pool) begin() bool {
 	return true
 }
 
-// run has a child do a job, and puts it back or ends it. The time for the file begins when its
-// parser is loaded. It reports whether the child died of the file.
+// run lets a child run a job, and then puts it back or ends it. The time limit of the file starts when its parser is
+// loaded. It reports whether the child died because of the file.
 func (p *Pool) run(ctx context.Context, c *child, j job) (r *extract.Result, died bool, err error) {
 	limit, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -274,8 +272,8 @@ func (o outcome) result() (*extract.Result, error) {
 	return &extract.Result{Document: o.Document, Image: o.Image, Geometry: o.Geometry, Drawing: o.Drawing, Seen: o.Seen, Post: o.Post}, nil
 }
 
-// take returns an idle child that may write where the job wants it, the one used last, or a new one;
-// with fresh always a new one.
+// take returns the idle child that was used last among those that may write where the job wants to, or a new one. With
+// fresh it always returns a new one.
 func (p *Pool) take(j job, fresh bool) (*child, error) {
 	p.mu.Lock()
 	for i := len(p.idle) - 1; i >= 0 && !fresh; i-- {
@@ -297,7 +295,7 @@ func (p *Pool) take(j job, fresh bool) (*child, error) {
 	return c, nil
 }
 
-// startError is a busy machine's where the system has no process, memory or descriptor to spare.
+// startError turns a lack of processes, memory or descriptors into an *Error with the reason Busy.
 func startError(err error) error {
 	for _, short := range []error{syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE} {
 		if errors.Is(err, short) {
@@ -313,13 +311,13 @@ func (p *Pool) gone() {
 	p.alive--
 }
 
-// buried counts a child that died out, and has another take its place.
+// buried counts a child that has died, and starts another one in its place if the pool starts workers ahead.
 func (p *Pool) buried() {
 	p.gone()
 	p.startAhead()
 }
 
-// startAhead starts the workers that there should be, if the pool does so. Close waits for them.
+// startAhead starts the missing workers if the pool starts workers ahead. Close waits for them.
 func (p *Pool) startAhead() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -390,9 +388,9 @@ func (p *Pool) Close() error {
 	return nil
 }
 
-// Measure returns where characters of a PDF's page stand, from 1, as Page.CharIndexes gives them:
-// one list for each range of the text. Without ranges it returns the size of the page alone. Errors
-// are as Render's.
+// Measure returns the positions of characters on a page of a PDF, counted from 1: one list for each range, whose items
+// are character indexes as in Page.CharIndexes. Without ranges it returns only the size of the page. For errors see
+// Render.
 func (p *Pool) Measure(ctx context.Context, r extract.Request, page int, ranges [][]int) (*extract.Geometry, error) {
 	j, err := p.job(r)
 	if err != nil {

@@ -16,15 +16,15 @@ import (
 	"parley/internal/extract"
 )
 
-// program is a program of the system that reads its standard input and writes its standard output. It runs in a process with
-// the limits of a worker: without network, and where the kernel has Landlock without other files than its own.
+// program is a program of this machine that reads its standard input and writes its standard output. It runs with the
+// limits of a worker: without network and, where the kernel has Landlock, without access to the files of others.
 type program struct {
 	path  string   // absolute
 	env   []string // all of its environment
 	reads []string // folders that it reads, besides its own and those of the system's libraries
 }
 
-// launch tells the process which program to become.
+// launch says which program the process becomes.
 type launch struct {
 	Path   string
 	Args   []string
@@ -37,8 +37,8 @@ const (
 	maxOutput      = 16 << 20  // bytes that a program may write
 )
 
-// run runs the program with arguments and returns its output. A program that fails, or does not keep to the limits, is an
-// *extract.Error; other errors are ctx's, and that no process can be started.
+// run runs the program with arguments and returns its output. If the program fails or exceeds its limits, the error is
+// an *extract.Error; other errors are the context's, or that no process can be started.
 func (p program) run(ctx context.Context, l extract.Limits, input []byte, args ...string) ([]byte, error) {
 	l = l.WithDefaults()
 	executable, err := workerProgram()
@@ -85,7 +85,7 @@ func (p program) run(ctx context.Context, l extract.Limits, input []byte, args .
 
 var errOutput = &extract.Error{Reason: extract.TooLarge, Detail: fmt.Sprintf("the program writes more than %d MiB", maxOutput>>20)}
 
-// bounded keeps what is written until it is too much.
+// bounded keeps what is written, up to a limit.
 type bounded struct {
 	kept []byte
 	full func()
@@ -100,7 +100,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// become makes the process the program that it was started for. It returns only with an error.
+// become replaces this process by the program that it was started for. It returns only on an error.
 func become(args []string) error {
 	if len(args) != 3 {
 		return errors.New("it was not told what to run")

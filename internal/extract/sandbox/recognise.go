@@ -9,9 +9,9 @@ import (
 	"parley/internal/ocr"
 )
 
-// Recognise returns the text on the picture of a page, as the pool's Tesseract reads it, or if that fails the one in this
-// program. Pages count from 1. The folder data holds the data of languages other than English. All calls must name the same
-// languages and folder. Errors are as Render's.
+// Recognise returns the text on the picture of a page, counted from 1. It uses the pool's Tesseract or, if that fails,
+// the one in this program. The folder data holds the data of languages other than English. All calls must name the same
+// languages and folder. For errors see Render.
 func (p *Pool) Recognise(ctx context.Context, r extract.Request, page int, languages []string, data string) (*extract.Page, error) {
 	j, err := p.job(r)
 	if err != nil {
@@ -44,7 +44,7 @@ func (p *Pool) Recognise(ctx context.Context, r extract.Request, page int, langu
 	return seen, err
 }
 
-// recogniseInside has a worker draw and read a page.
+// recogniseInside lets a worker draw and read a page.
 func (p *Pool) recogniseInside(ctx context.Context, j job) (*extract.Page, error) {
 	res, err := p.do(ctx, j)
 	if err != nil {
@@ -53,7 +53,7 @@ func (p *Pool) recogniseInside(ctx context.Context, j job) (*extract.Page, error
 	return res.Seen, nil
 }
 
-// wordsOutside has the pool's Tesseract read a picture.
+// wordsOutside lets the pool's Tesseract read a picture.
 func (p *Pool) wordsOutside(ctx context.Context, j job, d *extract.Drawing) ([]ocr.Word, error) {
 	leave, err := p.enter(ctx)
 	if err != nil {
@@ -66,7 +66,7 @@ func (p *Pool) wordsOutside(ctx context.Context, j job, d *extract.Drawing) ([]o
 	return p.options.Tesseract.words(ctx, j.Limits, d)
 }
 
-// draw has a worker draw a page.
+// draw lets a worker draw a page.
 func (p *Pool) draw(ctx context.Context, j job) (*extract.Drawing, error) {
 	j.Draw, j.Read = j.Read.Page, nil
 	res, err := p.do(ctx, j)
@@ -79,7 +79,8 @@ func (p *Pool) draw(ctx context.Context, j job) (*extract.Drawing, error) {
 	return res.Drawing, nil
 }
 
-// isWhole reports whether a drawing of a worker, which a file may have taken over, has the pixels that it says.
+// isWhole reports whether a drawing has as many pixels as it says. It comes from a worker that a file may have taken
+// over.
 func isWhole(d *extract.Drawing) bool {
 	if d == nil || d.Gray == nil {
 		return false
@@ -103,7 +104,7 @@ func (x *worker) draw(j job, begin func() error) (drawing *extract.Drawing, err 
 	return drawing, err
 }
 
-// recognise draws a page and reads it. Tesseract and its data are loaded before the job begins: then nothing of the
+// recognise draws a page and reads it. It loads Tesseract and its data before the job begins: until then nothing of the
 // file has been parsed, and the worker may still open files.
 func (x *worker) recognise(j job, begin func() error) (page *extract.Page, err error) {
 	if x.ocr == nil {

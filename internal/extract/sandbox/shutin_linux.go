@@ -11,13 +11,12 @@ import (
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 )
 
-// A worker gets its files as descriptors, so that once it has loaded the parser of its first file it
-// needs no others, and Landlock (landlock(7)) takes the rest of the file system from it. A parser
-// that a file has taken over can then read nothing but that file, and write nothing but the files
-// inside it.
+// Workers get their files as descriptors. Once a worker has loaded the parser of its first file it needs no other
+// files, and Landlock (landlock(7)) takes the rest of the file system from it. A parser that a file has taken over can
+// then read only that file, and write only the files inside it.
 
-// Confinement names what keeps workers from the files and the network of the machine, as far as the
-// kernel has it. It is not ok when files are not kept from them.
+// Confinement describes how this kernel keeps workers from the files and the network of the machine. ok is false when
+// it does not keep them from files.
 func Confinement() (what string, ok bool) {
 	version, err := ll.LandlockGetABIVersion()
 	switch {
@@ -29,9 +28,9 @@ func Confinement() (what string, ok bool) {
 	return fmt.Sprintf("Landlock %d", version), true
 }
 
-// shutIn takes from the process, for good, all files but those below spools, which may be "", and the
-// compiled code in cache, which it may only read; what tells how busy its threads are; and TCP. What
-// the kernel does not have is left out.
+// shutIn permanently takes TCP and all files from the process, except the folder spools, which may be "", the compiled
+// code in cache, which it may only read, and the kernel's figures about its own threads. Restrictions that the kernel
+// does not know are left out.
 func shutIn(cache, spools string) error {
 	rules := []landlock.Rule{landlock.RODirs(fmt.Sprintf("/proc/%d/task", os.Getpid()))}
 	if cache != "" {
@@ -43,11 +42,11 @@ func shutIn(cache, spools string) error {
 	return landlock.V11.BestEffort().Restrict(rules...)
 }
 
-// libraries are the folders in which systems keep programs with what they need to run.
+// libraries are the folders in which systems keep programs and what these need to run.
 var libraries = []string{"/usr", "/lib", "/lib32", "/lib64", "/bin", "/opt", "/nix/store", "/gnu/store"}
 
-// shutInProgram takes from the process, for good, all files but those that programs need to run, which it may only read, and
-// those below some folders; and TCP.
+// shutInProgram permanently takes TCP and all files from the process, except some folders, and those that programs need
+// to run, which it may only read.
 func shutInProgram(reads []string) error {
 	return landlock.V11.BestEffort().Restrict(
 		landlock.RODirs(libraries...).IgnoreIfMissing(),
@@ -56,8 +55,7 @@ func shutInProgram(reads []string) error {
 	)
 }
 
-// isolated is whether the kernel lets workers have a network of their own, in which there is nothing.
-// It is tried with the first one.
+// isolated reports whether the kernel lets workers have their own empty network. The first call tries it.
 var isolated = sync.OnceValue(func() bool {
 	executable, err := workerExecutable()
 	if err != nil {
@@ -73,8 +71,8 @@ var isolated = sync.OnceValue(func() bool {
 	return err == nil && state.Success()
 })
 
-// ownNetwork are the attributes of a process with a network of its own. Making one takes the rights
-// of root, or a user namespace, in which the user stays who it is.
+// ownNetwork are the attributes of a process with its own network. That needs the rights of root, or a user namespace
+// in which the user keeps its identity.
 func ownNetwork() *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Cloneflags: syscall.CLONE_NEWNET}
 	if uid, gid := os.Geteuid(), os.Getegid(); uid != 0 {
@@ -85,7 +83,7 @@ func ownNetwork() *syscall.SysProcAttr {
 	return a
 }
 
-// spoolsOf is the folder of the folder for a job's files, "" for none.
+// spoolsOf returns the parent of a job's folder for files inside files, or "" if the job has none.
 func spoolsOf(j job) string {
 	if j.Spool == "" {
 		return ""

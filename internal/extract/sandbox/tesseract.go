@@ -19,8 +19,8 @@ import (
 	"parley/internal/ocr"
 )
 
-// Tesseract is the program of that name on this machine. It recognises what the one in this program does, in about a third of
-// the time. It is safe for concurrent use.
+// Tesseract is the program of that name on this machine. It recognises the same text as the one in this program, in
+// about a third of the time. It is safe for concurrent use.
 type Tesseract struct {
 	Path    string
 	Version string
@@ -30,11 +30,11 @@ type Tesseract struct {
 	failed  atomic.Int32 // pages in a row on which it failed and the one in this program did not
 }
 
-// After maxFailures failed pages in a row it is no longer used.
+// It is no longer used after maxFailures failed pages in a row.
 const maxFailures = 3
 
-// FindTesseract looks for Tesseract 5 in PATH. The error says why what is there, if anything, is not used: it has another
-// version, or no data for one of the languages. The folder data has its data; "" stands for its own.
+// FindTesseract looks for Tesseract 5 in PATH. The error says why a program that it found is not used: another version,
+// or no data for one of the languages. data is the folder with its data; "" means its default.
 func FindTesseract(ctx context.Context, languages []string, data string) (*Tesseract, error) {
 	if runtime.GOOS == "windows" {
 		return nil, errors.New("on Windows the program is not looked for")

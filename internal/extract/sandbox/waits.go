@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// waits measures what time of its own a process had for a job: time in which it waited for a processor does not
-// count, so that a busy machine is not taken for a bad file. Asking the system takes as long as reading a small
-// file, so that what is said of a job may begin up to a tenth of its time earlier.
+// waits measures how much time a process had for a job, without the time in which it waited for a processor, so that a
+// busy machine is not taken for a bad file. Asking the kernel takes as long as reading a small file. The figures may
+// therefore be up to a tenth of the time limit old when a job begins.
 type waits struct {
 	pid int
 
@@ -17,13 +17,13 @@ type waits struct {
 	began  time.Time
 }
 
-// threadTimes are sums over the threads of a process, zero where the system does not tell.
+// threadTimes are sums over the threads of a process, or zero where the system does not tell.
 type threadTimes struct {
 	ran    time.Duration
 	waited time.Duration // ready to run, for a processor
 }
 
-// begin notes that a job begins, which has so much time.
+// begin notes that a job with this time limit begins.
 func (w *waits) begin(limit time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -41,8 +41,8 @@ func (w *waits) used() time.Duration {
 	return usedOf(time.Since(w.began), now.ran-w.before.ran, now.waited-w.before.waited)
 }
 
-// usedOf returns what a job has used of its time. Threads that wait side by side count each, so that what a worker's
-// two processors have done counts as well.
+// usedOf returns how much of its time a job has used. The waits of threads add up even when they overlap, so what is left
+// of the elapsed time can be too little. It is at least what the worker's processors have done, divided by their number.
 func usedOf(elapsed, ran, waited time.Duration) time.Duration {
 	return max(elapsed-max(waited, 0), ran/workerProcs)
 }
@@ -50,8 +50,8 @@ func usedOf(elapsed, ran, waited time.Duration) time.Duration {
 // patience is the multiple of its time limit that a job may take on a busy machine.
 const patience = 20
 
-// end calls f once, when a job has used its time, or with busy when it has not, but the patience with the machine is
-// over. After stop it does not begin to call f.
+// end calls f once: when a job has used its time or, with busy, when it has not but has taken patience times as long.
+// After stop it does not start to call f.
 func (w *waits) end(limit time.Duration, f func(busy bool)) (stop func()) {
 	var mu sync.Mutex
 	var timer *time.Timer

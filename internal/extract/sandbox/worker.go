@@ -26,15 +26,15 @@ const (
 	exitBroken = 4 // its pipes broke
 )
 
-// PostFunc does something with a document in the worker that read it. Options are Request.Post; what
-// it returns becomes Result.Post. An *Error from it refuses the file.
+// PostFunc processes a document in the worker that read it. options is Request.Post; the returned value becomes
+// Result.Post. If it returns an *Error, the file is refused.
 type PostFunc func(doc *extract.Document, options []byte) ([]byte, error)
 
-// becomesWorker is whether this program calls RunWorkerIfAsked.
+// becomesWorker records that this program has called RunWorkerIfAsked.
 var becomesWorker atomic.Bool
 
-// workerProgram returns the path of this program, if its processes become workers. Otherwise a worker would do again all that
-// the program does, and start workers itself.
+// workerProgram returns the path of this program if its processes become workers. Without that call, a process that was
+// started as a worker would run the whole program again, and start such processes itself.
 func workerProgram() (string, error) {
 	if !becomesWorker.Load() {
 		return "", errors.New("this program does not call sandbox.RunWorkerIfAsked")
@@ -42,10 +42,9 @@ func workerProgram() (string, error) {
 	return workerExecutable()
 }
 
-// RunWorkerIfAsked makes the process a worker of a Pool when it was started as one, and then does
-// not return. The main function of a program that uses a Pool, and TestMain, call it first, with
-// what is to be done with each document in the worker; its result comes back from Pool.Extract.
-// Post may be nil.
+// RunWorkerIfAsked turns the process into a worker if a Pool started it as one, and then does not return. The main
+// function of a program that uses a Pool must call it first; so must TestMain. post processes each document in the
+// worker, and Pool.Extract returns its result. It may be nil.
 func RunWorkerIfAsked(post PostFunc) {
 	becomesWorker.Store(true)
 	switch os.Getenv(workerVariable) {
@@ -109,7 +108,7 @@ func serveJobs(in io.Reader, out io.Writer, post PostFunc) int {
 	return exitDone
 }
 
-// answer does one job. It calls begin when the parser is loaded.
+// answer runs one job. It calls begin when the parser is loaded.
 func answer(x *worker, j job, begin func() error, post PostFunc) outcome {
 	if j.Render != nil {
 		var img *extract.Image
@@ -151,7 +150,7 @@ func answer(x *worker, j job, begin func() error, post PostFunc) outcome {
 	return outcome{Document: doc}.or(err)
 }
 
-// or is the outcome unless there was an error.
+// or returns the outcome, or that of an error if there was one.
 func (o outcome) or(err error) outcome {
 	var refused *extract.Error
 	switch {
@@ -163,8 +162,8 @@ func (o outcome) or(err error) outcome {
 	return outcome{Failed: err.Error()}
 }
 
-// withFile opens a job's file and does something with it. It gives up a little before the parent's
-// patience ends, where the parser looks at its context: then the worker need not be killed.
+// withFile opens a job's file and calls a function with it. Where the parser looks at its context, it gives up a little
+// before the parent loses patience, so that the worker need not be killed.
 func withFile(x *worker, j job, begin func() error, do func(context.Context, *extract.Opened) error) error {
 	var f *os.File
 	var err error
@@ -227,8 +226,8 @@ func timeoutError(l extract.Limits) *extract.Error {
 	return &extract.Error{Reason: extract.Timeout, Detail: fmt.Sprintf("reading it takes longer than %s", l.Time)}
 }
 
-// loadTime is the time limit for a worker to load a parser: compiling PDFium takes 2 s of an idle
-// processor, and much longer on a busy machine.
+// loadTime is the time limit for loading a parser. Compiling PDFium takes 2 s of an idle processor, and much longer on
+// a busy machine.
 const loadTime = 2 * time.Minute
 
 func busyError(l extract.Limits) *extract.Error {
@@ -243,8 +242,8 @@ func memoryError(l extract.Limits) *extract.Error {
 	return extract.TooLargef("reading it needs more than %d MiB of memory", l.MemoryBytes>>20)
 }
 
-// codeBytes is what the process needs besides the memory that the Go runtime manages: the
-// program and PDFium's compiled code.
+// codeBytes is the memory that the process needs beside what the Go runtime manages: the program and PDFium's compiled
+// code.
 const codeBytes = 48 << 20
 
 // watchMemory ends the process when it holds more memory than allowed and cannot give it back.

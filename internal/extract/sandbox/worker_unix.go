@@ -11,8 +11,8 @@ import (
 	"parley/internal/extract"
 )
 
-// confine lowers what the process may use, as a second line behind the checks of the parsers. A
-// limit that the system refuses is left as it was.
+// confine limits the process, as a second line of defence behind the checks of the parsers. A limit that the system
+// refuses stays as it was.
 func confine(l extract.Limits) {
 	debug.SetMemoryLimit((l.MemoryBytes - codeBytes) * 9 / 10)
 	// The address space is of no use as a bound: the runtime reserves far more than it uses.
@@ -28,8 +28,8 @@ const nonblock = syscall.O_NONBLOCK
 // niceness is the priority of a worker (setpriority(2)); requests are answered with 0.
 const niceness = 10
 
-// confineCPU lets the process use so much more processor time that only a parser which escaped
-// the wall clock reaches it: the system then ends the process.
+// confineCPU gives the process so much more processor time that only a parser that has escaped the limit of real time
+// uses it up. The system then ends the process.
 func confineCPU(wall time.Duration) {
 	var used syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &used) != nil {
@@ -43,7 +43,7 @@ func confineCPU(wall time.Duration) {
 	setLimit(syscall.RLIMIT_CPU, seconds, &limit)
 }
 
-// groupAttributes make a process the leader of a group of all that it starts.
+// groupAttributes make the process the leader of a process group with all that it starts.
 func groupAttributes() *syscall.SysProcAttr {
 	a := workerAttributes()
 	if a == nil {

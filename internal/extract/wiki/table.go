@@ -206,8 +206,7 @@ func cutAttributes(markup string) (attributes, text string, found bool) {
 	return markup[:i], markup[i+1:], true
 }
 
-// addTable appends a table. Its first row is the header when it has header cells only, but for one
-// at most.
+// addTable appends a table. Its first row is the header if at most one of its cells is not a header cell.
 func (w *wikiWalker) addTable(t *wikiTable) error {
 	if t.count > maxWikiCells {
 		return extract.TooLargef("a table has more than %d cells", maxWikiCells)

@@ -122,7 +122,7 @@ func Hold(t testing.TB, url, statement string) {
 	}
 }
 
-// NewRole returns the name of a user of the database at url who is no superuser, and the URL with which this user
+// NewRole returns the name of a user of the database at url who is not a superuser, and the URL with which this user
 // connects. The user and all that it owns are removed when the test ends.
 func NewRole(t testing.TB, url string) (name, urlOfRole string) {
 	t.Helper()

@@ -19,7 +19,7 @@ type Capabilities struct {
 type SignIn struct {
 	ClientID  string   // of the front end, an application without a secret
 	Authority string   // where people sign in
-	Plain     bool     // the authority is no Entra ID, which MSAL.js must be told
+	Plain     bool     // the authority is not Entra ID; MSAL.js must know
 	Scopes    []string // of the token for this server
 	Required  bool     // nobody may ask without
 }

@@ -52,7 +52,7 @@ func Read(t testing.TB) *Description {
 				RequestBody struct{ Content map[string]media }
 				Responses   map[string]struct{ Content map[string]media }
 			}
-			if json.Unmarshal(operation, &op) != nil { // a member of the path that is no operation
+			if json.Unmarshal(operation, &op) != nil { // a member of the path that is not an operation
 				continue
 			}
 			for kind, m := range op.RequestBody.Content {
