@@ -299,35 +299,46 @@ func TestCheck_FindsTheFaultsOfOtherServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	protocols := map[string][]fault{}
 	for _, f := range faults {
-		t.Run(f.protocol+"/"+f.name, func(t *testing.T) {
-			t.Parallel()
-			proxy := &httputil.ReverseProxy{
-				Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(target) },
-				ModifyResponse: func(r *http.Response) error { return f.spoil(r) },
-			}
-			s := httptest.NewServer(proxy)
-			defer s.Close()
-			o := conformance.Options{URL: s.URL, Protocols: []string{f.protocol}, Question: "How many days of paid leave are there?"}
-			if f.protocol == "open-webui" {
-				o.Timeout = 10 * time.Second // two faults make it wait for a state that does not come
-			}
-			report, err := conformance.Run(context.WithoutCancel(t.Context()), o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var broken []string
-			for _, p := range report.Protocols {
-				for _, found := range p.Findings {
-					if found.Outcome == conformance.Broken {
-						broken = append(broken, found.Exchange+"/"+found.Rule)
-					}
-				}
-			}
-			if !slices.Contains(broken, f.found) {
-				t.Errorf("the rule %s is not broken; %q are", f.found, broken)
+		protocols[f.protocol] = append(protocols[f.protocol], f)
+	}
+	for name, faults := range protocols {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // two checks of one protocol would store under the same ids
+			for _, f := range faults {
+				t.Run(f.name, func(t *testing.T) { f.check(t, target) })
 			}
 		})
+	}
+}
+
+// check checks a server that has the fault and is Parley otherwise.
+func (f fault) check(t *testing.T, target *url.URL) {
+	proxy := &httputil.ReverseProxy{
+		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		ModifyResponse: func(r *http.Response) error { return f.spoil(r) },
+	}
+	s := httptest.NewServer(proxy)
+	defer s.Close()
+	o := conformance.Options{URL: s.URL, Protocols: []string{f.protocol}, Question: "How many days of paid leave are there?"}
+	if f.protocol == "open-webui" {
+		o.Timeout = 10 * time.Second // two faults make it wait for a state that does not come
+	}
+	report, err := conformance.Run(context.WithoutCancel(t.Context()), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var broken []string
+	for _, p := range report.Protocols {
+		for _, found := range p.Findings {
+			if found.Outcome == conformance.Broken {
+				broken = append(broken, found.Exchange+"/"+found.Rule)
+			}
+		}
+	}
+	if !slices.Contains(broken, f.found) {
+		t.Errorf("the rule %s is not broken; %q are", f.found, broken)
 	}
 }
 
