@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"parley/internal/store"
 )
 
 func TestModelsAllow_HoldsForWhatRequestsName(t *testing.T) {
@@ -59,7 +61,7 @@ func TestWebSearch_IsThereOnRequestWhereAnEngineIsSet(t *testing.T) {
 		if invalid := cfg.validate(); invalid != nil {
 			t.Fatal(invalid)
 		}
-		in := &instance{cfg: cfg, tools: &toolbox{}}
+		in := &instance{cfg: cfg, tools: &toolbox{}, db: &store.DB{}} // no MCP server keeps a grant there
 		if err := (&program{lookupEnv: environment(nil)}).openTools(t.Context(), in); err != nil {
 			t.Fatal(err)
 		}
