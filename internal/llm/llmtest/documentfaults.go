@@ -57,7 +57,7 @@ func Unindexed() map[string]Want { return map[string]Want{"twice": {}, "range": 
 
 // RunEmbedFaults asks an embedder for vectors under every fault and compares the results. open returns
 // the provider for an upstream at url, with "test-key" as its key. If short is true, all its time limits
-// are 300 ms.
+// are 500 ms.
 func RunEmbedFaults(t *testing.T, d Dialect, wants map[string]Want, open func(t *testing.T, url string, short bool) llm.Embedder) {
 	req := llm.EmbedRequest{Texts: []string{"a text", "another one", "the last"}, Purpose: llm.ForDocument}
 	right := reply{

@@ -120,7 +120,7 @@ func Wants(usage *llm.Usage) map[string]Want {
 
 // RunFaults asks a provider for a completion under every fault and compares the results. open returns
 // the provider for an upstream at url, with "test-key" as its key. If short is true, all its time limits
-// are 300 ms.
+// are 500 ms.
 func RunFaults(t *testing.T, d Dialect, wants map[string]Want, open func(t *testing.T, url string, short bool) llm.Model) {
 	for _, f := range Faults {
 		if _, ok := wants[f]; !ok {

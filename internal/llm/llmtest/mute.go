@@ -51,7 +51,7 @@ func (e *events) mute(fault string) (over, ok bool) {
 	const every, longest = 20 * time.Millisecond, 30 * time.Second
 	send, until := e.mutely(fault), longest
 	if fault == "works" {
-		until = 900 * time.Millisecond // the limit is 300 ms
+		until = 1500 * time.Millisecond // the limit is 500 ms
 	}
 	if send == nil {
 		return false, false

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func open(t *testing.T, url string, short bool) llm.Model {
 	cfg := ollama.Config{Host: url, HTTP: llmtest.HTTPClient(t), Context: 8192}
 	if short {
-		cfg.FirstByte, cfg.Idle = 300*time.Millisecond, 300*time.Millisecond
+		cfg.FirstByte, cfg.Idle = 500*time.Millisecond, 500*time.Millisecond
 	}
 	p, err := ollama.New(cfg)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 func openEmbedder(t *testing.T, url string, short bool) llm.Embedder {
 	cfg := openai.Config{BaseURL: url + "/v1", APIKey: "test-key"}
 	if short {
-		cfg.FirstByte, cfg.Idle = 300*time.Millisecond, 300*time.Millisecond
+		cfg.FirstByte, cfg.Idle = 500*time.Millisecond, 500*time.Millisecond
 	}
 	return provider(t, cfg)
 }

@@ -39,7 +39,7 @@ func provider(t testing.TB, cfg openai.Config) *openai.Provider {
 func openModel(t *testing.T, url string, short bool) llm.Model {
 	cfg := openai.Config{BaseURL: url + "/v1", APIKey: "test-key"}
 	if short {
-		cfg.FirstByte, cfg.Idle = 300*time.Millisecond, 300*time.Millisecond
+		cfg.FirstByte, cfg.Idle = 500*time.Millisecond, 500*time.Millisecond
 	}
 	return provider(t, cfg)
 }
