@@ -17,6 +17,7 @@ var mayForetell = map[string]string{
 	"internal/documents/follow.go":         "spreads the times at which sites are read again",
 	"internal/documents/source/call.go":    "spreads the times of retries",
 	"internal/llm/retry.go":                "spreads the times of retries",
+	"internal/tool/mcptool/mcptool.go":     "spreads the times at which replicas renew tokens",
 	"internal/store/postgres.go":           "spreads the times of retries",
 	"internal/store/postgres_turnlocks.go": "spreads the times of retries",
 	"test/bench/sessions.go":               "draws made-up questions",

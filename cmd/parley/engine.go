@@ -45,6 +45,7 @@ type instance struct {
 
 	documents *documents.Service // ingests documents
 	library   *library.Library   // files and vector stores of clients
+	searcher  library.Searcher   // searches the corpus for clients
 }
 
 // openStore opens what keeps everything: the data folder, or the database of the configuration.
@@ -92,13 +93,14 @@ func (p *program) open(ctx context.Context, cfg Config, options ...retrieval.Opt
 	in.web = newWebClient(cfg)
 	in.documents = p.newDocuments(cfg, db, in.corpus, in.web)
 	in.library = library.New(library.Config{Items: db.Shelf(), Documents: in.documents})
+	in.searcher = library.Searcher{Corpus: in.corpus, Library: in.library, Documents: db.Corpus()}
 	in.models, in.tools = models, &toolbox{}
 	in.pages = sandbox.NewPool(sandbox.Options{
 		Workers: pageWorkers, CacheDir: filepath.Join(cfg.Data, "cache"), Limits: extractLimits(cfg),
 	})
 	in.viewer = pageview.New(db.Blobs(), in.pages)
 	config := chat.Config{
-		Retriever:    in.corpus,
+		Retriever:    in.searcher,
 		Models:       models,
 		Coverage:     in.lacks,
 		Rerankers:    models,

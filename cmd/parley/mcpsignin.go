@@ -129,12 +129,16 @@ func (m mcpGrants) Grant(ctx context.Context, server string) (g mcptool.Grant, e
 }
 
 // PutGrant implements mcptool.Grants.
-func (m mcpGrants) PutGrant(ctx context.Context, server string, g mcptool.Grant) error {
+func (m mcpGrants) PutGrant(ctx context.Context, server, replaced string, g mcptool.Grant) error {
 	body, err := json.Marshal(g)
 	if err != nil {
 		return fmt.Errorf("encode a grant: %w", err)
 	}
-	_, err = m.items.Save(ctx, grantKey(server), func(i *shelf.Item, _ bool) error {
+	_, err = m.items.Save(ctx, grantKey(server), func(i *shelf.Item, found bool) error {
+		var now mcptool.Grant
+		if found && replaced != "" && json.Unmarshal(i.Body, &now) == nil && now.Token != nil && now.Token.AccessToken != replaced {
+			return nil
+		}
 		i.CreatedAt, i.Body = time.Now().UTC(), body
 		return nil
 	})

@@ -306,7 +306,7 @@ func (s *serving) protocols() []wire.Protocol {
 	temp := s.scratch()
 	files := filesapi.New(filesapi.Config{
 		Temp:    temp,
-		Library: s.library, Search: s.corpus.Search, Corpus: s.db.Corpus(), Read: s.read, Mode: s.engine.Defaults().Mode,
+		Library: s.library, Search: s.searcher.Search, Corpus: s.db.Corpus(), Read: s.read, Mode: s.engine.Defaults().Mode,
 		Namespaces: s.namespaces, Namespace: s.cfg.Namespace, PublicURL: s.cfg.PublicURL, MaxUpload: int64(s.cfg.LimitsMaxUpload),
 	})
 	completions := openai.New(openai.Config{
@@ -367,7 +367,7 @@ func (s *serving) protocols() []wire.Protocol {
 		s.ingestAPI().Protocol(),
 		files.Protocol(),
 		dify.New(dify.Config{
-			Search: s.corpus.Search, Namespaces: s.namespaces, Library: s.library, Mode: s.engine.Defaults().Mode,
+			Search: s.searcher.Search, Namespaces: s.namespaces, Library: s.library, Mode: s.engine.Defaults().Mode,
 			Namespace: s.cfg.Namespace, PublicURL: s.cfg.PublicURL,
 		}).Protocol(),
 		s.libreChat(temp).Protocol(),
@@ -414,7 +414,7 @@ func (s *serving) libreChat(temp string) *librechat.Handler {
 	return librechat.New(librechat.Config{
 		Temp:      temp,
 		Library:   s.library,
-		Search:    s.corpus.Search,
+		Search:    s.searcher.Search,
 		Pages:     s.db.Corpus().Pages,
 		Chunks:    s.db.Corpus().RevisionChunks,
 		Extract:   s.pages.Extract,

@@ -89,14 +89,12 @@ func (o mcpOAuth) browser(lookup func(string) (string, bool), grants mcptool.Gra
 	switch {
 	case o.KeyEnv != "":
 		return nil, errors.New("private_key_env has no place beside browser")
-	case o.SecretEnv != "" && o.ClientID == "":
-		return nil, errors.New("client_secret_env needs a client_id")
 	case o.SecretEnv != "":
 		if b.Secret, _ = lookup(o.SecretEnv); b.Secret == "" {
 			return nil, fmt.Errorf("the variable %s is not set", o.SecretEnv)
 		}
 	}
-	return b, nil
+	return b, b.Check()
 }
 
 // mcpServers are the MCP servers by name.
@@ -208,7 +206,7 @@ func (p *program) openTools(ctx context.Context, in *instance) error {
 		case "get_weather":
 			tools = append(tools, tool.Weather(tool.WeatherOptions{}))
 		case "search_documents":
-			tools = append(tools, tool.SearchDocuments(in.corpus.Search))
+			tools = append(tools, tool.SearchDocuments(in.searcher.Search))
 		case webSearchTool:
 			t, err := tool.WebSearch(cfg.webSearch())
 			if err != nil {

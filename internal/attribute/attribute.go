@@ -4,7 +4,9 @@ package attribute
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,7 +37,32 @@ func (v Values) Encode() json.RawMessage {
 	return object
 }
 
-// Add adds a text to the values of a key, within the limits.
+// size returns about how many bytes an attribute takes.
+func size(key string, value any) int {
+	n := len(key) + 8
+	list, _ := value.([]any)
+	for _, one := range list {
+		n += size("", one)
+	}
+	if text, ok := value.(string); ok {
+		n += len(text)
+	}
+	return n
+}
+
+// Bounded returns the attributes as far as the limits of a document allow, in the order of their keys.
+func (v Values) Bounded() Values {
+	bytes, kept := 0, Values{}
+	for _, key := range slices.Sorted(maps.Keys(v)) {
+		if bytes += size(key, v[key]); bytes > MaxBytes || len(kept) == MaxKeys {
+			break
+		}
+		kept[key] = v[key]
+	}
+	return kept
+}
+
+// Add adds a text to the values of a key, within the limits of keys, texts and lists.
 func (v Values) Add(key, text string) {
 	if key == "" || text == "" || len(key) > MaxKey || len(text) > MaxText || len(v) >= MaxKeys && v[key] == nil {
 		return
@@ -74,21 +101,22 @@ func (v Values) anyOf(key string, f func(any) bool) bool {
 // The limits of the attributes of a document. What is beyond them is left out.
 const (
 	MaxKeys  = 64
-	MaxKey   = 64  // bytes of a key
-	MaxText  = 512 // bytes of a text
-	MaxList  = 100 // values of a list
+	MaxKey   = 64       // bytes of a key
+	MaxText  = 512      // bytes of a text
+	MaxList  = 100      // values of a list
+	MaxBytes = 16 << 10 // of all keys and texts
 	maxNodes = 4096
 	maxDepth = 4
 )
 
 // Wanted describes the valid values of attributes, for errors.
-const Wanted = "a text of at most 512 bytes, a number, true or false, or a list of at most 100 of these"
+const Wanted = "a text of 1 to 512 bytes, a number, true or false, or a list of at most 100 of these"
 
 // FromYAML returns the attributes that a YAML mapping has, apart from those keys that skip holds for. A mapping inside
 // gives keys with a dot, such as author.name. left is the first key that is left out because of its value or a
 // limit; "" if there is none.
 func FromYAML(n *yaml.Node, skip func(key string) bool) (v Values, left string) {
-	r := yamlReader{values: Values{}, nodes: maxNodes}
+	r := yamlReader{values: Values{}, nodes: maxNodes, bytes: MaxBytes}
 	r.mapping(n, "", 0, skip)
 	return r.values, r.left
 }
@@ -96,6 +124,7 @@ func FromYAML(n *yaml.Node, skip func(key string) bool) (v Values, left string) 
 type yamlReader struct {
 	values Values
 	nodes  int // that may yet be looked at: aliases may repeat them without end
+	bytes  int // that values may yet take
 	left   string
 }
 
@@ -125,7 +154,7 @@ func (r *yamlReader) mapping(n *yaml.Node, prefix string, depth int, skip func(s
 		case value.Tag == "!!null":
 		default:
 			if one, ok := scalar(value); ok {
-				r.values[name] = one
+				r.set(name, one)
 			} else {
 				r.leave(name)
 			}
@@ -144,8 +173,16 @@ func (r *yamlReader) list(name string, n *yaml.Node) {
 		all = append(all, one)
 	}
 	if len(all) > 0 {
-		r.values[name] = all
+		r.set(name, all)
 	}
+}
+
+func (r *yamlReader) set(name string, value any) {
+	if r.bytes -= size(name, value); r.bytes < 0 {
+		r.leave(name)
+		return
+	}
+	r.values[name] = value
 }
 
 func resolved(n *yaml.Node) *yaml.Node {
@@ -155,7 +192,11 @@ func resolved(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// scalar returns the value of a YAML scalar. Dates stay texts, as they are written.
+// plainNumber matches a number in decimal digits.
+var plainNumber = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
+
+// scalar returns the value of a YAML scalar. Dates stay texts, as they are written, and so do numbers that would not be
+// written so: a version 1.10, a code 007.
 func scalar(n *yaml.Node) (value any, ok bool) {
 	if n.Kind != yaml.ScalarNode {
 		return nil, false
@@ -166,6 +207,9 @@ func scalar(n *yaml.Node) (value any, ok bool) {
 	case "!!int", "!!float":
 		var f float64
 		err := n.Decode(&f)
+		if plainNumber.MatchString(n.Value) && Written(f) != n.Value {
+			break
+		}
 		return f, err == nil && !math.IsInf(f, 0) && !math.IsNaN(f)
 	case "!!null":
 		return nil, false
@@ -179,6 +223,8 @@ func Written(v any) string {
 	switch v := v.(type) {
 	case string:
 		return v
+	case Date:
+		return v.Text
 	case float64:
 		return strconv.FormatFloat(v, 'f', -1, 64)
 	case bool:

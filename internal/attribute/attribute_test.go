@@ -27,6 +27,10 @@ base: &base {kind: note}
 text: " a policy "
 quoted: "5"
 number: 5.5
+version: 1.10
+code: 007
+exact: 1.1
+huge: 12345678901234567891
 hex: 0x10
 yes: true
 date: 2026-11-29
@@ -39,7 +43,7 @@ copy: *base
 <<: *base
 `)
 	want := attribute.Values{
-		"base.kind": "note", "text": "a policy", "quoted": "5", "number": 5.5, "hex": 16.0, "yes": true, "date": "2026-11-29", "at": "2026-11-29T10:00:00Z",
+		"base.kind": "note", "text": "a policy", "quoted": "5", "number": 5.5, "version": "1.10", "code": "007", "exact": 1.1, "huge": "12345678901234567891", "hex": 16.0, "yes": true, "date": "2026-11-29", "at": "2026-11-29T10:00:00Z",
 		"tags": []any{"a", 2.0, false}, "author.name": "Ada", "author.address.city": "London", "copy.kind": "note", "kind": "note",
 	}
 	if diff := cmp.Diff(want, got); diff != "" || left != "empty" {
@@ -59,6 +63,7 @@ func TestFromYAML_LeavesOutWhatIsBeyondTheLimits(t *testing.T) {
 	for i := range attribute.MaxKeys + 10 {
 		many += fmt.Sprintf("key%d: 1\n", i)
 	}
+	heavy := "a: &a [" + strings.Repeat(strings.Repeat("x", 500)+", ", 30) + "]\nb: *a\n"
 	bomb := "a: &a {k: 1}\n"
 	for c := byte('b'); c <= 'z'; c++ {
 		bomb += fmt.Sprintf("%c: &%c {%s}\n", c, c, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("x%%d: *%c, ", c-1), 1), ", "))
@@ -66,12 +71,26 @@ func TestFromYAML_LeavesOutWhatIsBeyondTheLimits(t *testing.T) {
 	for name, text := range map[string]string{
 		"many keys": many, "a long key": strings.Repeat("k", attribute.MaxKey+1) + ": 1", "a long text": "k: " + strings.Repeat("x", attribute.MaxText+1),
 		"a long list": "k: [" + strings.Repeat("1,", attribute.MaxList+1) + "]", "a list of lists": "k: [[1]]", "infinity": "k: .inf", "no number": "k: .nan",
-		"depth": "a: {b: {c: {d: {e: {f: {g: 1}}}}}}", "aliases in aliases": bomb,
+		"many bytes by aliases": heavy, "depth": "a: {b: {c: {d: {e: {f: {g: 1}}}}}}", "aliases in aliases": bomb,
 	} {
 		got, left := read(t, text)
-		if len(got) > attribute.MaxKeys || left == "" || len(got.Encode()) > 64<<10 {
+		if len(got) > attribute.MaxKeys || left == "" || len(got.Encode()) > 2*attribute.MaxBytes {
 			t.Errorf("%s: %d keys, left %q", name, len(got), left)
 		}
+	}
+}
+
+func TestBounded_KeepsWhatADocumentMayHave(t *testing.T) {
+	v := attribute.Values{"z": 1.0}
+	for i := range attribute.MaxKeys {
+		v[fmt.Sprintf("key%02d", i)] = "x"
+	}
+	if got := v.Bounded(); len(got) != attribute.MaxKeys || got["z"] != nil {
+		t.Errorf("%d keys", len(got))
+	}
+	v = attribute.Values{"a": strings.Repeat("x", attribute.MaxBytes/2), "b": strings.Repeat("x", attribute.MaxBytes), "c": "x"}
+	if got := v.Bounded(); len(got) != 1 || got["a"] == nil {
+		t.Errorf("%d keys", len(got))
 	}
 }
 

@@ -2,6 +2,7 @@ package attribute
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -27,7 +28,15 @@ func (c *Condition) String() string {
 }
 
 // Test returns a condition that any function decides. The text must tell it from all other conditions.
-func Test(text string, holds func(Values) bool) *Condition { return &Condition{holds, text} }
+func Test(text string, holds func(Values) bool) *Condition {
+	if len(text) > maxName { // conditions are made of conditions
+		text = fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
+	}
+	return &Condition{holds, text}
+}
+
+// maxName is the length from which the hash of a condition's text stands for it.
+const maxName = 500
 
 // Operators are the names of comparisons with one value, as OpenAI's filters have them.
 var Operators = []string{"eq", "ne", "gt", "gte", "lt", "lte"}
@@ -55,10 +64,9 @@ func Compare(operator, key string, want any) *Condition {
 	wantedAt, isMoment := momentOf(want)
 	return Test(described(operator, key, want), func(v Values) bool {
 		return v.anyOf(key, func(have any) bool {
-			if isMoment {
-				if at, ok := momentOf(have); ok {
-					return fit(cmp.Compare(at, wantedAt))
-				}
+			if isMoment { // what is not a date has no order with one
+				at, ok := momentOf(have)
+				return ok && fit(cmp.Compare(at, wantedAt))
 			}
 			order, ok := compare(have, want)
 			return ok && fit(order)
@@ -75,6 +83,11 @@ func In(key string, values []any) *Condition {
 	return Test(described("in", key, values), func(v Values) bool {
 		return v.anyOf(key, func(have any) bool { return wanted[normal(have)] })
 	})
+}
+
+// Present returns a condition that a document has an attribute.
+func Present(key string) *Condition {
+	return Test(described("present", key, nil), func(v Values) bool { return v[key] != nil })
 }
 
 // Not returns the negation of a condition.
@@ -122,7 +135,42 @@ func joined(name string, parts []*Condition) string {
 // moment is a date: nanoseconds since 1970, in UTC.
 type moment int64
 
+// Date is a text of prepared attributes that is a date.
+type Date struct {
+	Text string
+	at   moment
+}
+
+// Prepared returns the attributes in a form in which each date is read once, however many conditions there are.
+func (v Values) Prepared() Values {
+	prepared := make(Values, len(v))
+	for key, value := range v {
+		list, isList := value.([]any)
+		if !isList {
+			prepared[key] = prepare(value)
+			continue
+		}
+		all := make([]any, len(list))
+		for i, one := range list {
+			all[i] = prepare(one)
+		}
+		prepared[key] = all
+	}
+	return prepared
+}
+
+func prepare(v any) any {
+	text, _ := v.(string)
+	if at, ok := momentOf(v); ok {
+		return Date{text, at}
+	}
+	return v
+}
+
 func momentOf(v any) (moment, bool) {
+	if date, ok := v.(Date); ok {
+		return date.at, true
+	}
 	text, _ := v.(string)
 	at, ok := Moment(text)
 	return moment(at.UnixNano()), ok && at.Year() > 1678 && at.Year() < 2262 // what fits
@@ -139,6 +187,8 @@ func normal(v any) any {
 // compare orders two values. ok is false if they are of different types. Booleans have no order.
 func compare(a, b any) (order int, ok bool) {
 	switch a := a.(type) {
+	case Date:
+		return compare(a.Text, b)
 	case float64:
 		b, ok := b.(float64)
 		return cmp.Compare(a, b), ok

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"parley/internal/attribute"
 	"parley/internal/retrieval"
 )
 
@@ -15,7 +14,6 @@ import (
 type Place struct {
 	Namespace string
 	Within    *retrieval.Revisions // only these documents; nil means all of the namespace
-	Where     *attribute.Condition // only documents with attributes that meet it, and Options.Where
 	Given     *retrieval.Given     // documents of the request; then the other fields are not set
 }
 
@@ -30,7 +28,7 @@ func (t *turn) lookUp(ctx context.Context, q retrieval.Query) (retrieval.Result,
 		if p.Given != nil {
 			all[i], err = p.Given.Search(ctx, q)
 		} else {
-			q.Namespace, q.Within, q.Where = p.Namespace, p.Within, attribute.All(t.req.Options.Where, p.Where)
+			q.Namespace, q.Within = p.Namespace, p.Within
 			all[i], err = t.cfg.Retriever.Search(ctx, q)
 		}
 		if err != nil {

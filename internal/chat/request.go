@@ -8,7 +8,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"parley/internal/attribute"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 	"parley/internal/text"
@@ -174,10 +173,7 @@ func within(x, low, high float64) bool { return x >= low && x <= high }
 
 // filter returns what the caller may see, narrowed to what the request asks for.
 func (t *turn) filter() retrieval.Filter {
-	o, where := &t.req.Options, t.req.Options.Where
-	if len(t.req.Places) > 0 {
-		where = attribute.All(where, t.req.Places[0].Where)
-	}
+	o := &t.req.Options
 	return retrieval.Filter{
 		Principal:       t.req.Principal,
 		Namespace:       t.req.Namespace,
@@ -186,7 +182,7 @@ func (t *turn) filter() retrieval.Filter {
 		RequireUser:     o.RequireUser,
 		RequireGroup:    o.RequireGroup,
 		Within:          t.req.Within,
-		Where:           where,
+		Where:           o.Where,
 	}
 }
 

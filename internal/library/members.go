@@ -11,7 +11,6 @@ import (
 
 	"parley/internal/documents"
 	"parley/internal/documents/job"
-	"parley/internal/retrieval"
 	"parley/internal/shelf"
 )
 
@@ -417,25 +416,6 @@ func (l *Library) CancelBatch(ctx context.Context, s Store, b Batch) error {
 		return nil // it has ended
 	}
 	return err
-}
-
-// Within returns the documents of those files in a store that pass a filter, for searches.
-func (l *Library) Within(ctx context.Context, s Store, keep func(attributes json.RawMessage) bool) (*retrieval.Revisions, error) {
-	members, err := l.every(ctx, s, shelf.List{})
-	if err != nil {
-		return nil, err
-	}
-	revisions, err := l.cfg.Documents.UploadRevisions(ctx, s.scope())
-	if err != nil {
-		return nil, err
-	}
-	var within []int64
-	for _, m := range members {
-		if keep(m.Attributes) {
-			within = append(within, revisions[m.Name]...)
-		}
-	}
-	return retrieval.NewRevisions(within), nil
 }
 
 // Finder finds the file of a store from which a document was made.

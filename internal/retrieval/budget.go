@@ -58,7 +58,7 @@ func (c *Corpus) hold(namespace string) *space {
 	defer c.mu.Unlock()
 	s := c.spaces[namespace]
 	if s == nil {
-		s = &space{namespace: namespace}
+		s = &space{namespace: namespace, examining: make(chan struct{}, 1)}
 		c.spaces[namespace] = s
 	}
 	s.users++

@@ -22,8 +22,9 @@ type space struct {
 
 	namespace string
 
-	meet sync.Mutex
-	met  map[string]passing // by condition; bounded by maxConditions and maxMeeting. meet guards it
+	examining chan struct{} // holds an element while attributes are examined
+	meet      sync.Mutex
+	met       map[string]passing // by condition; bounded by maxConditions and maxMeeting. meet guards it
 
 	users int   // see use
 	used  int64 // Corpus.uses when it was last used

@@ -11,6 +11,7 @@ package retrieval
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"strings"
 	"time"
 
@@ -42,6 +43,16 @@ type Document struct {
 	IndexedAt  time.Time // UTC, microseconds
 
 	Attributes json.RawMessage `json:",omitempty"` // what else is said of the document, see package attribute; nil for nothing
+}
+
+// AttributesOver returns the document's attributes, and others where it has none of the same name.
+func (d *Document) AttributesOver(others json.RawMessage) json.RawMessage {
+	all := attribute.Decode(others)
+	if all == nil {
+		all = attribute.Values{}
+	}
+	maps.Copy(all, attribute.Decode(d.Attributes))
+	return all.Bounded().Encode()
 }
 
 // The attributes that every document has, for conditions. They hide a document's own of the same name.

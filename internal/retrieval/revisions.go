@@ -35,8 +35,8 @@ func (r *Revisions) Has(id int64) bool {
 	return ok
 }
 
-// both returns the revisions that are in two sets.
-func (r *Revisions) both(other *Revisions) *Revisions {
+// Both returns the revisions that are in two sets.
+func (r *Revisions) Both(other *Revisions) *Revisions {
 	if r == nil {
 		return other
 	}

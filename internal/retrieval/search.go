@@ -60,7 +60,8 @@ func (c *Corpus) prepare(ctx context.Context, q Query) (*state, question, error)
 
 // searchState searches one state of the index. It is not complete when a hit is no longer stored.
 func (c *Corpus) searchState(ctx context.Context, st *state, q Query, asked question) (res Result, complete bool, err error) {
-	if q, err = c.confined(ctx, st, q); err != nil {
+	q, complete, err = c.confined(ctx, st, q)
+	if err != nil {
 		return Result{}, false, err
 	}
 	limit := max(q.Limit, 1)
@@ -74,13 +75,12 @@ func (c *Corpus) searchState(ctx context.Context, st *state, q Query, asked ques
 	}
 	chosen := spread(found, limit)
 	if len(chosen) == 0 {
-		return res, true, nil
+		return res, complete, nil
 	}
 	best := slices.MaxFunc(chosen, func(a, b candidate) int { return cmp.Compare(a.rank, b.rank) }).rank
 	if err := c.readMissing(ctx, q.Namespace, chosen, read); err != nil {
 		return Result{}, false, err
 	}
-	complete = true
 	for _, h := range chosen {
 		if err := ctx.Err(); err != nil {
 			return Result{}, false, err
@@ -237,7 +237,7 @@ func (c *Corpus) Rank(ctx context.Context, q Query) ([]Hit, error) {
 	if err != nil {
 		return nil, err
 	}
-	if q, err = c.confined(ctx, st, q); err != nil {
+	if q, _, err = c.confined(ctx, st, q); err != nil {
 		return nil, err
 	}
 	res, found, err := st.find(ctx, q, asked, max(q.Limit, depth(q)))

@@ -2,14 +2,14 @@ package retrieval
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"slices"
 
 	"parley/internal/attribute"
 )
 
-// maxConditions is the number of conditions of a namespace whose documents are remembered, and maxMeeting the number of these in all.
+// maxConditions is the number of conditions of a namespace whose documents are remembered, and
+// maxMeeting the number of revisions in all.
 const (
 	maxConditions = 32
 	maxMeeting    = 2 << 20
@@ -22,66 +22,93 @@ type passing struct {
 	set      *Revisions // those of them that meet the condition
 }
 
-// confined returns the query with its condition replaced by the revisions that meet it.
-func (c *Corpus) confined(ctx context.Context, st *state, q Query) (Query, error) {
-	if q.Where == nil {
-		return q, nil
-	}
-	set, err := c.meeting(ctx, st, q.Namespace, q.Where)
-	if err != nil {
-		return q, err
-	}
-	q.Where, q.Within = nil, q.Within.both(set)
-	return q, nil
+// covers reports whether a state's revisions are those that were examined.
+func (p passing) covers(all []int64) bool {
+	return p.set != nil && len(all) == len(p.examined) && len(missing(all, p.examined)) == 0
 }
+
+// confined returns the query with its condition replaced by the revisions that meet it. whole is false if some revisions of the
+// state are no longer stored.
+func (c *Corpus) confined(ctx context.Context, st *state, q Query) (confined Query, whole bool, err error) {
+	if q.Where == nil {
+		return q, true, nil
+	}
+	set, whole, err := c.meeting(ctx, st, q.Namespace, q.Where)
+	if err != nil {
+		return q, false, err
+	}
+	q.Where, q.Within = nil, q.Within.Both(set)
+	return q, whole, nil
+}
+
+// examinedAtOnce is the number of documents whose attributes are read at once.
+const examinedAtOnce = 1000
 
 // meeting returns the revisions of a state that meet a condition. It reads the attributes of those only that it has not
 // examined before.
-func (c *Corpus) meeting(ctx context.Context, st *state, namespace string, where *attribute.Condition) (*Revisions, error) {
-	s, key := c.space(namespace), where.String()
-	if len(key) > sha256.Size {
-		sum := sha256.Sum256([]byte(key))
-		key = string(sum[:])
+func (c *Corpus) meeting(ctx context.Context, st *state, namespace string, where *attribute.Condition) (set *Revisions, whole bool, err error) {
+	s, key, all := c.space(namespace), where.String(), st.revisions()
+	if known := s.meets(key); known.covers(all) {
+		return known.set, true, nil
 	}
-	s.meet.Lock()
-	known := s.met[key]
-	s.meet.Unlock()
-	all := st.revisions()
-	fresh := missing(all, known.examined)
-	if len(fresh) == 0 && len(all) == len(known.examined) && known.set != nil {
-		return known.set, nil
+	select { // one at a time: it takes a processor, and others may ask for the same
+	case s.examining <- struct{}{}:
+		defer func() { <-s.examining }()
+	case <-ctx.Done():
+		return nil, false, ctx.Err()
+	}
+	known := s.meets(key)
+	if known.covers(all) {
+		return known.set, true, nil
 	}
 	var ids []int64
 	if known.set != nil {
 		ids = slices.DeleteFunc(slices.Clone(known.set.ids), func(id int64) bool { return !isIn(all, id) })
 	}
-	if len(fresh) > 0 {
-		asked := fresh
-		if len(fresh)*2 > len(all) {
-			asked = nil
+	whole = true
+	var documents []Document
+	for some := range slices.Chunk(missing(all, known.examined), examinedAtOnce) {
+		documents = documents[:0]
+		if err := c.store.EachDocument(ctx, namespace, some, func(d Document) { documents = append(documents, d) }); err != nil {
+			return nil, false, fmt.Errorf("read the attributes of documents: %w", err)
 		}
-		err := c.store.EachDocument(ctx, namespace, asked, func(d Document) {
-			if isIn(fresh, d.Revision) && where.Holds(d.AllAttributes()) {
+		whole = whole && len(documents) == len(some)
+		for _, d := range documents {
+			if where.Holds(d.AllAttributes().Prepared()) {
 				ids = append(ids, d.Revision)
 			}
-		})
-		if err != nil {
-			return nil, fmt.Errorf("read the attributes of documents: %w", err)
 		}
 	}
-	set := NewRevisions(ids)
+	set = NewRevisions(ids)
+	s.remember(key, passing{all, set})
+	return set, whole, nil
+}
+
+// meets returns what is remembered of a condition.
+func (s *space) meets(key string) passing {
 	s.meet.Lock()
 	defer s.meet.Unlock()
-	meeting := len(set.ids)
-	for _, p := range s.met {
-		meeting += len(p.set.ids)
+	return s.met[key]
+}
+
+// remember keeps what was found out about a condition.
+func (s *space) remember(key string, p passing) {
+	s.meet.Lock()
+	defer s.meet.Unlock()
+	revisions := len(p.set.ids) + len(p.examined)
+	for _, other := range s.met {
+		if revisions += len(other.set.ids); !sameList(other.examined, p.examined) {
+			revisions += len(other.examined)
+		}
 	}
-	if s.met == nil || len(s.met) >= maxConditions || meeting > maxMeeting {
+	if s.met == nil || len(s.met) >= maxConditions || revisions > maxMeeting {
 		s.met = map[string]passing{}
 	}
-	s.met[key] = passing{all, set}
-	return set, nil
+	s.met[key] = p
 }
+
+// sameList reports whether two lists are one in memory.
+func sameList(a, b []int64) bool { return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] }
 
 // revisions returns the revisions in the index that are stored, ascending. The caller must not change them.
 func (st *state) revisions() []int64 {

@@ -10,8 +10,10 @@ import (
 
 // The limits of a filter.
 const (
-	MaxConditions      = 200 // in all
+	MaxConditions      = 100 // in all
 	MaxConditionValues = 1000
+	maxConditionKey    = 256  // bytes
+	maxConditionText   = 4096 // bytes of a value
 )
 
 // FilterOf reads a filter in the form of OpenAI's file search: {"type":"eq","key":"tags","value":"policy"}, or
@@ -61,8 +63,8 @@ func (p *filterParser) condition(v Value) *attribute.Condition {
 		return p.joined(name == "or", in.Filters)
 	}
 	key, ok := in.Key.Text()
-	if !ok || key == "" {
-		return p.fail("a comparison must have the name of an attribute as its key.")
+	if !ok || key == "" || len(key) > maxConditionKey {
+		return p.fail("a comparison must have the name of an attribute as its key, of at most %d bytes.", maxConditionKey)
 	}
 	return p.comparison(name, key, in.Value)
 }
@@ -98,9 +100,9 @@ func (p *filterParser) comparison(name, key string, v Value) *attribute.Conditio
 		}
 		var list []any
 		for v := range elements {
-			value, ok := v.Scalar()
+			value, ok := comparedTo(v)
 			if !ok {
-				return p.fail(`the values of "in" and "nin" must be strings, numbers or booleans.`)
+				return p.fail(`the values of "in" and "nin" must be strings of at most %d bytes, numbers or booleans.`, maxConditionText)
 			}
 			list = append(list, value)
 		}
@@ -111,11 +113,20 @@ func (p *filterParser) comparison(name, key string, v Value) *attribute.Conditio
 	case !slices.Contains(attribute.Operators, name):
 		return p.fail("its type must be %s, in, nin, and, or.", strings.Join(attribute.Operators, ", "))
 	}
-	want, ok := v.Scalar()
+	want, ok := comparedTo(v)
 	if !ok {
-		return p.fail("the value of %q must be a string, a number or a boolean.", name)
+		return p.fail("the value of %q must be a string of at most %d bytes, a number or a boolean.", name, maxConditionText)
 	}
 	return attribute.Compare(name, key, want)
+}
+
+func comparedTo(v Value) (any, bool) {
+	if len(v) > 6*maxConditionText { // each byte may be escaped
+		return nil, false
+	}
+	value, ok := v.Scalar()
+	text, _ := value.(string)
+	return value, ok && len(text) <= maxConditionText
 }
 
 // Scalar returns a string, a float64 or a bool; ok is false for another value.

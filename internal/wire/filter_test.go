@@ -23,12 +23,13 @@ func TestFilter_ComparesValuesOfOneType(t *testing.T) {
 		`{"type":"eq","key":"tags","value":"hr"}`: true, `{"type":"ne","key":"tags","value":"hr"}`: false, `{"type":"nin","key":"tags","value":["x","policy"]}`: false,
 		`{"type":"in","key":"tags","value":["x","policy"]}`: true, `{"type":"eq","key":"tags","value":"policy,hr"}`: false,
 		`{"type":"gte","key":"date","value":"2026-11-29T00:00:00Z"}`: true, `{"type":"lt","key":"date","value":"2026-11-29"}`: false,
+		`{"type":"gt","key":"s","value":"2026-01-01"}`: false, `{"type":"lt","key":"s","value":"2026-01-01"}`: false, `{"type":"ne","key":"s","value":"2026-01-01"}`: true,
 		`{"type":"gte","key":"date","value":"2026"}`: true, `{"type":"lt","key":"date","value":"2026-11"}`: false, `{"type":"in","key":"at","value":["2026-11-30T01:30:00Z"]}`: true,
 		`{"type":"gt","key":"at","value":"2026-11-30"}`: true, `{"type":"eq","key":"at","value":"2026-11-30T01:30:00Z"}`: true,
 		`{"type":"and","filters":[{"type":"eq","key":"n","value":5},{"type":"eq","key":"s","value":"x"}]}`: false,
 	} {
 		c, wrong := wire.FilterOf([]byte(text))
-		if wrong != "" || c.Holds(attributes) != want {
+		if wrong != "" || c.Holds(attributes) != want || c.Holds(attributes.Prepared()) != want {
 			t.Errorf("%s: %v, %s", text, c.Holds(attributes), wrong)
 		}
 	}

@@ -199,7 +199,7 @@ type Named struct {
 var PageOptions = []Named{
 	{"temperature", Temperature}, {"topP", TopP}, {"maxOutputTokens", MaxOutputTokens}, {"reasoningEffort", Effort},
 	{"top", Top}, {"retrievalMode", Mode}, {"rerank", Rerank}, {"includeCategory", IncludeCategory},
-	{"excludeCategory", ExcludeCategory}, {"filter", Where}, {"followUps", FollowUps}, {"useTools", UseTools},
+	{"excludeCategory", ExcludeCategory}, {"filter", Where}, {"filters", Where}, {"followUps", FollowUps}, {"useTools", UseTools},
 }
 
 // SetOptions takes the options that an object has members for. null means the default. The error names the

@@ -51,9 +51,7 @@ func (r *rebuild) remake(ctx context.Context, d retrieval.Document) remade {
 	n.ID, n.Namespace, n.Revision, n.Pages = retrieval.AsideID(d), retrieval.Aside(d.Namespace), 0, 0
 	n.Generation, n.IndexedAt = r.cfg.generation, time.Now().UTC().Truncate(time.Microsecond)
 	n.Notes = notesOf(x.Document)
-	if n.Attributes == nil { // the place that said them may be out of reach by now
-		n.Attributes = x.Document.Meta.Attributes
-	}
+	n.Attributes = d.AttributesOver(x.Document.Meta.Attributes) // the places that said them may be out of reach by now
 	m.put.Pages, n.Pages = pagesOf(x.Document)
 	return m
 }

@@ -167,7 +167,7 @@ func (s Said) Of(doc *extract.Document, file string) (Document, error) {
 	all := s.Defaults.over(own).over(s.Says)
 	d := Document{
 		Title: value(all.Title), URL: value(all.URL), Category: text.OneLine(value(all.Category)), Namespace: all.Namespace,
-		Attributes: all.Attributes.Encode(),
+		Attributes: all.Attributes.Bounded().Encode(),
 	}
 	if all.Access != nil {
 		d.Access = *all.Access

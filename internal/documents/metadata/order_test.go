@@ -90,8 +90,8 @@ func TestRead_MergesAttributesKeyByKey(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"attributes: 5":                  "line 1: attributes must be a mapping of names to values",
-		"attributes: {a: [[1]]}":         "must be a text of at most 512 bytes",
-		"attributes: {a: {b: [{c: d}]}}": "a.b is not",
+		"attributes: {a: [[1]]}":         "must be a text of 1 to 512 bytes",
+		"attributes: {a: {b: [{c: d}]}}": "the attribute a.b is not valid",
 	} {
 		if _, err := parseSidecar([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)

@@ -270,8 +270,8 @@ func attributesIn(n yaml.Node) (attribute.Values, error) {
 	}
 	values, left := attribute.FromYAML(&n, nil)
 	if left != "" {
-		return nil, fmt.Errorf("line %d: of at most %d attributes, with names of at most %d bytes, each must be %s: %s is not", n.Line,
-			attribute.MaxKeys, attribute.MaxKey, attribute.Wanted, text.Printable(left))
+		return nil, fmt.Errorf("line %d: the attribute %s is not valid: each of at most %d attributes, with a name of at most %d bytes, must be %s, and together they may have %d bytes",
+			n.Line, text.Printable(left), attribute.MaxKeys, attribute.MaxKey, attribute.Wanted, attribute.MaxBytes)
 	}
 	return values, nil
 }

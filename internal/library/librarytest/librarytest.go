@@ -136,3 +136,8 @@ func (s *Site) Settle() {
 		}
 	}
 }
+
+// Searcher searches the corpus of the library.
+func (s *Site) Searcher() library.Searcher {
+	return library.Searcher{Corpus: s.Corpus, Library: s.Library, Documents: s.DB.Corpus()}
+}

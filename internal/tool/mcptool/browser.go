@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,23 +21,37 @@ import (
 type Browser struct {
 	Issuer   string // the only authorization server that may be asked; "" means the one that the server names
 	ClientID string // a registered client; "" means that Parley registers itself (RFC 7591)
-	Secret   string // of a confidential client
+	Secret   string // of a confidential client, which the issuer alone may see
 	Scopes   []string
 	Grants   Grants
+}
+
+// Check returns why nobody can sign in, or nil.
+func (b *Browser) Check() error {
+	switch {
+	case b.Secret != "" && (b.ClientID == "" || b.Issuer == ""):
+		return errors.New("a secret needs a client_id, and the issuer that may see it")
+	case b.Issuer != "":
+		return checkEndpoint(b.Issuer)
+	}
+	return nil
 }
 
 // Grants keeps what sign-ins have granted, by the names of servers.
 type Grants interface {
 	// Grant returns the last grant for a server, or ErrNotSignedIn.
 	Grant(ctx context.Context, server string) (Grant, error)
-	PutGrant(ctx context.Context, server string, g Grant) error
+	// PutGrant keeps a grant in place of the one whose access token is given; "" stands for any. It is no error if another one
+	// is kept by now, which stays.
+	PutGrant(ctx context.Context, server, replaced string, g Grant) error
 }
 
 // ErrNotSignedIn means that nobody has signed in at a server yet.
 var ErrNotSignedIn = errors.New("nobody has signed in there yet")
 
-// Grant is a token, and the client that may renew it.
+// Grant is a token, the server that takes it, and the client that may renew it.
 type Grant struct {
+	Server    string           `json:"server"` // its URL; no other one gets the token
 	TokenURL  string           `json:"token_url"`
 	ClientID  string           `json:"client_id"`
 	Secret    string           `json:"client_secret,omitempty"`
@@ -48,6 +63,9 @@ type Grant struct {
 // back; fetch has a person open a page in a browser, and returns what comes back. It returns the names of the server's tools.
 func SignIn(ctx context.Context, server Server, redirect string, fetch auth.AuthorizationCodeFetcher) (tools []string, err error) {
 	b := server.Browser
+	if err := b.Check(); err != nil {
+		return nil, err
+	}
 	cfg := &auth.AuthorizationCodeHandlerConfig{
 		RedirectURL: redirect, AuthorizationCodeFetcher: fetch, RequestRefreshToken: true, AcceptUnadvertisedIss: true,
 		Client: signInClient(), DynamicClientRegistrationConfig: &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{
@@ -57,7 +75,7 @@ func SignIn(ctx context.Context, server Server, redirect string, fetch auth.Auth
 	}
 	if b.ClientID != "" {
 		cfg.DynamicClientRegistrationConfig = nil
-		cfg.PreregisteredClient = &oauthex.ClientCredentials{ClientID: b.ClientID}
+		cfg.PreregisteredClient = &oauthex.ClientCredentials{ClientID: b.ClientID, Issuer: b.Issuer}
 		if b.Secret != "" {
 			cfg.PreregisteredClient.ClientSecretAuth = &oauthex.ClientSecretAuth{ClientSecret: b.Secret}
 		}
@@ -66,11 +84,13 @@ func SignIn(ctx context.Context, server Server, redirect string, fetch auth.Auth
 		cfg.ScopeFilter = func([]string) []string { return b.Scopes }
 	}
 	cfg.NewTokenSource = func(ctx context.Context, c *oauth2.Config, t *oauth2.Token) (oauth2.TokenSource, error) {
-		if err := checkEndpoint(c.Endpoint.TokenURL); err != nil {
-			return nil, fmt.Errorf("token endpoint: %w", err)
+		if b.Issuer != "" { // what the SDK found must be what the issuer says
+			if at, err := newSignIn(OAuth{Issuer: b.Issuer}, server.URL).endpoint(ctx); err != nil || at.Token != c.Endpoint.TokenURL {
+				return nil, errors.Join(errors.New("the tokens are not those of the configured issuer"), err)
+			}
 		}
-		g := Grant{TokenURL: c.Endpoint.TokenURL, ClientID: c.ClientID, Secret: c.ClientSecret, AuthStyle: c.Endpoint.AuthStyle, Token: t}
-		return oauth2.StaticTokenSource(t), b.Grants.PutGrant(ctx, server.Name, g)
+		g := Grant{Server: server.URL, TokenURL: c.Endpoint.TokenURL, ClientID: c.ClientID, Secret: c.ClientSecret, AuthStyle: c.Endpoint.AuthStyle, Token: t}
+		return oauth2.StaticTokenSource(t), b.Grants.PutGrant(ctx, server.Name, "", g)
 	}
 	handler, err := auth.NewAuthorizationCodeHandler(cfg)
 	if err != nil {
@@ -88,7 +108,7 @@ func SignIn(ctx context.Context, server Server, redirect string, fetch auth.Auth
 		}
 		tools = append(tools, t.Name)
 	}
-	if _, err := b.Grants.Grant(ctx, server.Name); err != nil {
+	if g, err := b.Grants.Grant(ctx, server.Name); err != nil || g.Server != server.URL {
 		return tools, errors.New("it answered without a sign-in: leave out oauth")
 	}
 	return tools, nil
@@ -111,6 +131,9 @@ func (p pinned) Authorize(ctx context.Context, req *http.Request, resp *http.Res
 		if err := s.takes(said); err != nil {
 			return err
 		}
+		if !sameURL(said.Servers[0], p.issuer) {
+			return fmt.Errorf("the server names %s before the configured issuer", said.Servers[0])
+		}
 	}
 	return p.OAuthHandler.Authorize(ctx, req, resp) //nolint:wrapcheck // it says what failed
 }
@@ -118,11 +141,26 @@ func (p pinned) Authorize(ctx context.Context, req *http.Request, resp *http.Res
 // granted signs in at a server with the grant of an administrator. It implements auth.OAuthHandler of the SDK.
 type granted struct {
 	*Browser
-	server string
+	server string // its name
+	url    string
 	client *http.Client
+	early  time.Duration // how long before its end a token is renewed; it differs between replicas
 
-	mu  sync.Mutex
-	now Grant // without a Token before the first use
+	mu      sync.Mutex
+	now     Grant // without a Token before the first use
+	unsaved bool  // now could not be kept
+}
+
+// load returns the grant that is kept for this server.
+func (g *granted) load(ctx context.Context) (Grant, error) {
+	kept, err := g.Grants.Grant(ctx, g.server)
+	if err == nil && kept.Server != g.url {
+		err = ErrNotSignedIn // its URL has changed since
+	}
+	if errors.Is(err, ErrNotSignedIn) {
+		err = g.again(err)
+	}
+	return kept, err
 }
 
 func (g *granted) again(err error) error {
@@ -134,10 +172,7 @@ func (g *granted) TokenSource(ctx context.Context) (oauth2.TokenSource, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.now.Token == nil {
-		kept, err := g.Grants.Grant(ctx, g.server)
-		if errors.Is(err, ErrNotSignedIn) {
-			return nil, g.again(err)
-		}
+		kept, err := g.load(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -150,10 +185,14 @@ func (g *granted) TokenSource(ctx context.Context) (oauth2.TokenSource, error) {
 func (g *granted) Token() (*oauth2.Token, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if t := g.now.Token; t.Expiry.IsZero() || t.RefreshToken == "" || time.Until(t.Expiry) > earlyRenewal {
+	t := g.now.Token
+	if g.unsaved {
+		g.unsaved = g.Grants.PutGrant(context.Background(), g.server, "", g.now) != nil
+	}
+	if t.Expiry.IsZero() || t.RefreshToken == "" || time.Until(t.Expiry) > g.early {
 		return t, nil
 	}
-	if err := g.renew(context.Background(), g.now.Token.AccessToken); err != nil {
+	if err := g.renew(context.Background(), t.AccessToken); err != nil && time.Until(t.Expiry) <= 0 {
 		return nil, err
 	}
 	return g.now.Token, nil
@@ -181,7 +220,7 @@ func (g *granted) renew(ctx context.Context, refused string) error {
 	if g.now.Token.AccessToken != refused {
 		return nil
 	}
-	kept, err := g.Grants.Grant(ctx, g.server)
+	kept, err := g.load(ctx)
 	if err != nil {
 		return err
 	}
@@ -191,21 +230,36 @@ func (g *granted) renew(ctx context.Context, refused string) error {
 	if kept.Token.RefreshToken == "" {
 		return g.again(errors.New("the token has ended and cannot be renewed"))
 	}
-	cfg := oauth2.Config{ClientID: kept.ClientID, ClientSecret: kept.Secret, Endpoint: oauth2.Endpoint{TokenURL: kept.TokenURL, AuthStyle: kept.AuthStyle}}
-	// The token outlives the request that needs it first. The client's own timeout ends this.
-	ctx = context.WithValue(context.WithoutCancel(ctx), oauth2.HTTPClient, g.client)
-	t, err := cfg.TokenSource(ctx, &oauth2.Token{RefreshToken: kept.Token.RefreshToken}).Token()
+	t, err := g.refresh(ctx, kept)
 	if err != nil {
-		if newer, readErr := g.Grants.Grant(ctx, g.server); readErr == nil && newer.Token.AccessToken != refused {
+		if newer, readErr := g.load(ctx); readErr == nil && newer.Token.AccessToken != refused {
 			g.now = newer // another replica has used up the refresh token
 			return nil
 		}
-		return g.again(withoutBody(err))
+		told := withoutBody(err)
+		if answer, ok := errors.AsType[*oauth2.RetrieveError](err); ok && slices.Contains(forGood, answer.ErrorCode) {
+			return g.again(told)
+		}
+		return told
 	}
 	kept.Token = t
-	if err := g.Grants.PutGrant(ctx, g.server, kept); err != nil {
-		return fmt.Errorf("keep the renewed token: %w", err)
-	}
-	g.now = kept
+	g.now = kept // it counts although it may not be kept: the refresh token before it is used up
+	g.unsaved = g.Grants.PutGrant(ctx, g.server, refused, kept) != nil
 	return nil
+}
+
+// forGood are the errors after which only a person can help (RFC 6749, section 5.2).
+var forGood = []string{"invalid_grant", "invalid_client", "unauthorized_client", "invalid_scope"}
+
+// refresh asks for a new token. x/oauth2 refreshes without the resource (RFC 8707), which MCP wants in every request.
+func (g *granted) refresh(ctx context.Context, kept Grant) (*oauth2.Token, error) {
+	cfg := oauth2.Config{ClientID: kept.ClientID, ClientSecret: kept.Secret, Endpoint: oauth2.Endpoint{TokenURL: kept.TokenURL, AuthStyle: kept.AuthStyle}}
+	// The token outlives the request that needs it first. The client's own timeout ends this.
+	ctx = context.WithValue(context.WithoutCancel(ctx), oauth2.HTTPClient, g.client)
+	t, err := cfg.Exchange(ctx, "", oauth2.SetAuthURLParam("grant_type", "refresh_token"),
+		oauth2.SetAuthURLParam("refresh_token", kept.Token.RefreshToken), oauth2.SetAuthURLParam("resource", kept.Server))
+	if err == nil && t.RefreshToken == "" {
+		t.RefreshToken = kept.Token.RefreshToken
+	}
+	return t, err //nolint:wrapcheck // withoutBody wraps it
 }

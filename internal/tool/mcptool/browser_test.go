@@ -1,6 +1,7 @@
 package mcptool
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"strings"
@@ -51,8 +52,10 @@ func TestBrowser_OneSignInLastsUntilItIsRevoked(t *testing.T) {
 		t.Errorf("%v, %d grants", err, len(g.grants()))
 	}
 	g.set(func() { clear(g.valid) }) // the access token has ended
-	if err := use("y"); err != nil || len(g.grants()) != 2 || g.grants()[1].Get("grant_type") != "refresh_token" {
+	if err := use("y"); err != nil || len(g.grants()) != 2 {
 		t.Errorf("%v, %d grants", err, len(g.grants()))
+	} else if asked := g.grants()[1]; asked.Get("grant_type") != "refresh_token" || asked.Get("resource") != g.URL+"/mcp" || asked.Get("client_id") != "client-1" {
+		t.Errorf("renewed by %v", asked)
 	}
 	// Another replica renews the token: the refresh token of this one is used up.
 	other := open(t, s)
@@ -110,5 +113,61 @@ func TestBrowser_SaysWhatIsWrong(t *testing.T) {
 	g.set(func() { g.scope = "write" })
 	if got, err := call(t, r, "web__echo", `{"text":"x"}`); err == nil {
 		t.Errorf("got %q without the scope", got)
+	}
+}
+
+// forgetful are Grants that can fail to keep one.
+type forgetful struct {
+	grantsInMemory
+	fails bool
+}
+
+func (f *forgetful) PutGrant(ctx context.Context, server, replaced string, g Grant) error {
+	if f.fails {
+		return errors.New("no room")
+	}
+	return f.grantsInMemory.PutGrant(ctx, server, replaced, g)
+}
+
+// A refresh token is good for once: what it has brought must not be lost.
+func TestBrowser_UsesARenewedTokenThatCouldNotBeKeptAndKeepsItLater(t *testing.T) {
+	g, grants := newGuarded(t), &forgetful{grantsInMemory: grantsInMemory{}}
+	s := g.browsed(grants)
+	signedIn(t, s)
+	r := open(t, s)
+	before := grants.grantsInMemory["web"].Token.AccessToken
+	for i, fails := range []bool{true, false} {
+		g.set(func() {
+			if grants.fails = fails; fails {
+				clear(g.valid)
+			}
+		})
+		if got, err := call(t, r, "web__echo", `{"text":"x"}`); err != nil || (grants.grantsInMemory["web"].Token.AccessToken == before) != fails {
+			t.Errorf("call %d: %q, %v", i, got, err)
+		}
+	}
+}
+
+func TestBrowser_SendsATokenToItsServerOnly(t *testing.T) {
+	g, other, grants := newGuarded(t), newGuarded(t), grantsInMemory{}
+	signedIn(t, g.browsed(grants))
+	moved := other.browsed(grants)
+	if _, err := Open(t.Context(), []Server{moved}, slog.New(slog.DiscardHandler)); !errors.Is(err, ErrNotSignedIn) {
+		t.Errorf("another URL: %v", err)
+	}
+	// A secret is for its issuer.
+	for _, c := range []struct{ named, claims string }{{named: other.issuer.URL + "/tenant"}, {claims: other.issuer.URL + "/tenant"}} {
+		fresh := newGuarded(t)
+		fresh.names, fresh.claims = c.named, c.claims
+		s := fresh.browsed(grantsInMemory{})
+		s.Browser.Issuer, s.Browser.ClientID, s.Browser.Secret = fresh.issuer.URL+"/tenant", "parley", clientSecret
+		if _, err := SignIn(t.Context(), s, redirect, approved); err == nil || len(fresh.grants())+len(other.grants()) > 0 {
+			t.Errorf("%+v: %v; %v, %v", c, err, fresh.grants(), other.grants())
+		}
+	}
+	s := g.browsed(grants)
+	s.Browser.ClientID, s.Browser.Secret = "parley", clientSecret
+	if _, err := SignIn(t.Context(), s, redirect, approved); err == nil || !strings.Contains(err.Error(), "the issuer that may see it") {
+		t.Errorf("a secret without an issuer: %v", err)
 	}
 }

@@ -68,6 +68,13 @@ func runConformanceClient(ctx context.Context, url string) error {
 	case !strings.HasPrefix(scenario, "auth/"):
 	case !strings.HasPrefix(scenario, "auth/client-credentials"):
 		server.Browser = &Browser{ClientID: given.ID, Secret: given.Secret, Grants: grantsInMemory{}}
+		if given.Secret != "" {
+			issuer, err := issuerOf(ctx, url)
+			if err != nil {
+				return err
+			}
+			server.Browser.Issuer = issuer
+		}
 		if _, err := SignIn(ctx, server, "http://127.0.0.1:9/callback", approved); err != nil {
 			return err
 		}
@@ -129,8 +136,10 @@ func (m grantsInMemory) Grant(_ context.Context, server string) (Grant, error) {
 	return g, nil
 }
 
-func (m grantsInMemory) PutGrant(_ context.Context, server string, g Grant) error {
-	m[server] = g
+func (m grantsInMemory) PutGrant(_ context.Context, server, replaced string, g Grant) error {
+	if now, ok := m[server]; !ok || replaced == "" || now.Token.AccessToken == replaced {
+		m[server] = g
+	}
 	return nil
 }
 

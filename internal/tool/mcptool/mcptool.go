@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
@@ -66,7 +67,11 @@ func Open(ctx context.Context, servers []Server, log *slog.Logger) (*Set, error)
 		case server.OAuth != nil:
 			c.auth = newSignIn(*server.OAuth, server.URL)
 		case server.Browser != nil:
-			c.auth = &granted{Browser: server.Browser, server: server.Name, client: signInClient()}
+			if err := server.Browser.Check(); err != nil {
+				return nil, fmt.Errorf("MCP server %s: %w", server.Name, err)
+			}
+			c.auth = &granted{Browser: server.Browser, server: server.Name, url: server.URL, client: signInClient(),
+				early: earlyRenewal + rand.N(earlyRenewal)}
 		}
 		s.conns = append(s.conns, c)
 		tools, err := c.open(ctx)

@@ -21,7 +21,7 @@ var named = []wire.Named{
 	{Name: "suggest_followup_questions", Option: wire.FollowUps},
 	{Name: "include_category", Option: wire.IncludeCategory},
 	{Name: "exclude_category", Option: wire.ExcludeCategory},
-	{Name: "filter", Option: wire.Where},
+	{Name: "filter", Option: wire.Where}, {Name: "filters", Option: wire.Where},
 	{Name: "prompt_template", Option: wire.PromptTemplate},
 }
 

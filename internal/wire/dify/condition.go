@@ -2,6 +2,7 @@ package dify
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,8 +103,8 @@ type condition struct {
 	test   func(have any) bool // have is a string, a float64 or a bool; nil if the member is missing
 }
 
-// passageMembers are the members of the metadata that passages have, and documentMembers those that documents have, with
-// their attributes. The others are attributes of files, or of documents.
+// passageMembers are the members of the metadata that passages have, and documentMembers those that documents have. The
+// others are attributes of documents, or of files in a vector store.
 var (
 	passageMembers  = []string{"url", "section", "page"}
 	documentMembers = map[string]string{
@@ -111,6 +112,9 @@ var (
 		"category": retrieval.AttributeCategory, "indexed_at": retrieval.AttributeIndexedAt,
 	}
 )
+
+// reserved are the members that attributes cannot set.
+var reserved = slices.Concat(passageMembers, slices.Collect(maps.Keys(documentMembers)))
 
 // holds tests the metadata of a record: a JSON object, some members of which clients have named. Of a list, one value is
 // enough.
@@ -150,8 +154,6 @@ func (w where) examines() bool {
 }
 
 func isOfPassage(name string) bool { return slices.Contains(passageMembers, name) }
-
-func isOfFile(name string) bool { return !isOfPassage(name) && documentMembers[name] == "" }
 
 func whereOf(v wire.Value) (w where, err error) {
 	if !isGiven(v) {
@@ -347,6 +349,8 @@ func moments(fits func(c int) bool) func(wire.Value) (func(any) bool, bool) {
 // momentOf reads a date, a time of RFC 3339, or a number of seconds since 1970.
 func momentOf(v any) (at time.Time, ok bool) {
 	switch v := v.(type) {
+	case attribute.Date:
+		return attribute.Moment(v.Text)
 	case float64:
 		return time.Unix(int64(v), 0), v > -1e12 && v < 1e12
 	case string:

@@ -151,21 +151,23 @@ func (h *Handler) records(r *wire.Request, in request) ([]record, error) {
 		if err != nil {
 			return nil, err
 		}
-		if rec := h.recordOf(p, own, base, in.knowledge); in.where.holds(rec.Metadata) {
+		if rec := h.recordOf(p, own, base, in.knowledge); !in.where.examines() || in.where.holds(rec.Metadata) {
 			records = append(records, rec)
 		}
 	}
 	return records, nil
 }
 
-// confine limits a query to documents whose own members fit, and in a vector store to files whose attributes fit. It
-// returns a function that finds the attributes of a document, or of its file.
+// confine limits a query to documents that fit, and returns a function that finds the attributes of a document, or of its file in a
+// vector store.
 func (h *Handler) confine(r *wire.Request, in request, q *retrieval.Query) (func(retrieval.Document) (json.RawMessage, error), error) {
+	if part, ok := in.where.part(func(name string) bool { return !isOfPassage(name) }); ok {
+		q.Where = whereDocuments(part)
+	}
 	if in.where.examines() {
 		q.Limit = maxExamined
 	}
 	if h.cfg.Library == nil || !library.IsStore(in.knowledge) {
-		q.Where = whereDocuments(in.where.part(func(name string) bool { return !isOfPassage(name) }))
 		return func(d retrieval.Document) (json.RawMessage, error) { return d.Attributes, nil }, nil
 	}
 	s, err := h.cfg.Library.Store(r.Context(), r.Who.Subject, in.knowledge)
@@ -174,17 +176,6 @@ func (h *Handler) confine(r *wire.Request, in request, q *retrieval.Query) (func
 	}
 	if err != nil {
 		return nil, err
-	}
-	files, ofFiles := in.where.part(isOfFile)
-	q.Where = whereDocuments(in.where.part(func(name string) bool { return documentMembers[name] != "" }))
-	switch {
-	case ofFiles:
-		q.Within, err = h.cfg.Library.Within(r.Context(), s, func(raw json.RawMessage) bool { return files.holds(membersOf(raw)) })
-		if err != nil {
-			return nil, err
-		}
-	case in.where.either && q.Where == nil:
-		q.Limit = maxExamined // one condition is on a file, and another on a document
 	}
 	finder, err := h.cfg.Library.Finder(r.Context(), s)
 	return func(d retrieval.Document) (json.RawMessage, error) {
@@ -196,11 +187,8 @@ func (h *Handler) confine(r *wire.Request, in request, q *retrieval.Query) (func
 	}, err
 }
 
-// whereDocuments returns a condition on attributes of documents; nil if there is none.
-func whereDocuments(w where, ok bool) *attribute.Condition {
-	if !ok {
-		return nil
-	}
+// whereDocuments returns the conditions as one on attributes of documents.
+func whereDocuments(w where) *attribute.Condition {
 	return attribute.Test("dify"+w.text, func(v attribute.Values) bool {
 		all := maps.Clone(map[string]any(v))
 		for member, name := range documentMembers {
@@ -226,6 +214,9 @@ func (h *Handler) recordOf(p retrieval.Passage, attributes json.RawMessage, base
 	m := membersOf(attributes)
 	if m == nil {
 		m = map[string]any{}
+	}
+	for _, name := range reserved { // a document cannot say these
+		delete(m, name)
 	}
 	m["path"], m["document_title"], m["url"] = p.Document.Name, p.Document.Title, h.catalog.Link(p.Document.Name, page, base, namespace)
 	m["indexed_at"] = p.Document.IndexedAt.UTC().Format("2006-01-02T15:04:05Z")

@@ -33,7 +33,7 @@ func TestStore_IsAKnowledgeBaseOfDify(t *testing.T) {
 		}
 	}
 	s.Settle()
-	h := wiretest.Mount(dify.New(dify.Config{Search: s.Corpus.Search, Library: s.Library, Namespaces: func(ctx context.Context, who access.Principal) ([]string, error) {
+	h := wiretest.Mount(dify.New(dify.Config{Search: s.Searcher().Search, Library: s.Library, Namespaces: func(ctx context.Context, who access.Principal) ([]string, error) {
 		return s.Library.Visible(ctx, who.Subject, []string{store.ID})
 	}}).Protocol(), slog.New(slog.DiscardHandler))
 	ask := func(user, condition string) *httptest.ResponseRecorder {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/internal/access"
+	"parley/internal/attribute"
 	"parley/internal/documents"
 	"parley/internal/ident"
 	"parley/internal/retrieval"
@@ -171,6 +172,14 @@ func TestSearch_FindsWhatAFilterLeavesHoweverMuchElseFitsBetter(t *testing.T) {
 	got := s.do(200, "POST", "/v1/vector_stores/"+store+"/search", `{"query":"days of leave","max_num_results":1,"filters":{"type":"gt","key":"n","value":999}}`)
 	if len(got.Data) != 1 || got.Data[0].FileID != last {
 		t.Errorf("%+v, want %s", got.Data, last)
+	}
+	// So does every protocol that names the store as a namespace.
+	for subject, want := range map[string]int{"": 1, "bob": 0} {
+		found, err := s.Searcher().Search(t.Context(), retrieval.Query{Text: "days of leave", Limit: 5, Filter: retrieval.Filter{
+			Principal: access.Principal{Subject: subject}, Namespace: store, Where: attribute.Compare("gt", "n", 999.0)}})
+		if err != nil || len(found.Passages) != want || want == 1 && found.Passages[0].Document.Name != "b.md" {
+			t.Errorf("%q: %+v, %v", subject, found.Passages, err)
+		}
 	}
 }
 

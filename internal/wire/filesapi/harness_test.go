@@ -31,7 +31,7 @@ func newSite(t *testing.T, quota documents.Quota) *site {
 	t.Helper()
 	s := &site{Site: librarytest.New(t, quota, wiretest.IDs())}
 	s.protocol = filesapi.New(filesapi.Config{
-		Library: s.Library, Search: s.Corpus.Search, Corpus: s.DB.Corpus(), MaxUpload: 1 << 16,
+		Library: s.Library, Search: s.Searcher().Search, Corpus: s.DB.Corpus(), MaxUpload: 1 << 16,
 		Namespaces: func(context.Context, access.Principal) ([]string, error) { return []string{"default", "hr"}, nil },
 	}).Protocol()
 	s.http = wiretest.Mount(s.protocol, slog.New(slog.DiscardHandler))

@@ -69,11 +69,11 @@ func (h *Handler) search(w http.ResponseWriter, r *wire.Request) error {
 	if err != nil {
 		return err
 	}
-	from, err := h.searchedBy(r, q)
+	from, err := h.searchedBy(r)
 	if err != nil {
 		return err
 	}
-	passages, err := h.passages(r, from, q)
+	passages, err := h.passages(r, q)
 	if err != nil {
 		return err
 	}
@@ -85,10 +85,10 @@ func (h *Handler) search(w http.ResponseWriter, r *wire.Request) error {
 }
 
 // searchedBy returns what the path of a request names: a vector store, or another namespace.
-func (h *Handler) searchedBy(r *wire.Request, q query) (Searched, error) {
+func (h *Handler) searchedBy(r *wire.Request) (Searched, error) {
 	id := r.PathValue("id")
 	if library.IsStore(id) {
-		return h.Open(r.Context(), r.Who.Subject, id, q.filter)
+		return h.Open(r.Context(), r.Who.Subject, id)
 	}
 	ok, err := h.catalog.Has(r.Context(), r.Who, id)
 	if err != nil {
@@ -97,7 +97,7 @@ func (h *Handler) searchedBy(r *wire.Request, q query) (Searched, error) {
 	if !ok {
 		return Searched{}, library.ErrNotFound
 	}
-	return Searched{Where: q.filter}, nil
+	return Searched{}, nil
 }
 
 func queryOf(object wire.Object) (q query, err error) {
@@ -188,8 +188,6 @@ func textsOf(v wire.Value) (texts []string, err error) {
 
 // Searched is the target of a search: a vector store, or a namespace without files.
 type Searched struct {
-	Within *retrieval.Revisions // the documents of a store that pass the filter; nil means all
-	Where  *attribute.Condition // the filter, for a namespace
 	// File returns the file from which a document was made. The error is library.ErrNotFound if it is no
 	// longer in the store. Nil means that there are no files.
 	File func(ctx context.Context, documentID string) (library.Member, error)
@@ -197,7 +195,7 @@ type Searched struct {
 
 // Open opens a store for a search by its owner. The error is library.ErrNotFound if there is none. The
 // result is not safe for concurrent use.
-func (h *Handler) Open(ctx context.Context, owner, id string, filter *attribute.Condition) (Searched, error) {
+func (h *Handler) Open(ctx context.Context, owner, id string) (Searched, error) {
 	s, err := h.cfg.Library.Store(ctx, owner, id)
 	if err == nil {
 		err = Failure(h.cfg.Library.Use(ctx, s))
@@ -205,31 +203,19 @@ func (h *Handler) Open(ctx context.Context, owner, id string, filter *attribute.
 	if err != nil {
 		return Searched{}, err
 	}
-	within, err := h.within(ctx, s, filter)
-	if err != nil {
-		return Searched{}, err
-	}
 	finder, err := h.cfg.Library.Finder(ctx, s)
 	if err != nil {
 		return Searched{}, err
 	}
-	return Searched{Within: within, File: finder.Find}, nil
-}
-
-// within returns the documents of a store that pass a filter; nil means all.
-func (h *Handler) within(ctx context.Context, s library.Store, filter *attribute.Condition) (*retrieval.Revisions, error) {
-	if filter == nil {
-		return nil, nil //nolint:nilnil // nil is the set of all
-	}
-	return h.cfg.Library.Within(ctx, s, func(object json.RawMessage) bool { return filter.Holds(attribute.Decode(object)) })
+	return Searched{File: finder.Find}, nil
 }
 
 // passages returns the passages found for all questions, best first, without duplicates.
-func (h *Handler) passages(r *wire.Request, from Searched, q query) (all []retrieval.Passage, err error) {
+func (h *Handler) passages(r *wire.Request, q query) (all []retrieval.Passage, err error) {
 	seen := map[retrieval.ChunkKey]bool{}
 	for _, text := range q.texts {
 		found, err := h.cfg.Search(r.Context(), retrieval.Query{
-			Filter: retrieval.Filter{Principal: r.Who, Namespace: r.PathValue("id"), Within: from.Within, Where: from.Where},
+			Filter: retrieval.Filter{Principal: r.Who, Namespace: r.PathValue("id"), Where: q.filter},
 			Text:   text, Mode: h.cfg.Mode, Limit: q.limit, MinScore: q.least, Captions: true,
 		})
 		if err != nil {

@@ -116,7 +116,7 @@ func conditionOf(filter map[string]any) (*attribute.Condition, error) {
 	}
 	where, wrong := wire.FilterOf(wire.Value(body))
 	if wrong != "" {
-		return nil, errors.New("filter is not a filter: " + wrong)
+		return nil, errors.New("invalid filter: " + wrong)
 	}
 	return where, nil
 }

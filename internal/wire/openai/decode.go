@@ -161,7 +161,10 @@ func (x *exchange) readParley(v wire.Value) error {
 	}
 	for key, v := range object.Members() {
 		i := slices.IndexFunc(wire.PageOptions, func(n wire.Named) bool { return n.Name == key })
-		if i < 0 || v.IsNull() {
+		if i < 0 {
+			return Refusef("parley."+wire.Clip(key), UnsupportedValue, "%q has no option %q.", "parley", wire.Clip(key))
+		}
+		if v.IsNull() {
 			continue
 		}
 		if err := option("parley."+key, wire.PageOptions[i].Option)(x, v); err != nil {

@@ -69,7 +69,7 @@ var named = append(slices.Clip(ownOptions), []wire.Named{
 	{Name: "minimum_reranker_score", Option: wire.MinRerankScore},
 	{Name: "include_category", Option: wire.IncludeCategory},
 	{Name: "exclude_category", Option: wire.ExcludeCategory},
-	{Name: "filter", Option: wire.Where},
+	{Name: "filter", Option: wire.Where}, {Name: "filters", Option: wire.Where},
 	{Name: "suggest_followup_questions", Option: wire.FollowUps},
 	{Name: "prompt_template", Option: wire.PromptTemplate},
 }...)

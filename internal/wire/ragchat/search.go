@@ -132,8 +132,10 @@ func filterOf(object wire.Object, q *retrieval.Query) (keep func(*retrieval.Pass
 		case key == "section":
 			q.Limit = maxFiltered
 			keep = func(p *retrieval.Passage) bool { return section(p.Chunk.Headings) == wanted }
-		default:
+		case wanted != "":
 			parts = append(parts, attribute.Compare("eq", name, wanted))
+		case key != "category": // "" has always meant any category
+			parts = append(parts, attribute.Not(attribute.Present(name)))
 		}
 	}
 	q.Where = attribute.All(parts...)

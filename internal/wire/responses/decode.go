@@ -10,7 +10,6 @@ import (
 	"parley/internal/chat"
 	"parley/internal/library"
 	"parley/internal/llm"
-	"parley/internal/retrieval"
 	"parley/internal/turn"
 	"parley/internal/wire"
 	"parley/internal/wire/filesapi"
@@ -116,43 +115,39 @@ func (h *Handler) searchIn(ctx context.Context, x *exchange) (err error) {
 	if x.req.Namespace, err = h.catalog.NamespaceOf(ctx, x.who, x.res.Model); err != nil {
 		return err
 	}
-	if len(x.stores) == 0 {
-		x.req.Options.Where = x.filter
-	}
+	x.req.Options.Where = x.filter
 	for _, name := range x.stores {
 		place := chat.Place{Namespace: name}
 		if library.IsStore(name) && h.cfg.Open != nil {
-			if place.Within, err = h.openStore(ctx, x, name); err != nil {
+			if err = h.openStore(ctx, x, name); err != nil {
 				return err
 			}
 		} else if ok, err := h.catalog.Has(ctx, x.who, name); err != nil {
 			return err
 		} else if !ok {
 			return errNoStore(name)
-		} else {
-			place.Where = x.filter
 		}
 		x.req.Places = append(x.req.Places, place)
 	}
 	if len(x.req.Places) > 0 { // the first one owns the turn
-		x.req.Namespace, x.req.Within = x.req.Places[0].Namespace, x.req.Places[0].Within
+		x.req.Namespace = x.req.Places[0].Namespace
 	}
 	return nil
 }
 
-func (h *Handler) openStore(ctx context.Context, x *exchange, id string) (*retrieval.Revisions, error) {
-	s, err := h.cfg.Open(ctx, x.who.Subject, id, x.filter)
+func (h *Handler) openStore(ctx context.Context, x *exchange, id string) error {
+	s, err := h.cfg.Open(ctx, x.who.Subject, id)
 	if errors.Is(err, library.ErrNotFound) {
-		return nil, errNoStore(id)
+		return errNoStore(id)
 	}
 	if err != nil {
-		return nil, unreachable(err)
+		return unreachable(err)
 	}
 	if x.opened == nil {
 		x.opened = map[string]filesapi.Searched{}
 	}
 	x.opened[id] = s
-	return s.Within, nil
+	return nil
 }
 
 // bring reads the files of the conversation. They alone are searched, unless the request has a tool for the search.
@@ -165,9 +160,8 @@ func (h *Handler) bring(ctx context.Context, x *exchange) error {
 		return err
 	case brought && x.search != "" && len(places) == 0:
 		places = []chat.Place{{Namespace: x.req.Namespace}}
-	case !brought && len(places) == 1: // the namespace of the request
-		x.req.Options.Where = attribute.All(x.req.Options.Where, places[0].Where)
-		return nil
+	case !brought && len(places) == 1:
+		return nil // the namespace of the request
 	}
 	x.req.Places = append(x.req.Places, places...)
 	return nil

@@ -11,10 +11,8 @@ import (
 	"go.uber.org/goleak"
 
 	"parley/internal/access"
-	"parley/internal/attribute"
 	"parley/internal/chat"
 	"parley/internal/library"
-	"parley/internal/retrieval"
 	"parley/internal/transcript/transcripttest"
 	"parley/internal/wire/filesapi"
 	"parley/internal/wire/wiretest"
@@ -44,12 +42,9 @@ func handlerOf(runner chat.Runner, change func(*Config)) *Handler {
 
 // openStore opens only the store vs_tower. Its document 01JDOC belongs to a file; a filter accepts the
 // revisions 5 and 7.
-func openStore(_ context.Context, owner, id string, f *attribute.Condition) (s filesapi.Searched, err error) {
+func openStore(_ context.Context, owner, id string) (s filesapi.Searched, err error) {
 	if owner != "" || id != "vs_tower" {
 		return s, library.ErrNotFound
-	}
-	if f != nil {
-		s.Within = retrieval.NewRevisions([]int64{7, 5})
 	}
 	s.File = func(_ context.Context, document string) (m library.Member, err error) {
 		if document != "01JDOC" {

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"parley/internal/access"
-	"parley/internal/attribute"
 	"parley/internal/chat"
 	"parley/internal/ident"
 	"parley/internal/lru"
@@ -36,7 +35,7 @@ type Config struct {
 
 	// Open opens a caller's vector store for the tool file_search. The error is library.ErrNotFound if
 	// there is none. Without it the tool searches only namespaces. Optional.
-	Open func(ctx context.Context, owner, id string, filter *attribute.Condition) (filesapi.Searched, error)
+	Open func(ctx context.Context, owner, id string) (filesapi.Searched, error)
 
 	// Give reads files of messages. Optional.
 	Give openai.Give

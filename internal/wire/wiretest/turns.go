@@ -47,11 +47,6 @@ func Asked(requests []chat.Request) string {
 		if req.Options.Where != nil {
 			fmt.Fprintf(&b, " where %v", req.Options.Where)
 		}
-		for _, p := range req.Places {
-			if p.Where != nil {
-				fmt.Fprintf(&b, " %s where %v", p.Namespace, p.Where)
-			}
-		}
 		if req.Whole {
 			b.WriteString(" whole")
 		}

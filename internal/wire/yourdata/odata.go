@@ -43,8 +43,9 @@ var odataToken = regexp.MustCompile(`^(?:'(?:[^']|'')*'|\d{4}-\d\d-\d\dT[\d:.]+(
 
 // odataParser parses a filter from left to right.
 type odataParser struct {
+	text   string
 	tokens []string
-	places []int // of the tokens, in characters from 1
+	places []int // of the tokens, in bytes
 	n      int   // conditions so far
 	depth  int
 	// element is the name that stands for an element of a list, within any and all; "" elsewhere.
@@ -52,26 +53,28 @@ type odataParser struct {
 }
 
 func parseOData(text string) (*attribute.Condition, error) {
-	p := &odataParser{}
+	p := &odataParser{text: text}
 	for rest := text; ; {
 		rest = strings.TrimLeft(rest, " \t\r\n")
-		at := utf8.RuneCountInString(text[:len(text)-len(rest)]) + 1
-		token := odataToken.FindString(rest)
+		token, at := odataToken.FindString(rest), len(text)-len(rest)
 		p.tokens, p.places = append(p.tokens, token), append(p.places, at) // the last one is empty
 		if rest == "" {
 			break
 		}
 		if token == "" {
-			return nil, fmt.Errorf("character %d is not understood", at)
+			return nil, fmt.Errorf("character %d is not understood", p.character(at))
 		}
 		rest = rest[len(token):]
 	}
 	c, err := p.either()
 	if err == nil && p.next() != "" {
-		err = p.expected("and, or, or the end")
+		err = p.expected(`"and", "or" or the end`)
 	}
 	return c, err
 }
+
+// character returns the number of the character at a place, from 1.
+func (p *odataParser) character(place int) int { return utf8.RuneCountInString(p.text[:place]) + 1 }
 
 func (p *odataParser) next() string { return p.tokens[0] }
 
@@ -85,9 +88,9 @@ func (p *odataParser) take() (token string) {
 
 func (p *odataParser) expected(what string) error {
 	if p.next() == "" {
-		return fmt.Errorf("%s is missing at the end", what)
+		return fmt.Errorf("the end: expected %s", what)
 	}
-	return fmt.Errorf("at character %d, %s must stand instead of %q", p.places[0], what, p.next())
+	return fmt.Errorf("character %d: expected %s, found %q", p.character(p.places[0]), what, p.next())
 }
 
 func (p *odataParser) sign(s string) error {
@@ -204,15 +207,11 @@ func comparison(operator, key string, want any) (*attribute.Condition, error) {
 	case want != nil:
 		return attribute.Compare(operator, key, want), nil
 	case operator == "eq":
-		return attribute.Not(present(key)), nil
+		return attribute.Not(attribute.Present(key)), nil
 	case operator == "ne":
-		return present(key), nil
+		return attribute.Present(key), nil
 	}
 	return nil, errors.New("null has no order")
-}
-
-func present(key string) *attribute.Condition {
-	return attribute.Test("present"+strconv.Quote(key), func(v attribute.Values) bool { return v[key] != nil })
 }
 
 // field reads the path of a field: author/name is the attribute author.name.
@@ -244,7 +243,7 @@ func (p *odataParser) lambda(key string) (*attribute.Condition, error) {
 	}
 	if word == "any" && p.next() == ")" {
 		p.take()
-		return present(key), nil
+		return attribute.Present(key), nil
 	}
 	if p.element != "" {
 		return nil, errors.New("any and all cannot stand in one another")
