@@ -55,7 +55,7 @@ func (c mcpSignInCmd) Run(ctx context.Context, p *program) error {
 		if err != nil {
 			return nil, fmt.Errorf("read the address of the authorization server: %w", err)
 		}
-		return comeBack(ctx, l, os.Stdin, u.Query().Get("state"))
+		return p.comeBack(ctx, l, os.Stdin, u.Query().Get("state"))
 	})
 	if err != nil {
 		return fmt.Errorf("sign in at %s: %w", c.Name, err)
@@ -64,9 +64,31 @@ func (c mcpSignInCmd) Run(ctx context.Context, p *program) error {
 	return err
 }
 
+// mcpSignOutCmd forgets a sign-in.
+type mcpSignOutCmd struct {
+	Name string `arg:"" help:"Name of the server, as it was given to sign-in."`
+}
+
+// Run deletes the tokens of a server, whose people may have to revoke them there as well.
+func (c mcpSignOutCmd) Run(ctx context.Context, p *program) error {
+	db, err := p.openStore(ctx, p.config)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	switch err := db.Shelf().Delete(ctx, grantKey(c.Name)); {
+	case errors.Is(err, shelf.ErrNotFound):
+		return fmt.Errorf("nobody is signed in at %q", c.Name)
+	case err != nil:
+		return err
+	}
+	_, err = fmt.Fprintf(p.stdout, "Forgot the sign-in at %s. A running server uses it until it is restarted; the MCP server may have a page to revoke it.\n", printable(c.Name))
+	return err
+}
+
 // comeBack waits for the browser to open the redirect address, or for somebody to type that address. Addresses with another state
 // do not count: any page could send a browser there.
-func comeBack(ctx context.Context, l net.Listener, typed io.Reader, state string) (*sdkauth.AuthorizationResult, error) {
+func (p *program) comeBack(ctx context.Context, l net.Listener, typed io.Reader, state string) (*sdkauth.AuthorizationResult, error) {
 	results := make(chan url.Values, 2)
 	server := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/callback" || r.Method != http.MethodGet || r.URL.Query().Get("state") != state {
@@ -84,6 +106,8 @@ func comeBack(ctx context.Context, l net.Listener, typed io.Reader, state string
 		for lines.Scan() {
 			if u, err := url.Parse(strings.TrimSpace(lines.Text())); err == nil && u.Query().Get("state") == state {
 				offer(results, u.Query())
+			} else {
+				fmt.Fprintln(p.stderr, "That is not the address at which this sign-in ends. It begins with http://127.0.0.1 and has a code and a state.")
 			}
 		}
 	}()

@@ -293,6 +293,16 @@ func TestMCPSignIn_LetsModelsCallToolsOfAServerThatWantsAPerson(t *testing.T) {
 	if diff := cmp.Diff([]string{"docs__ask", "docs__fetch", "docs__search"}, names); diff != "" {
 		t.Errorf("tools (-want +got):\n%s", diff)
 	}
+	if err := s.serving.instance.Close(); err != nil {
+		t.Error(err)
+	}
+	out := mcpSignOutCmd{Name: "docs"}
+	if err := out.Run(t.Context(), p); err != nil {
+		t.Error(err)
+	}
+	if err := out.Run(t.Context(), p); err == nil || !strings.Contains(err.Error(), `nobody is signed in at "docs"`) {
+		t.Errorf("signed out twice: %v", err)
+	}
 	other := mcpSignInCmd{Name: "other"}
 	if err := other.Run(t.Context(), p); err == nil || !strings.Contains(err.Error(), "oauth: {browser: true}") {
 		t.Errorf("a server that is not configured: %v", err)
