@@ -28,7 +28,7 @@ export default async function ({ open, good, broken }) {
   await page.waitForFunction(() => document.querySelectorAll(".documents tbody tr").length === 1);
   await page.locator(".documents tbody a").click();
   await page.waitForSelector(".chunks li");
-  const chunk = await page.locator(".chunks li p").first().innerText();
+  const chunk = await page.locator(".chunks li p").first().textContent();
   await page.locator(".chunks button").first().click();
   await page.waitForSelector(".panel mark");
   const marked = await page.locator(".panel mark").first().innerText();
