@@ -293,7 +293,7 @@ func TestMCPSignIn_LetsModelsCallToolsOfAServerThatWantsAPerson(t *testing.T) {
 	if diff := cmp.Diff([]string{"docs__ask", "docs__fetch", "docs__search"}, names); diff != "" {
 		t.Errorf("tools (-want +got):\n%s", diff)
 	}
-	if err := s.serving.instance.Close(); err != nil {
+	if err := s.serving.Close(); err != nil {
 		t.Error(err)
 	}
 	out := mcpSignOutCmd{Name: "docs"}
