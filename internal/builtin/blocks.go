@@ -326,7 +326,7 @@ func listAfter(all []piece, from int) int {
 		}
 	}
 	for end > from && all[end-1].kind == lends {
-		end-- // it leads to what is no part of the list
+		end-- // it introduces something outside the list
 	}
 	return end
 }

@@ -62,6 +62,9 @@ func (p *filterParser) condition(v Value) *attribute.Condition {
 	case name == "and" || name == "or":
 		return p.joined(name == "or", in.Filters)
 	}
+	if !slices.Contains(attribute.Operators, name) && name != "in" && name != "nin" {
+		return p.fail("its type must be %s, in, nin, and, or.", strings.Join(attribute.Operators, ", "))
+	}
 	key, ok := in.Key.Text()
 	if !ok || key == "" || len(key) > maxConditionKey {
 		return p.fail("a comparison must have the name of an attribute as its key, of at most %d bytes.", maxConditionKey)
@@ -92,8 +95,7 @@ func (p *filterParser) joined(either bool, v Value) *attribute.Condition {
 }
 
 func (p *filterParser) comparison(name, key string, v Value) *attribute.Condition {
-	switch {
-	case name == "in" || name == "nin":
+	if name == "in" || name == "nin" {
 		elements, ok := v.Elements()
 		if _, few := AtMost(MaxConditionValues, elements); !ok || !few {
 			return p.fail(`the value of "in" and "nin" must be a list of at most %d values.`, MaxConditionValues)
@@ -110,8 +112,6 @@ func (p *filterParser) comparison(name, key string, v Value) *attribute.Conditio
 			return attribute.Not(attribute.In(key, list))
 		}
 		return attribute.In(key, list)
-	case !slices.Contains(attribute.Operators, name):
-		return p.fail("its type must be %s, in, nin, and, or.", strings.Join(attribute.Operators, ", "))
 	}
 	want, ok := comparedTo(v)
 	if !ok {

@@ -118,7 +118,7 @@ var reserved = slices.Concat(passageMembers, slices.Collect(maps.Keys(documentMe
 
 // holds tests the metadata of a record: a JSON object, some members of which clients have named. Of a list, one value is
 // enough.
-func (c condition) holds(metadata map[string]any) bool {
+func (c condition) holds(metadata attribute.Values) bool {
 	return slices.ContainsFunc(c.names, func(name string) bool {
 		if list, ok := metadata[name].([]any); ok {
 			return slices.ContainsFunc(list, c.test)
@@ -127,7 +127,7 @@ func (c condition) holds(metadata map[string]any) bool {
 	}) != c.negate
 }
 
-func (w where) holds(metadata map[string]any) bool {
+func (w where) holds(metadata attribute.Values) bool {
 	for _, c := range w.conditions {
 		if c.holds(metadata) == w.either {
 			return w.either
@@ -275,8 +275,8 @@ var operators = map[string]operator{
 }
 
 const (
-	wantsText   = "a string, a number or a list of strings"
-	wantsList   = "a list of strings, or a string with commas between them"
+	wantsText   = "a string, a number or a list of at most 1000 strings"
+	wantsList   = "a list of at most 1000 strings, or a string with commas between them"
 	wantsNumber = "a number"
 	wantsMoment = "a date such as 2026-11-23, a time of RFC 3339, or a number of seconds since 1970"
 )

@@ -94,7 +94,7 @@ type record struct {
 	Title   string  `json:"title"`
 	// Metadata must be an object: Dify adds members to it. Its members are those that conditions can name,
 	// among them attributes with names that a client has chosen.
-	Metadata map[string]any `json:"metadata"`
+	Metadata attribute.Values `json:"metadata"`
 }
 
 // maxExamined is the number of passages that are examined when conditions name fields by which the index cannot filter.
@@ -151,7 +151,7 @@ func (h *Handler) records(r *wire.Request, in request) ([]record, error) {
 		if err != nil {
 			return nil, err
 		}
-		if rec := h.recordOf(p, own, base, in.knowledge); !in.where.examines() || in.where.holds(rec.Metadata) {
+		if rec := h.recordOf(p, own, base, in.knowledge); !in.where.examines() || in.where.holds(nameable(p.Document, own, rec)) {
 			records = append(records, rec)
 		}
 	}
@@ -190,7 +190,7 @@ func (h *Handler) confine(r *wire.Request, in request, q *retrieval.Query) (func
 // whereDocuments returns the conditions as one on attributes of documents.
 func whereDocuments(w where) *attribute.Condition {
 	return attribute.Test("dify"+w.text, func(v attribute.Values) bool {
-		all := maps.Clone(map[string]any(v))
+		all := maps.Clone(v)
 		for member, name := range documentMembers {
 			delete(all, member)
 			if value, ok := v[name]; ok {
@@ -201,19 +201,22 @@ func whereDocuments(w where) *attribute.Condition {
 	})
 }
 
-// membersOf decodes attributes. A nil map has none.
-func membersOf(attributes json.RawMessage) (members map[string]any) {
-	if len(attributes) > 0 {
-		_ = json.Unmarshal(attributes, &members) // they were checked when they were stored
+// nameable returns what conditions on a passage can name: the attributes of its document, and the members of its record.
+func nameable(d retrieval.Document, attributes json.RawMessage, rec record) attribute.Values {
+	d.Attributes = attributes
+	named := d.AllAttributes()
+	for _, name := range passageMembers {
+		delete(named, name)
 	}
-	return members
+	maps.Copy(named, rec.Metadata)
+	return named
 }
 
 func (h *Handler) recordOf(p retrieval.Passage, attributes json.RawMessage, base, namespace string) record {
 	page := p.BestPage()
-	m := membersOf(attributes)
+	m := attribute.Decode(attributes)
 	if m == nil {
-		m = map[string]any{}
+		m = attribute.Values{}
 	}
 	for _, name := range reserved { // a document cannot say these
 		delete(m, name)

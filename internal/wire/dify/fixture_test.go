@@ -175,3 +175,21 @@ func send(body string) *httptest.ResponseRecorder {
 	handler().ServeHTTP(w, r)
 	return w
 }
+
+// A condition on a passage beside one on its document, of either kind.
+func TestRetrieval_MeetsConditionsOnPassagesAndDocuments(t *testing.T) {
+	for conditions, want := range map[string]int{
+		`{"name":"title","comparison_operator":"is","value":"Leave"},{"name":"page","comparison_operator":"=","value":3}`:  1,
+		`{"name":"title","comparison_operator":"is","value":"Office"},{"name":"page","comparison_operator":"=","value":3}`: 0,
+		`{"name":["page","title"],"comparison_operator":"is","value":["12","Travel"]}`:                                    2,
+	} {
+		r := httptest.NewRequest(http.MethodPost, "/retrieval", strings.NewReader(`{"knowledge_id":"hr","query":"x","metadata_condition":{"conditions":[`+conditions+`]}}`))
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		handler().ServeHTTP(w, r)
+		var got struct{ Records []struct{ Title string } }
+		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || len(got.Records) != want {
+			t.Errorf("%s: %d %s", conditions, w.Code, w.Body)
+		}
+	}
+}

@@ -20,12 +20,15 @@ import (
 	"parley/internal/wire"
 )
 
+// filter is a JSON object that wire.FilterOf reads.
+type filter map[string]any
+
 type searchArgs struct {
 	Query     string `json:"query" jsonschema:"a question or keywords"`
 	Limit     int    `json:"limit,omitempty" jsonschema:"the number of passages, 1 to 50; 5 when absent"`
 	Namespace string `json:"namespace,omitempty" jsonschema:"the collection to search; the server's own when absent"`
 
-	Filter map[string]any `json:"filter,omitempty" jsonschema:"only documents whose attributes pass, for example {\"type\":\"eq\",\"key\":\"category\",\"value\":\"policy\"}; types eq, ne, gt, gte, lt, lte, in, nin, and, or"`
+	Filter filter `json:"filter,omitempty" jsonschema:"only documents whose attributes pass, for example {\"type\":\"eq\",\"key\":\"category\",\"value\":\"policy\"}; types eq, ne, gt, gte, lt, lte, in, nin, and, or"`
 }
 
 // searchResult has the results in the shape in which the connectors of ChatGPT look for them, and the passages
@@ -106,11 +109,11 @@ func (c *client) search(ctx context.Context, _ *sdk.CallToolRequest, args search
 }
 
 // conditionOf returns the condition that a filter means; nil for none.
-func conditionOf(filter map[string]any) (*attribute.Condition, error) {
-	if filter == nil {
+func conditionOf(f filter) (*attribute.Condition, error) {
+	if f == nil {
 		return nil, nil //nolint:nilnil // no condition is not an error
 	}
-	body, err := wire.AppendJSON(nil, filter)
+	body, err := wire.AppendJSON(nil, f)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +134,7 @@ type askArgs struct {
 	Question  string `json:"question"`
 	Namespace string `json:"namespace,omitempty" jsonschema:"the collection to ask; the server's own when absent"`
 
-	Filter map[string]any `json:"filter,omitempty" jsonschema:"only documents whose attributes pass, as for search"`
+	Filter filter `json:"filter,omitempty" jsonschema:"only documents whose attributes pass, as for search"`
 }
 
 type askResult struct {
