@@ -181,7 +181,7 @@ func TestRetrieval_MeetsConditionsOnPassagesAndDocuments(t *testing.T) {
 	for conditions, want := range map[string]int{
 		`{"name":"title","comparison_operator":"is","value":"Leave"},{"name":"page","comparison_operator":"=","value":3}`:  1,
 		`{"name":"title","comparison_operator":"is","value":"Office"},{"name":"page","comparison_operator":"=","value":3}`: 0,
-		`{"name":["page","title"],"comparison_operator":"is","value":["12","Travel"]}`:                                    2,
+		`{"name":["page","title"],"comparison_operator":"is","value":["12","Travel"]}`:                                     2,
 	} {
 		r := httptest.NewRequest(http.MethodPost, "/retrieval", strings.NewReader(`{"knowledge_id":"hr","query":"x","metadata_condition":{"conditions":[`+conditions+`]}}`))
 		r.Header.Set("Content-Type", "application/json")

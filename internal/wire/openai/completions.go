@@ -45,22 +45,12 @@ func (h *Handler) completePrompt(w http.ResponseWriter, r *wire.Request) error {
 }
 
 // promptMembers is the table of members for a request with a prompt.
-var promptMembers = memberTable{
-	"model":             (*exchange).readModel,
-	"stream":            (*exchange).readStream,
-	"stream_options":    (*exchange).readStreamOptions,
-	"temperature":       option("temperature", wire.Temperature),
-	"top_p":             option("top_p", wire.TopP),
-	"n":                 (*exchange).readN,
-	"stop":              (*exchange).readStop,
-	"seed":              members["seed"],
-	"best_of":           only("best_of", "1", func(v wire.Value) bool { n, ok := v.Number(); return ok && n == 1 }),
-	"echo":              only("echo", "false", func(v wire.Value) bool { b, ok := v.Bool(); return ok && !b }),
-	"suffix":            only("suffix", "empty", func(v wire.Value) bool { s, ok := v.Text(); return ok && s == "" }),
-	"presence_penalty":  members["presence_penalty"],
-	"frequency_penalty": members["frequency_penalty"],
-	"logprobs":          only("logprobs", "null", func(wire.Value) bool { return false }),
-}
+var promptMembers = common.with(memberTable{
+	"best_of":  only("best_of", "1", func(v wire.Value) bool { n, ok := v.Number(); return ok && n == 1 }),
+	"echo":     only("echo", "false", func(v wire.Value) bool { b, ok := v.Bool(); return ok && !b }),
+	"suffix":   only("suffix", "empty", func(v wire.Value) bool { s, ok := v.Text(); return ok && s == "" }),
+	"logprobs": only("logprobs", "null", func(wire.Value) bool { return false }),
+})
 
 // only refuses all values of a member but the one that the server can follow.
 func only(param, want string, is func(wire.Value) bool) func(*exchange, wire.Value) error {

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 	"slices"
 
@@ -50,14 +51,7 @@ type memberTable map[string]func(x *exchange, v wire.Value) error
 // members reads each member that matters, except messages and the two limits of length. Other members are
 // ignored: they are hints (seed, user, metadata), tune what a provider may not have (logit_bias), or are
 // unknown. null always means the default.
-var members = memberTable{
-	"model":               (*exchange).readModel,
-	"stream":              (*exchange).readStream,
-	"stream_options":      (*exchange).readStreamOptions,
-	"temperature":         option("temperature", wire.Temperature),
-	"top_p":               option("top_p", wire.TopP),
-	"n":                   (*exchange).readN,
-	"stop":                (*exchange).readStop,
+var members = common.with(memberTable{
 	"reasoning_effort":    (*exchange).readEffort,
 	"response_format":     (*exchange).readResponseFormat,
 	"tools":               (*exchange).readTools,
@@ -69,10 +63,28 @@ var members = memberTable{
 	"audio":               (*exchange).readAudio,
 	"logprobs":            (*exchange).readLogprobs,
 	"parley":              (*exchange).readParley,
-	"presence_penalty":    hint("presence_penalty", penalty, isPenalty),
-	"frequency_penalty":   hint("frequency_penalty", penalty, isPenalty),
-	"seed":                hint("seed", "a whole number", isWhole),
 	"top_logprobs":        hint("top_logprobs", "a whole number from 0 to 20", func(n float64) bool { return isWhole(n) && n >= 0 && n <= 20 }),
+})
+
+// common has the members that a request with messages and one with a prompt share.
+var common = memberTable{
+	"model":             (*exchange).readModel,
+	"stream":            (*exchange).readStream,
+	"stream_options":    (*exchange).readStreamOptions,
+	"temperature":       option("temperature", wire.Temperature),
+	"top_p":             option("top_p", wire.TopP),
+	"n":                 (*exchange).readN,
+	"stop":              (*exchange).readStop,
+	"presence_penalty":  hint("presence_penalty", penalty, isPenalty),
+	"frequency_penalty": hint("frequency_penalty", penalty, isPenalty),
+	"seed":              hint("seed", "a whole number", isWhole),
+}
+
+// with returns the table with more members.
+func (t memberTable) with(more memberTable) memberTable {
+	all := maps.Clone(t)
+	maps.Copy(all, more)
+	return all
 }
 
 // hint checks a number that tunes what a provider may not have, and ignores it.
