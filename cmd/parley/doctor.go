@@ -70,6 +70,7 @@ func (p *program) examine(ctx context.Context, idle time.Duration) (doctorReport
 		{"vectors", checkVectors},
 		{"pgvector", checkVectorIndex},
 		{"models", checkModels},
+		{"MCP servers", checkMCP},
 		{"clock", checkClock},
 		{"open files", checkOpenFiles},
 		{"memory", checkMemory},

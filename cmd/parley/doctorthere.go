@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
@@ -16,6 +17,7 @@ import (
 
 	"parley/internal/llm"
 	"parley/internal/llm/ollama"
+	"parley/internal/tool/mcptool"
 )
 
 // checkModels asks each provider of a configured model for its models. That costs nothing, and the
@@ -75,6 +77,46 @@ func (p *program) checkProvider(ctx context.Context, provider provider, keys []s
 		}
 	}
 	return found(fine, "", "%s: reached, and the key is accepted", named)
+}
+
+// checkMCP says which MCP servers cannot be used. Parley runs without their tools.
+func checkMCP(ctx context.Context, p *program) (all []finding) {
+	if len(content[map[string]mcpServer](p.config.MCP)) == 0 {
+		return nil
+	}
+	var grants mcptool.Grants = signedInNowhere{}
+	if db, done, failed := openStored(ctx, p); failed == nil {
+		defer done()
+		grants = grantsOf(db, locksOf(p.config, db))
+	}
+	servers, err := p.mcpServers(p.config, grants)
+	if err != nil {
+		return found(broken, "", "%v", err)
+	}
+	set, err := mcptool.Open(ctx, servers, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return found(broken, "", "%v", err)
+	}
+	defer set.Close()
+	missing := set.Missing()
+	for _, s := range servers {
+		switch remedy := "check that " + s.Name + " runs, and what mcp says of it; until then Parley goes on without its tools"; {
+		case missing[s.Name] == nil:
+			all = append(all, found(fine, "", "%s: reached", s.Name)...)
+		case s.Browser != nil:
+			all = append(all, found(broken, remedy+". If its sign-in is missing or was revoked: parley mcp sign-in "+s.Name, "%s cannot be used: %v", s.Name, missing[s.Name])...)
+		default:
+			all = append(all, found(broken, remedy, "%s cannot be used: %v", s.Name, missing[s.Name])...)
+		}
+	}
+	return all
+}
+
+// signedInNowhere are the grants where nothing is stored yet.
+type signedInNowhere struct{ mcptool.Grants }
+
+func (signedInNowhere) Grant(context.Context, string) (g mcptool.Grant, err error) {
+	return g, mcptool.ErrNotSignedIn
 }
 
 // Differences of clocks that matter: tokens of identity providers are valid for minutes, and are

@@ -47,8 +47,10 @@ func (e secondServerError) Error() string {
 func (e secondServerError) Unwrap() error { return e.LockedError }
 
 // locks returns the locks of the instance's store.
-func (in *instance) locks() ingest.Locks {
-	return ingest.Locks{Dir: in.cfg.Data, Shared: sharedLocks(in.db)}
+func (in *instance) locks() ingest.Locks { return locksOf(in.cfg, in.db) }
+
+func locksOf(cfg Config, db *store.DB) ingest.Locks {
+	return ingest.Locks{Dir: cfg.Data, Shared: sharedLocks(db)}
 }
 
 // sharedLocks returns what takes locks in a database that several machines can reach.

@@ -17,6 +17,8 @@ import (
 
 	sdkauth "github.com/modelcontextprotocol/go-sdk/auth"
 
+	"parley/internal/documents/ingest"
+	"parley/internal/interrupt"
 	"parley/internal/shelf"
 	"parley/internal/store"
 	"parley/internal/tool/mcptool"
@@ -39,7 +41,7 @@ func (c mcpSignInCmd) Run(ctx context.Context, p *program) error {
 		return err
 	}
 	defer db.Close()
-	server, err := p.mcpServer(c.Name, s, grantsOf(db))
+	server, err := p.mcpServer(c.Name, s, grantsOf(db, locksOf(p.config, db)))
 	if err != nil {
 		return err
 	}
@@ -131,9 +133,31 @@ func offer(results chan<- url.Values, q url.Values) {
 }
 
 // mcpGrants keeps grants of MCP servers in the database, where all replicas find them.
-type mcpGrants struct{ items *store.Shelf }
+type mcpGrants struct {
+	items *store.Shelf
+	locks ingest.Locks
+}
 
-func grantsOf(db *store.DB) mcpGrants { return mcpGrants{db.Shelf()} }
+func grantsOf(db *store.DB, locks ingest.Locks) mcpGrants { return mcpGrants{db.Shelf(), locks} }
+
+// lockPause is the time between two attempts to take the lock of another process.
+const lockPause = 100 * time.Millisecond
+
+// Lock implements mcptool.Grants.
+func (m mcpGrants) Lock(ctx context.Context) (unlock func(), err error) {
+	for {
+		unlock, err = m.locks.Renewing()
+		if errors.Is(err, errors.ErrUnsupported) { // the file system has no locks
+			return func() {}, nil
+		}
+		if _, taken := errors.AsType[*ingest.LockedError](err); !taken {
+			return unlock, err
+		}
+		if err := interrupt.Sleep(ctx, lockPause); err != nil {
+			return nil, err
+		}
+	}
+}
 
 func grantKey(server string) shelf.Key { return shelf.Key{Kind: shelf.Grants, ID: server} }
 

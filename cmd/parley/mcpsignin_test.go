@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -28,6 +29,7 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/auth/apikey"
+	"parley/internal/store/pgtest"
 )
 
 // settingOIDC is a value of auth.oidc.
@@ -230,6 +232,81 @@ func TestMCP_TheOfficialClientSignsIn(t *testing.T) {
 	}
 }
 
+func TestMCPGrants_OneProcessAtATimeRenewsThem(t *testing.T) {
+	for name, database := range map[string]string{"data folder": "", "PostgreSQL": pgtest.New(t)} {
+		var all []mcpGrants
+		shared := t.TempDir()
+		for range 2 {
+			cfg := DefaultConfig()
+			cfg.Database, cfg.Data = database, shared
+			if database != "" {
+				cfg.Data = t.TempDir()
+			}
+			p := &program{config: cfg, log: slog.New(slog.DiscardHandler)}
+			db, err := p.openStore(t.Context(), cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			all = append(all, grantsOf(db, locksOf(cfg, db)))
+		}
+		unlock, err := all[0].Lock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if unlock, err := all[1].locks.Renewing(); err == nil {
+			unlock()
+			t.Errorf("%s: two hold the lock", name)
+		}
+		got := make(chan func())
+		go func() {
+			unlock, err := all[1].Lock(t.Context())
+			if err != nil {
+				t.Error(err)
+				unlock = func() {}
+			}
+			got <- unlock
+		}()
+		unlock()
+		(<-got)()
+		unlock, err = all[0].Lock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := all[1].Lock(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: waited although nobody waits for it: %v", name, err)
+		}
+		unlock()
+	}
+}
+
+// A list of tools may name one of a server that is not there yet.
+func TestOpenTools_GoesOnWithoutAnMCPServer(t *testing.T) {
+	cfg := DefaultConfig()
+	cfg.Data = t.TempDir()
+	for _, err := range []error{
+		cfg.MCP.UnmarshalText([]byte(`{gone: {url: "http://127.0.0.1:1/"}}`)), cfg.ToolsNamespaces.UnmarshalText([]byte(`{hr: [gone__search, calculator]}`)),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg.Tools = []string{"calculator"}
+	var log strings.Builder
+	p := &program{config: cfg, log: slog.New(slog.NewTextHandler(&log, nil)), lookupEnv: func(string) (string, bool) { return "", false }}
+	in, err := p.openAnswering(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	if got := in.tools.Offer("hr"); len(got) != 1 || !strings.Contains(log.String(), "server=gone") {
+		t.Errorf("%d tools, %s", len(got), log.String())
+	}
+	wantFinding(t, map[string][]finding{"MCP servers": checkMCP(t.Context(), p)}, "MCP servers", broken, "check that gone runs")
+}
+
 // A server whose tools models may call can be another Parley, where an administrator signs in once in a browser.
 func TestMCPSignIn_LetsModelsCallToolsOfAServerThatWantsAPerson(t *testing.T) {
 	idp := newAuthorizationServer(t)
@@ -251,9 +328,15 @@ func TestMCPSignIn_LetsModelsCallToolsOfAServerThatWantsAPerson(t *testing.T) {
 	var stdout strings.Builder
 	shown, told := io.Pipe()
 	p := &program{config: cfg, stdout: &stdout, stderr: told, log: slog.New(slog.DiscardHandler), lookupEnv: func(string) (string, bool) { return "", false }}
-	if _, err := p.openAnswering(t.Context()); err == nil || !strings.Contains(err.Error(), "parley mcp sign-in docs") {
+	before, err := p.openAnswering(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer before.Close()
+	if err := before.tools.mcp.Missing()["docs"]; err == nil || !strings.Contains(err.Error(), "parley mcp sign-in docs") {
 		t.Errorf("before the sign-in: %v", err)
 	}
+	wantFinding(t, map[string][]finding{"MCP servers": checkMCP(t.Context(), p)}, "MCP servers", broken, "parley mcp sign-in docs")
 	done := make(chan error, 1)
 	go func() {
 		done <- mcpSignInCmd{Name: "docs"}.Run(t.Context(), p)
@@ -283,6 +366,7 @@ func TestMCPSignIn_LetsModelsCallToolsOfAServerThatWantsAPerson(t *testing.T) {
 	if err := <-done; err != nil || stdout.String() != "Signed in. docs has the tools ask, fetch, search.\n" {
 		t.Fatalf("%v, %q", err, stdout.String())
 	}
+	wantFinding(t, map[string][]finding{"MCP servers": checkMCP(t.Context(), p)}, "MCP servers", fine, "docs: reached")
 	s := newWholeServer(t, change)
 	var names []string
 	for _, tool := range s.serving.tools.Offer("default") {

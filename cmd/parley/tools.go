@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"parley/internal/chat"
@@ -185,7 +186,7 @@ func (c *Config) onRequest() []string {
 
 // toolbox is the tools of an instance and their connections. It is empty until openTools runs.
 type toolbox struct {
-	registry *tool.Registry
+	registry atomic.Pointer[tool.Registry] // another one when the tools of an MCP server join
 	mcp      *mcptool.Set
 	fetch    *fetch.Client
 }
@@ -193,7 +194,8 @@ type toolbox struct {
 // openTools connects to the MCP servers and gives an instance all enabled tools. Commands that do
 // not answer questions skip it.
 func (p *program) openTools(ctx context.Context, in *instance) error {
-	cfg, b := in.cfg, &toolbox{fetch: fetch.New(fetch.Options{UserAgent: "parley/" + release})}
+	cfg, b := in.cfg, in.tools
+	get := fetch.New(fetch.Options{UserAgent: "parley/" + release})
 	var tools []tool.Tool
 	for _, name := range slices.Concat(cfg.Tools, cfg.onRequest()) {
 		switch name {
@@ -202,7 +204,7 @@ func (p *program) openTools(ctx context.Context, in *instance) error {
 		case "date_time":
 			tools = append(tools, tool.Clock(nil))
 		case "fetch_url":
-			tools = append(tools, tool.ReadPage(b.fetch.Get, pageReader(in.pages)))
+			tools = append(tools, tool.ReadPage(get.Get, pageReader(in.pages)))
 		case "get_weather":
 			tools = append(tools, tool.Weather(tool.WeatherOptions{}))
 		case "search_documents":
@@ -215,21 +217,35 @@ func (p *program) openTools(ctx context.Context, in *instance) error {
 			tools = append(tools, t)
 		}
 	}
-	servers, err := p.mcpServers(cfg, grantsOf(in.db))
+	servers, err := p.mcpServers(cfg, grantsOf(in.db, in.locks()))
 	if err != nil {
 		return err
 	}
-	if b.mcp, err = mcptool.Open(ctx, servers, p.log); err != nil {
+	set, err := mcptool.Open(ctx, servers, p.log)
+	if err != nil {
 		return err
 	}
-	b.registry, err = tool.NewRegistry(append(tools, b.mcp.Tools()...), tool.Options{
-		Namespaces: content[map[string][]string](cfg.ToolsNamespaces), Logger: p.log,
-	})
-	if err != nil {
-		b.mcp.Close()
+	gather := func() error {
+		options := tool.Options{Namespaces: content[map[string][]string](cfg.ToolsNamespaces), Logger: p.log}
+		for name := range set.Missing() {
+			options.Later = append(options.Later, mcptool.Prefix(name))
+		}
+		r, err := tool.NewRegistry(slices.Concat(tools, set.Tools()), options)
+		if err == nil {
+			b.registry.Store(r)
+		}
+		return err
+	}
+	if err := gather(); err != nil {
+		set.Close()
 		return usagef("tools: %w", err)
 	}
-	*in.tools = *b
+	b.mcp, b.fetch = set, get
+	set.Retry(func() {
+		if err := gather(); err != nil {
+			p.log.Error("the tools of an MCP server cannot be used", "error", err)
+		}
+	})
 	return nil
 }
 
@@ -278,7 +294,7 @@ var _ chat.Toolbox = (*toolbox)(nil)
 
 // Close closes the connections of the tools.
 func (b *toolbox) Close() {
-	if b.registry != nil {
+	if b.mcp != nil {
 		b.mcp.Close()
 		b.fetch.Close()
 	}
@@ -286,14 +302,17 @@ func (b *toolbox) Close() {
 
 // Offer returns the tools that a model may call.
 func (b *toolbox) Offer(namespace string) []llm.Tool {
-	if b.registry == nil {
-		return nil
+	if r := b.registry.Load(); r != nil {
+		return r.Offer(namespace)
 	}
-	return b.registry.Offer(namespace)
+	return nil
 }
 
 // writes reports whether a tool changes something, so that the user must confirm each call.
-func (b *toolbox) writes(name string) bool { return b.registry != nil && b.registry.Writes(name) }
+func (b *toolbox) writes(name string) bool {
+	r := b.registry.Load()
+	return r != nil && r.Writes(name)
+}
 
 // searchesWeb reports whether the web can be searched in a namespace.
 func (b *toolbox) searchesWeb(namespace string) bool {
@@ -302,7 +321,7 @@ func (b *toolbox) searchesWeb(namespace string) bool {
 
 // Call runs a tool from Offer.
 func (b *toolbox) Call(ctx context.Context, f retrieval.Filter, call llm.ToolCall) (string, []retrieval.Passage, error) {
-	res, err := b.registry.Call(ctx, f, call)
+	res, err := b.registry.Load().Call(ctx, f, call)
 	return res.Text, res.Passages, err
 }
 

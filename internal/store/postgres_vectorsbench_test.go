@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -19,7 +20,8 @@ import (
 // BenchmarkVectorIndex reports how much of the ten best of an exact search pgvector finds, and how long a search
 // takes beside that exact one: without a filter, with one that leaves a fifth, and with one that leaves a hundredth, which
 // the database searches exactly up to a million. PARLEY_BENCH_VECTORS says among how many vectors of 384 numbers: by
-// default 100,000. The vectors lie around a thousand centres, as texts do around their subjects.
+// default 100,000. The vectors lie around a thousand centres, as texts do around their subjects. How far it is goes to the
+// standard error; with a million, pass -timeout 4h.
 func BenchmarkVectorIndex(b *testing.B) {
 	n := 100_000
 	if s := os.Getenv("PARLEY_BENCH_VECTORS"); s != "" {
@@ -36,6 +38,9 @@ func BenchmarkVectorIndex(b *testing.B) {
 	began := time.Now()
 	for first := 0; first < n; first += batch {
 		x.putVectors(g, first, min(batch, n-first), f)
+		if done := first + batch; done%100_000 == 0 {
+			fmt.Fprintf(os.Stderr, "%d of %d vectors are stored, after %v\n", done, n, time.Since(began).Round(time.Second))
+		}
 	}
 	x.must(x.db.Corpus().SwitchGeneration(b.Context(), g.ID))
 	index, _, err := x.db.VectorIndex(b.Context())
@@ -43,7 +48,9 @@ func BenchmarkVectorIndex(b *testing.B) {
 	g.Length = benchLength
 	filling := time.Since(began)
 	began = time.Now()
+	built := x.tellOfTheBuild(began)
 	x.must(index.Follow(b.Context(), "ns", g))
+	built()
 	building := time.Since(began)
 	if ready, err := index.Ready(b.Context(), "ns", g.ID); err != nil || !ready {
 		b.Fatalf("ready: %v, %v", ready, err)
@@ -94,6 +101,32 @@ func (x *indexed) compare(b *testing.B, index *store.VectorIndex, g retrieval.Ge
 		b.ReportMetric(milliseconds(times[len(times)*99/100]), c.name+"-p99-ms")
 		b.ReportMetric(milliseconds(exact[len(exact)/2]), c.name+"-exact-p50-ms")
 	}
+}
+
+// tellOfTheBuild writes to the standard error now and then how far the index is, until the returned function is called.
+func (x *indexed) tellOfTheBuild(began time.Time) (stop func()) {
+	ctx, cancel := context.WithCancel(x.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(30 * time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			var phase string
+			var tuples int64
+			err := x.raw.QueryRowContext(ctx, "SELECT phase, tuples_done FROM pg_stat_progress_create_index").Scan(&phase, &tuples)
+			if err != nil {
+				phase = "copying vectors" // the index is not begun yet
+			}
+			fmt.Fprintf(os.Stderr, "after %v: %s, %d vectors\n", time.Since(began).Round(time.Second), phase, tuples)
+		}
+	}()
+	return func() { cancel(); <-done }
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

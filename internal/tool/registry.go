@@ -27,7 +27,9 @@ type Options struct {
 	MaxArgs  int           // limit in bytes of a call's arguments; 16 KiB
 	// Namespaces lists the tools allowed in a namespace. A missing key allows all.
 	Namespaces map[string][]string
-	Logger     *slog.Logger // nil discards
+	// Later are beginnings of the names of tools that may come in a later registry, so that Namespaces may name them.
+	Later  []string
+	Logger *slog.Logger // nil discards
 }
 
 // Registry decides which tools a turn may use, and runs them. It is safe for concurrent use.
@@ -64,13 +66,17 @@ func NewRegistry(tools []Tool, opts Options) (*Registry, error) {
 	r.schemas = r.resolveSchemas()
 	for key, names := range opts.Namespaces {
 		for _, name := range names {
-			if _, ok := r.find(name); !ok {
+			if _, ok := r.find(name); !ok && !r.later(name) {
 				return nil, fmt.Errorf("the list of %q names the tool %q, which does not exist; there are %s",
 					key, name, strings.Join(r.Names(), ", "))
 			}
 		}
 	}
 	return r, nil
+}
+
+func (r *Registry) later(name string) bool {
+	return slices.ContainsFunc(r.opts.Later, func(beginning string) bool { return strings.HasPrefix(name, beginning) })
 }
 
 // Names returns the names of all tools, sorted.

@@ -4,7 +4,7 @@
 //		[crowd] [turns] [sessions]
 //	go run ./test/bench busy formats
 //	go run ./test/bench scale -passages 200000,1000000 [-keep DIR]
-//	go run ./test/bench soak -for 1h
+//	go run ./test/bench soak -for 1h [-clients N] [-database URL]
 //
 // Without a section it measures those on the first two lines, which takes about eight minutes. It builds
 // the program and the measuring tools in a temporary folder, uses the loopback only, and leaves nothing
@@ -71,6 +71,8 @@ func run(ctx context.Context) error {
 	sizes := flag.String("passages", "100000,200000", "sizes of the generated corpora that scale measures")
 	keep := flag.String("keep", "", "folder that keeps what scale generates and ingests for its next run (default: a temporary one)")
 	soakTime := flag.Duration("for", 5*time.Minute, "how long soak loads the program")
+	clients := flag.Int("clients", 64, "how many clients soak has")
+	database := flag.String("database", "", "an empty PostgreSQL database for soak (default: the data folder)")
 	sessions := flag.Int("sessions", 10_000, "how many sessions there are to load one of")
 	wanted, err := arguments()
 	if err != nil {
@@ -88,7 +90,10 @@ func run(ctx context.Context) error {
 		return fmt.Errorf("make a temporary folder: %w", err)
 	}
 	defer os.RemoveAll(work)
-	b := &bench{root: root, shared: *shared, work: work, sizes: *sizes, keep: *keep, sessionCount: max(1, *sessions), soakTime: *soakTime}
+	b := &bench{
+		root: root, shared: *shared, work: work, sizes: *sizes, keep: *keep, sessionCount: max(1, *sessions),
+		soakTime: *soakTime, soakClients: max(1, *clients), database: *database,
+	}
 	for _, s := range sections {
 		if !slices.Contains(wanted, s.name) && (len(wanted) > 0 || s.named) {
 			continue
@@ -143,6 +148,8 @@ type bench struct {
 
 	sessionCount int           // see sessions
 	soakTime     time.Duration // see soak
+	soakClients  int
+	database     string // URL of a PostgreSQL database for soak, or ""
 
 	command string // command that repeats the current section
 	figures []figure

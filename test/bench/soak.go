@@ -16,8 +16,7 @@ import (
 )
 
 const (
-	soakClients = 64
-	soakFaults  = .05
+	soakFaults = .05
 	// soakStub cuts this share of the answers off halfway.
 	soakStub  = "chunks=100,tps=50,fault=cut,at=50,p=0.05"
 	soakEvery = 5 * time.Second // between two readings of the program's size
@@ -47,10 +46,15 @@ func (b *bench) soak(ctx context.Context) error {
 	}
 	defer upstream.stop()
 	data := filepath.Join(b.work, "soak")
-	if _, err := consume(exec.CommandContext(ctx, b.program, "ingest", "--data", data, filepath.Join(b.root, "docs"))); err != nil {
+	var where []string
+	if b.database != "" {
+		where = []string{"--database", b.database}
+	}
+	ingest := append([]string{"ingest", "--data", data, filepath.Join(b.root, "docs")}, where...)
+	if _, err := consume(exec.CommandContext(ctx, b.program, ingest...)); err != nil {
 		return err
 	}
-	own, _, err := b.parley(ctx, data, "--model", "openai:stub", "--openai-base-url", upstream.url("/s/"+soakStub+"/v1"))
+	own, _, err := b.parley(ctx, data, append(where, "--model", "openai:stub", "--openai-base-url", upstream.url("/s/"+soakStub+"/v1"))...)
 	if err != nil {
 		return err
 	}
@@ -79,7 +83,10 @@ func (b *bench) soak(ctx context.Context) error {
 	if asked == 0 {
 		return errors.New("no turn was asked for")
 	}
-	name := fmt.Sprintf("%d clients for %s, %g %% of the answers broken off by the upstream", soakClients, b.soakTime, 100*soakFaults)
+	name := fmt.Sprintf("%d clients for %s, %g %% of the answers broken off by the upstream", b.soakClients, b.soakTime, 100*soakFaults)
+	if b.database != "" {
+		name += ", on PostgreSQL"
+	}
 	b.addGrowth(sizes, name, warm, level)
 	failed, faults := after.failed-before.failed, after.faults-before.faults
 	b.add("failed turns, "+name, "injected ± 0.1 %", "%.3f %% of %d (injected %.3f %%)",
@@ -179,7 +186,7 @@ func (b *bench) loadFor(ctx context.Context, s *server, length time.Duration) (r
 		return rep, nil, err
 	}
 	load := exec.CommandContext(ctx, program, "-url", s.url(endpoints[0].path), "-mode", "ndjson", "-body", question,
-		"-c", strconv.Itoa(soakClients), "-n", "0", "-d", length.String(), "-ramp", "2s")
+		"-c", strconv.Itoa(b.soakClients), "-n", "0", "-d", length.String(), "-ramp", "2s")
 	type outcome struct {
 		out []byte
 		err error

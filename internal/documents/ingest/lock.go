@@ -132,6 +132,12 @@ func (l Locks) Jobs() (unlock func(), err error) {
 	return l.lock("jobs.lock", "carrying out the jobs of")
 }
 
+// Renewing takes the lock for renewing the sign-in at a server of tools, whose refresh token may be good for once. The
+// returned function releases it. A *LockedError means that another process holds it.
+func (l Locks) Renewing() (unlock func(), err error) {
+	return l.lock("renew.lock", "renewing a sign-in of")
+}
+
 // LockServing takes the lock for serving a data folder: two servers would not see each other's
 // Idempotency-Keys, budgets and running turns. Announce stores the server's URL for the *LockedError of a second
 // server. The system releases the lock when the process dies. The error is errors.ErrUnsupported if the file

@@ -44,6 +44,8 @@ type Grants interface {
 	// PutGrant keeps a grant in place of the one whose access token is given; "" stands for any. It is no error if another one
 	// is kept by now, which stays.
 	PutGrant(ctx context.Context, server, replaced string, g Grant) error
+	// Lock waits until no other process renews a grant. The returned function lets others do it.
+	Lock(ctx context.Context) (unlock func(), err error)
 }
 
 // ErrNotSignedIn means that nobody has signed in at a server yet.
@@ -214,12 +216,23 @@ func (g *granted) Authorize(ctx context.Context, req *http.Request, resp *http.R
 	return g.renew(ctx, strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer "))
 }
 
+// renewTimeout is how long a replica waits for others that renew grants, of which one takes up to signInTimeout.
+const renewTimeout = 2 * signInTimeout
+
 // renew replaces a token, unless that was done meanwhile: here, or by another replica or a new sign-in, which the grants show. The caller
 // holds mu.
 func (g *granted) renew(ctx context.Context, refused string) error {
 	if g.now.Token.AccessToken != refused {
 		return nil
 	}
+	// Some authorization servers take a refresh token that comes twice for a stolen one, and revoke all that it has brought.
+	waiting, cancel := context.WithTimeout(ctx, renewTimeout)
+	defer cancel()
+	unlock, err := g.Grants.Lock(waiting)
+	if err != nil {
+		return fmt.Errorf("wait for another server that renews a sign-in: %w", err)
+	}
+	defer unlock()
 	kept, err := g.load(ctx)
 	if err != nil {
 		return err
@@ -232,10 +245,6 @@ func (g *granted) renew(ctx context.Context, refused string) error {
 	}
 	t, err := g.refresh(ctx, kept)
 	if err != nil {
-		if newer, readErr := g.load(ctx); readErr == nil && newer.Token.AccessToken != refused {
-			g.now = newer // another replica has used up the refresh token
-			return nil
-		}
 		told := withoutBody(err)
 		if answer, ok := errors.AsType[*oauth2.RetrieveError](err); ok && slices.Contains(forGood, answer.ErrorCode) {
 			return g.again(told)

@@ -3,11 +3,13 @@ package mcptool
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
+
+	"parley/internal/tool"
 )
 
 const redirect = "http://127.0.0.1:9/callback"
@@ -28,7 +30,7 @@ func signedIn(t *testing.T, s Server) {
 func TestBrowser_OneSignInLastsUntilItIsRevoked(t *testing.T) {
 	g, grants := newGuarded(t), grantsInMemory{}
 	s := g.browsed(grants)
-	if _, err := Open(t.Context(), []Server{s}, slog.New(slog.DiscardHandler)); !errors.Is(err, ErrNotSignedIn) || !strings.Contains(err.Error(), "parley mcp sign-in web") {
+	if err := openErr(t, s); !errors.Is(err, ErrNotSignedIn) || !strings.Contains(err.Error(), "parley mcp sign-in web") {
 		t.Fatalf("before the sign-in: %v", err)
 	}
 	signedIn(t, s)
@@ -73,6 +75,55 @@ func TestBrowser_OneSignInLastsUntilItIsRevoked(t *testing.T) {
 	signedIn(t, s)
 	if err := use("again"); err != nil {
 		t.Error(err)
+	}
+}
+
+// locked are Grants of several replicas.
+type locked struct {
+	grantsInMemory
+	renewing, reading sync.Mutex
+}
+
+func (l *locked) Grant(ctx context.Context, server string) (Grant, error) {
+	l.reading.Lock()
+	defer l.reading.Unlock()
+	return l.grantsInMemory.Grant(ctx, server)
+}
+
+func (l *locked) PutGrant(ctx context.Context, server, replaced string, g Grant) error {
+	l.reading.Lock()
+	defer l.reading.Unlock()
+	return l.grantsInMemory.PutGrant(ctx, server, replaced, g)
+}
+
+func (l *locked) Lock(context.Context) (unlock func(), err error) {
+	l.renewing.Lock()
+	return l.renewing.Unlock, nil
+}
+
+// The authorization server revokes everything when a refresh token comes twice.
+func TestBrowser_ReplicasThatRenewAtOnceSendARefreshTokenOnce(t *testing.T) {
+	g, grants := newGuarded(t), &locked{grantsInMemory: grantsInMemory{}}
+	s := g.browsed(grants)
+	signedIn(t, s)
+	var replicas []*tool.Registry
+	for range 8 {
+		replicas = append(replicas, open(t, s))
+	}
+	for round := range 3 {
+		g.set(func() { clear(g.valid) })
+		var calls sync.WaitGroup
+		for _, r := range replicas {
+			calls.Go(func() {
+				if got, err := call(t, r, "web__echo", `{"text":"x"}`); err != nil {
+					t.Errorf("%q, %v", got, err)
+				}
+			})
+		}
+		calls.Wait()
+		if n := len(g.grants()); n != round+2 {
+			t.Fatalf("%d grants after round %d", n, round)
+		}
 	}
 }
 
@@ -152,7 +203,7 @@ func TestBrowser_SendsATokenToItsServerOnly(t *testing.T) {
 	g, other, grants := newGuarded(t), newGuarded(t), grantsInMemory{}
 	signedIn(t, g.browsed(grants))
 	moved := other.browsed(grants)
-	if _, err := Open(t.Context(), []Server{moved}, slog.New(slog.DiscardHandler)); !errors.Is(err, ErrNotSignedIn) {
+	if err := openErr(t, moved); !errors.Is(err, ErrNotSignedIn) {
 		t.Errorf("another URL: %v", err)
 	}
 	// A secret is for its issuer.

@@ -99,6 +99,9 @@ func runConformanceClient(ctx context.Context, url string) error {
 		return err
 	}
 	defer set.Close()
+	for _, err := range set.Missing() {
+		return err
+	}
 	for _, t := range set.Tools() {
 		if _, err := t.Run(ctx, tool.Call{Arguments: json.RawMessage(`{"a":5,"b":3}`)}); err != nil {
 			return err
@@ -142,6 +145,8 @@ func (m grantsInMemory) PutGrant(_ context.Context, server, replaced string, g G
 	}
 	return nil
 }
+
+func (m grantsInMemory) Lock(context.Context) (unlock func(), err error) { return func() {}, nil }
 
 // issuerOf returns the authorization server that protects a server. An administrator writes it into the configuration.
 func issuerOf(ctx context.Context, server string) (string, error) {

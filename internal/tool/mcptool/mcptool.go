@@ -28,6 +28,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"parley/internal/interrupt"
 	"parley/internal/llm"
 	"parley/internal/tool"
 )
@@ -50,17 +51,35 @@ type Server struct {
 
 // Set is the tools of some servers. Close ends the connections and processes.
 type Set struct {
-	conns []*conn
+	conns    []*conn
+	log      *slog.Logger
+	stop     context.CancelFunc // ends retrying; nil before Retry
+	retrying sync.WaitGroup
+	pause    time.Duration // before the first retry
+
+	mu     sync.Mutex
+	opened map[*conn]opened
+}
+
+// opened is what came of opening a server.
+type opened struct {
 	tools []tool.Tool
+	err   error
 }
 
 // connectTimeout limits the time for connecting to a server and listing its tools.
 const connectTimeout = 20 * time.Second
 
-// Open connects to the servers. An unreachable server, or a named tool that a server lacks, is an
-// error.
+// How long Retry waits before it tries a server again: at first, and at most.
+const (
+	firstPause = 5 * time.Second
+	lastPause  = 5 * time.Minute
+)
+
+// Open connects to the servers. A server that cannot be reached, refuses Parley or lacks a tool that is named keeps no other one
+// from being used: Missing tells of it. An error means that the settings are wrong.
 func Open(ctx context.Context, servers []Server, log *slog.Logger) (*Set, error) {
-	s := &Set{}
+	s := &Set{log: log, pause: firstPause, opened: map[*conn]opened{}}
 	for _, server := range servers {
 		c := &conn{server: server, log: log}
 		switch {
@@ -74,21 +93,82 @@ func Open(ctx context.Context, servers []Server, log *slog.Logger) (*Set, error)
 				early: earlyRenewal + rand.N(earlyRenewal)}
 		}
 		s.conns = append(s.conns, c)
-		tools, err := c.open(ctx)
-		if err != nil {
-			s.Close()
-			return nil, fmt.Errorf("MCP server %s: %w", server.Name, err)
-		}
-		s.tools = append(s.tools, tools...)
 	}
+	var opening sync.WaitGroup
+	for _, c := range s.conns {
+		opening.Go(func() {
+			if err := s.open(ctx, c); err != nil {
+				log.Warn("models do without the tools of an MCP server until it can be used", "server", c.server.Name, "error", err)
+			}
+		})
+	}
+	opening.Wait()
 	return s, nil
 }
 
-// Tools returns the tools. Each name begins with the server's name.
-func (s *Set) Tools() []tool.Tool { return s.tools }
+// open connects to a server and keeps what comes of it.
+func (s *Set) open(ctx context.Context, c *conn) error {
+	tools, err := c.open(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opened[c] = opened{tools, err}
+	return err
+}
+
+// Retry tries the missing servers again until Close, ever less often, and calls joined whenever the tools of one are there.
+func (s *Set) Retry(joined func()) {
+	var ctx context.Context
+	ctx, s.stop = context.WithCancel(context.Background())
+	var one sync.Mutex // joined runs once at a time
+	missing := s.Missing()
+	for _, c := range s.conns {
+		if missing[c.server.Name] == nil {
+			continue
+		}
+		s.retrying.Go(func() {
+			for pause := s.pause; interrupt.Sleep(ctx, pause) == nil; pause = min(2*pause, lastPause) {
+				if s.open(ctx, c) != nil {
+					continue
+				}
+				s.log.Info("the tools of an MCP server are there now", "server", c.server.Name)
+				one.Lock()
+				defer one.Unlock()
+				joined()
+				return
+			}
+		})
+	}
+}
+
+// Tools returns the tools that are there. Each name begins with its server's Prefix.
+func (s *Set) Tools() (all []tool.Tool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.conns {
+		all = append(all, s.opened[c].tools...)
+	}
+	return all
+}
+
+// Missing returns why tools of servers are not there, by the names of the servers.
+func (s *Set) Missing() map[string]error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	missing := map[string]error{}
+	for c, o := range s.opened {
+		if o.err != nil {
+			missing[c.server.Name] = o.err
+		}
+	}
+	return missing
+}
 
 // Close ends all connections.
 func (s *Set) Close() {
+	if s.stop != nil {
+		s.stop()
+		s.retrying.Wait()
+	}
 	for _, c := range s.conns {
 		c.close()
 	}
@@ -117,6 +197,7 @@ func (c *conn) open(ctx context.Context) ([]tool.Tool, error) {
 	found := map[string]bool{}
 	for t, err := range session.Tools(ctx, nil) {
 		if err != nil {
+			c.drop(session)
 			return nil, fmt.Errorf("list its tools: %w", err)
 		}
 		found[t.Name] = true
@@ -146,6 +227,9 @@ func (c *conn) mayUse(t *mcp.Tool) bool {
 	return t.Annotations != nil && t.Annotations.ReadOnlyHint
 }
 
+// Prefix returns how the names of a server's tools begin.
+func Prefix(server string) string { return notInName.ReplaceAllString(server+"__", "_") }
+
 var notInName = regexp.MustCompile(`[^a-zA-Z0-9_-]+`)
 
 // Limits of a server's description of a tool.
@@ -160,7 +244,7 @@ func (c *conn) adapt(t *mcp.Tool) (tool.Tool, error) {
 	if err != nil || len(schema) > maxSchema {
 		return tool.Tool{}, fmt.Errorf("the schema of its tool %q can't be used (%d bytes)", t.Name, len(schema))
 	}
-	name := notInName.ReplaceAllString(c.server.Name+"__"+t.Name, "_")
+	name := Prefix(c.server.Name) + notInName.ReplaceAllString(t.Name, "_")
 	description := cmp.Or(t.Description, t.Title)
 	return tool.Tool{
 		Tool: llm.Tool{

@@ -7,8 +7,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -79,6 +82,17 @@ func stdio(t *testing.T, tools ...string) Server {
 	return Server{Name: "my server", Command: []string{program}, Env: map[string]string{childEnv: "1", "OWN": "own-value"}, Tools: tools}
 }
 
+// openErr returns why the tools of a server are not there, or its settings are wrong.
+func openErr(t *testing.T, s Server) error {
+	t.Helper()
+	set, err := Open(t.Context(), []Server{s}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	t.Cleanup(set.Close)
+	return set.Missing()[s.Name]
+}
+
 func open(t *testing.T, s Server) *tool.Registry {
 	t.Helper()
 	set, err := Open(t.Context(), []Server{s}, slog.New(slog.DiscardHandler))
@@ -86,6 +100,9 @@ func open(t *testing.T, s Server) *tool.Registry {
 		t.Fatal(err)
 	}
 	t.Cleanup(set.Close)
+	if err := set.Missing()[s.Name]; err != nil {
+		t.Fatal(err)
+	}
 	r, err := tool.NewRegistry(set.Tools(), tool.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +143,7 @@ func TestOpen_BringsTheToolsThatAreNamed(t *testing.T) {
 	if got, err := call(t, r, "my_server__delete_all", `{}`); err != nil || got != "gone" {
 		t.Errorf("%q, %v", got, err)
 	}
-	if _, err := Open(t.Context(), []Server{stdio(t, "nothing")}, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), `no tool "nothing"`) {
+	if err := openErr(t, stdio(t, "nothing")); err == nil || !strings.Contains(err.Error(), `no tool "nothing"`) {
 		t.Error(err)
 	}
 }
@@ -163,15 +180,45 @@ func TestOpen_ReachesAServerOverHTTPWithItsHeaders(t *testing.T) {
 	if got, err := call(t, r, "web__echo", `{"text":"x"}`); err != nil || !strings.HasPrefix(got, "echo: x") {
 		t.Errorf("%q, %v", got, err)
 	}
-	if _, err := Open(t.Context(), []Server{{Name: "web", URL: s.URL}}, slog.New(slog.DiscardHandler)); err == nil {
+	if err := openErr(t, Server{Name: "web", URL: s.URL}); err == nil {
 		t.Error("connected without a key")
 	}
 }
 
-func TestOpen_SaysThatAServerCanNotBeStarted(t *testing.T) {
-	for _, s := range []Server{{Name: "a", Command: []string{"/nonexistent"}}, {Name: "a", URL: "http://127.0.0.1:1/"}} {
-		if _, err := Open(t.Context(), []Server{s}, slog.New(slog.DiscardHandler)); err == nil || !strings.HasPrefix(err.Error(), "MCP server a: ") {
-			t.Error(err)
+func TestOpen_GoesOnWithoutAServerAndRetryBringsItsToolsLater(t *testing.T) {
+	var up atomic.Bool
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return newServer() }, nil)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !up.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
 		}
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(web.Close)
+	own := stdio(t)
+	own.Name = "own"
+	set, err := Open(t.Context(), []Server{{Name: "a", Command: []string{"/nonexistent"}}, own, {Name: "web", URL: web.URL}, {Name: "z", URL: "http://127.0.0.1:1/"}}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(set.Close)
+	names := func() string {
+		var all []string
+		for _, tool := range set.Tools() {
+			all = append(all, tool.Name)
+		}
+		slices.Sort(all)
+		return strings.Join(all, " ")
+	}
+	if got := names(); got != "own__dies own__echo own__env own__fails" || len(set.Missing()) != 3 {
+		t.Errorf("tools %s, missing %v", got, set.Missing())
+	}
+	set.pause = time.Millisecond
+	joined := make(chan string)
+	set.Retry(func() { joined <- names() })
+	up.Store(true)
+	if got := <-joined; !strings.HasSuffix(got, " web__dies web__echo web__env web__fails") || len(set.Missing()) != 2 {
+		t.Errorf("tools %s, missing %v", got, set.Missing())
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -35,6 +34,7 @@ type guarded struct {
 	asked []url.Values // token requests, with the Authorization header as "basic"
 	valid map[string]string
 	codes map[string]url.Values // requests for authorization, by their codes and refresh tokens
+	used  map[string]bool       // refresh tokens
 	lasts int
 
 	registered int
@@ -52,7 +52,7 @@ type guarded struct {
 }
 
 func newGuarded(t *testing.T) *guarded {
-	g := &guarded{valid: map[string]string{}, codes: map[string]url.Values{}, lasts: 3600, scope: "read", seen: map[string]bool{}}
+	g := &guarded{valid: map[string]string{}, codes: map[string]url.Values{}, used: map[string]bool{}, lasts: 3600, scope: "read", seen: map[string]bool{}}
 	issuer := http.NewServeMux()
 	issuer.HandleFunc("GET /.well-known/oauth-authorization-server/tenant", func(w http.ResponseWriter, _ *http.Request) {
 		g.mu.Lock()
@@ -136,6 +136,10 @@ func (g *guarded) token(w http.ResponseWriter, r *http.Request) {
 	if grant := form.Get("grant_type"); grant != "client_credentials" {
 		given, ok := g.codes[form.Get("code")+form.Get("refresh_token")]
 		challenge := sha256.Sum256([]byte(form.Get("code_verifier")))
+		if used := g.used[form.Get("refresh_token")]; used { // as if it were stolen (RFC 9700, section 4.14.2)
+			clear(g.valid)
+			clear(g.codes)
+		}
 		if !ok || given.Get("client_id") != form.Get("client_id") ||
 			grant == "authorization_code" && given.Get("code_challenge") != base64.RawURLEncoding.EncodeToString(challenge[:]) {
 			w.WriteHeader(http.StatusBadRequest)
@@ -143,6 +147,7 @@ func (g *guarded) token(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		delete(g.codes, form.Get("code")+form.Get("refresh_token")) // each is good for one token
+		g.used[form.Get("refresh_token")] = grant == "refresh_token"
 		refresh, scope = rand.Text(), given.Get("scope")
 		g.codes[refresh] = given
 	}
@@ -296,10 +301,7 @@ func TestOAuth_SendsItsSecretToTheConfiguredIssuerOnly(t *testing.T) {
 	} {
 		g := newGuarded(t)
 		c.change(g)
-		set, err := Open(t.Context(), []Server{{Name: "web", URL: g.URL + "/mcp", OAuth: g.client()}}, slog.New(slog.DiscardHandler))
-		if err == nil {
-			set.Close()
-		}
+		err := openErr(t, Server{Name: "web", URL: g.URL + "/mcp", OAuth: g.client()})
 		if (err == nil) != c.ok || err != nil && (!strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), clientSecret)) {
 			t.Errorf("%s: %v", name, err)
 		}
