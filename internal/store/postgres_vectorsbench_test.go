@@ -57,10 +57,11 @@ func BenchmarkVectorIndex(b *testing.B) {
 	}
 	_, err = x.raw.ExecContext(b.Context(), "ANALYZE") // the server of the tests has no autovacuum
 	x.must(err)
-	b.Logf("%d vectors stored in %v, indexed in %v", n, filling.Round(time.Second), building.Round(time.Second))
 	for b.Loop() {
 		x.compare(b, index, g, f)
 	}
+	b.ReportMetric(filling.Seconds(), "stored-s")
+	b.ReportMetric(building.Seconds(), "indexed-s")
 }
 
 // benchLength is the length of the vectors of BenchmarkVectorIndex.

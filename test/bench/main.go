@@ -5,6 +5,9 @@
 //	go run ./test/bench busy formats
 //	go run ./test/bench scale -passages 200000,1000000 [-keep DIR]
 //	go run ./test/bench soak -for 1h [-clients N] [-database URL]
+//	go run ./test/bench replicas -database URL
+//	go run ./test/bench join -database URL -passages 1000000 [-keep DIR]
+//	go run ./test/bench pgvector -vectors 100000
 //
 // Without a section it measures those on the first two lines, which takes about eight minutes. It builds
 // the program and the measuring tools in a temporary folder, uses the loopback only, and leaves nothing
@@ -52,6 +55,9 @@ var sections = []struct {
 	{"busy", (*bench).busy, true},
 	{"scale", (*bench).scale, true},
 	{"soak", (*bench).soak, true},
+	{"replicas", (*bench).replicas, true},
+	{"join", (*bench).join, true},
+	{"pgvector", (*bench).pgvector, true},
 }
 
 func main() {
@@ -72,7 +78,8 @@ func run(ctx context.Context) error {
 	keep := flag.String("keep", "", "folder that keeps what scale generates and ingests for its next run (default: a temporary one)")
 	soakTime := flag.Duration("for", 5*time.Minute, "how long soak loads the program")
 	clients := flag.Int("clients", 64, "how many clients soak has")
-	database := flag.String("database", "", "an empty PostgreSQL database for soak (default: the data folder)")
+	database := flag.String("database", "", "URL of an empty PostgreSQL database for soak (default: the data folder), replicas and join")
+	vectors := flag.Int("vectors", 100_000, "how many vectors pgvector searches")
 	sessions := flag.Int("sessions", 10_000, "how many sessions there are to load one of")
 	wanted, err := arguments()
 	if err != nil {
@@ -92,7 +99,7 @@ func run(ctx context.Context) error {
 	defer os.RemoveAll(work)
 	b := &bench{
 		root: root, shared: *shared, work: work, sizes: *sizes, keep: *keep, sessionCount: max(1, *sessions),
-		soakTime: *soakTime, soakClients: max(1, *clients), database: *database,
+		soakTime: *soakTime, soakClients: max(1, *clients), database: *database, vectorCount: *vectors,
 	}
 	for _, s := range sections {
 		if !slices.Contains(wanted, s.name) && (len(wanted) > 0 || s.named) {
@@ -100,6 +107,9 @@ func run(ctx context.Context) error {
 		}
 		fmt.Fprintf(os.Stderr, "measuring %s\n", s.name)
 		b.command = "go run ./test/bench " + s.name
+		if b.database != "" {
+			b.command += " -database URL"
+		}
 		err := s.measure(b, ctx)
 		if missing, ok := errors.AsType[*missingError](err); ok {
 			fmt.Fprintf(os.Stderr, "skipped %s: %s\n", s.name, missing)
@@ -149,7 +159,8 @@ type bench struct {
 	sessionCount int           // see sessions
 	soakTime     time.Duration // see soak
 	soakClients  int
-	database     string // URL of a PostgreSQL database for soak, or ""
+	database     string // URL of a PostgreSQL database, or ""
+	vectorCount  int
 
 	command string // command that repeats the current section
 	figures []figure

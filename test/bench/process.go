@@ -16,7 +16,7 @@ import (
 )
 
 // patience is the time limit for a server's first answer.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // server is a process that serves on a free loopback port.
 type server struct {

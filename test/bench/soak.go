@@ -46,15 +46,11 @@ func (b *bench) soak(ctx context.Context) error {
 	}
 	defer upstream.stop()
 	data := filepath.Join(b.work, "soak")
-	var where []string
-	if b.database != "" {
-		where = []string{"--database", b.database}
-	}
-	ingest := append([]string{"ingest", "--data", data, filepath.Join(b.root, "docs")}, where...)
+	ingest := append([]string{"ingest", "--data", data, filepath.Join(b.root, "docs")}, b.onDatabase()...)
 	if _, err := consume(exec.CommandContext(ctx, b.program, ingest...)); err != nil {
 		return err
 	}
-	own, _, err := b.parley(ctx, data, append(where, "--model", "openai:stub", "--openai-base-url", upstream.url("/s/"+soakStub+"/v1"))...)
+	own, _, err := b.parley(ctx, data, append(b.onDatabase(), "--model", "openai:stub", "--openai-base-url", upstream.url("/s/"+soakStub+"/v1"))...)
 	if err != nil {
 		return err
 	}

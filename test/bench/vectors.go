@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -36,6 +38,34 @@ func (b *bench) vectors(ctx context.Context) error {
 			fast["p50-µs"]/1000, fast["p99-µs"]/1000, plain["p50-µs"]/fast["p50-µs"])
 		b.add(fmt.Sprintf("memory of 100,000 × %d vectors", dimensions), "", "%.0f MiB (%.3f × 4 bytes a number)",
 			fast["heap-MiB"], fast["heap-MiB"]*(1<<20)/(4*100_000*float64(dimensions)))
+	}
+	return nil
+}
+
+// pgvector measures searches of vectors in PostgreSQL beside the exact ones by running their benchmark, which needs a PostgreSQL with
+// pgvector: the one whose programs are in the folder PARLEY_TEST_PGVECTOR, else that of the machine.
+func (b *bench) pgvector(ctx context.Context) error {
+	program := filepath.Join(b.work, "store.test") // go test would mix what it says of its progress with its results
+	if err := output(ctx, b.root, "go", "test", "-c", "-o", program, "./internal/store"); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, program, "-test.run", "^$", "-test.bench", "^BenchmarkVectorIndex$", "-test.benchtime", "1x")
+	cmd.Dir, cmd.Stderr = filepath.Join(b.root, "internal", "store"), os.Stderr
+	cmd.Env = append(os.Environ(), fmt.Sprint("PARLEY_BENCH_VECTORS=", b.vectorCount))
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("run the benchmark: %w: %s", err, out)
+	}
+	found, ok := metrics(string(out), "BenchmarkVectorIndex")
+	if !ok {
+		return &missingError{"PostgreSQL with pgvector 0.8 or later is missing (PARLEY_TEST_PGVECTOR names the folder of its programs)"}
+	}
+	b.command = fmt.Sprintf("PARLEY_TEST_PGVECTOR=… go run ./test/bench pgvector -vectors %d", b.vectorCount)
+	what := fmt.Sprintf("%d × 384 vectors in pgvector, ", b.vectorCount)
+	b.add(what+"stored, indexed", "", "%.0f s, %.0f s", found["stored-s"], found["indexed-s"])
+	for _, c := range []struct{ key, name string }{{"all", "no filter"}, {"fifth", "a filter that leaves a fifth"}, {"few", "a filter that leaves a hundredth"}} {
+		b.add(what+c.name+": recall of the ten best, p50 / p99", "", "%.3f, %.1f / %.1f ms (exact search in memory %.1f ms)",
+			found[c.key+"-recall"], found[c.key+"-p50-ms"], found[c.key+"-p99-ms"], found[c.key+"-exact-p50-ms"])
 	}
 	return nil
 }
