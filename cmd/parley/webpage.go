@@ -28,6 +28,7 @@ func (s *serving) webAPI() *webapi.Handler {
 		Turns:      s.runner,
 		Records:    s.db.State(),
 		Chats:      s.db.Transcripts(),
+		Shelf:      s.db.Shelf(),
 		Settings:   s.webSettings,
 		Usage:      s.db.State().Usage,
 		Delete:     s.documents.DeleteDocument,

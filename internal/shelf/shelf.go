@@ -1,4 +1,4 @@
-// Package shelf describes the items that clients of OpenAI's file APIs store on the server: files,
+// Package shelf describes the small items that people keep on the server. Most are of clients of OpenAI's file APIs: files,
 // vector stores, the files in each store, and batches of them. An item is raw JSON in the API's words,
 // with the keys by which lists are selected and sorted. The contents of files and the documents made
 // from them are elsewhere (package documents).
@@ -25,6 +25,8 @@ const (
 	Uploads Kind = "upload" // a file that comes in parts
 	Parts   Kind = "part"   // a part of an upload
 	Shares  Kind = "share"  // the owner of a file that others may search who know its group
+	Prompts Kind = "prompt" // a text that somebody asks again; the body is a JSON string
+	Folders Kind = "folder" // of conversations, which name it; the body is its name as a JSON string
 
 	Grants Kind = "grant" // of no owner: what an administrator's sign-in at an MCP server has granted; the id is the server's name
 

@@ -20,7 +20,7 @@ type Transcripts struct {
 
 var _ transcript.Store = (*Transcripts)(nil)
 
-const chatColumns = `id, mode, title, last_message, messages, created_at, updated_at, pinned, link, linked_messages, linked_at`
+const chatColumns = `id, mode, title, last_message, messages, created_at, updated_at, pinned, folder, link, linked_messages, linked_at`
 
 // chatRow is a chat as it is read from chatColumns.
 type chatRow struct {
@@ -30,7 +30,7 @@ type chatRow struct {
 
 // fields returns the scan destinations of chatColumns.
 func (c *chatRow) fields() []any {
-	return []any{&c.ID, &c.Mode, &c.Title, &c.LastMessage, &c.Count, &c.created, &c.updated, &c.Pinned, &c.Link.ID, &c.Link.Messages, &c.linked}
+	return []any{&c.ID, &c.Mode, &c.Title, &c.LastMessage, &c.Count, &c.created, &c.updated, &c.Pinned, &c.Folder, &c.Link.ID, &c.Link.Messages, &c.linked}
 }
 
 // chat returns the chat that was read.
@@ -248,15 +248,15 @@ func writeChat(ctx context.Context, tx *sql.Tx, scope transcript.Scope, key stri
 	bytes := sizeOf(c.Messages)
 	if key != "" {
 		_, err := tx.ExecContext(ctx, `UPDATE transcripts SET mode = ?, title = ?, last_message = ?,
-			messages = ?, created_at = ?, updated_at = ?, pinned = ?, link = ?, linked_messages = ?, linked_at = ?, bytes = ? WHERE key = ?`,
-			c.Mode, c.Title, c.LastMessage, c.Count, micros(c.CreatedAt), micros(c.UpdatedAt), flag(c.Pinned), c.Link.ID, c.Link.Messages, micros(c.Link.At), bytes, key)
+			messages = ?, created_at = ?, updated_at = ?, pinned = ?, folder = ?, link = ?, linked_messages = ?, linked_at = ?, bytes = ? WHERE key = ?`,
+			c.Mode, c.Title, c.LastMessage, c.Count, micros(c.CreatedAt), micros(c.UpdatedAt), flag(c.Pinned), c.Folder, c.Link.ID, c.Link.Messages, micros(c.Link.At), bytes, key)
 		return key, err
 	}
 	key = ident.New()
 	added, err := affects(tx.ExecContext(ctx, `INSERT INTO transcripts (key, kind, namespace, owner, `+chatColumns+`, bytes, origin)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 		key, string(scope.Kind), scope.Namespace, scope.Owner, c.ID, c.Mode, c.Title, c.LastMessage,
-		c.Count, micros(c.CreatedAt), micros(c.UpdatedAt), flag(c.Pinned), c.Link.ID, c.Link.Messages, micros(c.Link.At), bytes, access.Origin(ctx)))
+		c.Count, micros(c.CreatedAt), micros(c.UpdatedAt), flag(c.Pinned), c.Folder, c.Link.ID, c.Link.Messages, micros(c.Link.At), bytes, access.Origin(ctx)))
 	if err == nil && !added {
 		err = errRaced // Save did not find it
 	}
@@ -287,6 +287,15 @@ func writeMessages(ctx context.Context, tx *sql.Tx, into *sql.Stmt, key string, 
 	_, err := tx.ExecContext(ctx, `DELETE FROM transcript_messages WHERE transcript = ? AND position >= ?`,
 		key, len(after))
 	return err
+}
+
+// Unfile takes all chats of a scope out of a folder.
+func (s *Transcripts) Unfile(ctx context.Context, scope transcript.Scope, folder string) error {
+	return s.db.update(ctx, "empty a folder", func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE transcripts SET folder = '' WHERE kind = ? AND namespace = ? AND owner = ? AND folder = ?`,
+			string(scope.Kind), scope.Namespace, scope.Owner, folder)
+		return err
+	})
 }
 
 // Delete deletes a chat with its messages.

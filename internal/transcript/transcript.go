@@ -53,6 +53,7 @@ type Chat struct {
 	LastMessage string // shortened for lists
 	Count       int    // number of messages
 	Pinned      bool   // kept at the top of lists
+	Folder      string // the id of a folder of its owner; "" for none
 	CreatedAt   time.Time
 	UpdatedAt   time.Time // UTC, to the microsecond, as is CreatedAt
 	Link        Link
@@ -124,6 +125,8 @@ type Store interface {
 	// ID is set. It runs in a transaction that excludes other writers. If change fails, nothing is
 	// written and its error is returned. Count is set from Messages.
 	Save(ctx context.Context, scope Scope, id string, change func(t *Transcript, found bool) error) (Chat, error)
+	// Unfile takes all chats of a scope out of a folder.
+	Unfile(ctx context.Context, scope Scope, folder string) error
 	// Delete deletes a chat, or returns ErrNotFound.
 	Delete(ctx context.Context, scope Scope, id string) error
 	// Expire deletes up to limit chats of a kind, of all owners, whose last update was before a time,

@@ -29,6 +29,7 @@ func Transcripts(t *testing.T, open func(t *testing.T) transcript.Store) {
 		{"a search sees the scope's messages in order, and those with the words", testChatSearch},
 		{"a deleted chat leaves nothing", testChatDelete},
 		{"old chats of a kind expire", testChatExpire},
+		{"a folder is emptied, and its chats stay", testChatFolders},
 		{"a link leads to its chat until it is revoked", testChatLinked},
 		{"concurrent changes lose nothing", testChatRace},
 		{"a cancelled context saves no chat", testChatCancelled},
@@ -256,6 +257,26 @@ func testChatLinked(t *testing.T, s transcripts) {
 		t.Fatal(err)
 	}
 	missing("another")
+}
+
+func testChatFolders(t *testing.T, s transcripts) {
+	for id, folder := range map[string]string{"a": "f", "b": "f", "c": "g", "d": ""} {
+		c := aChat(id, 1)
+		c.Folder = folder
+		s.equal("what Save returns", c.Chat, s.put(alices, c))
+	}
+	bobs := alices
+	bobs.Owner = "bob"
+	other := aChat("a", 1)
+	other.Folder = "f"
+	s.put(bobs, other)
+	if err := s.Unfile(t.Context(), alices, "f"); err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]string{"a": "", "b": "", "c": "g", "d": ""} {
+		s.equal("folder of "+id, want, s.get(alices, id).Folder)
+	}
+	s.equal("folder of another owner's chat", "f", s.get(bobs, "a").Folder)
 }
 
 func testChatSearch(t *testing.T, s transcripts) {

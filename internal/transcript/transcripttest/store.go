@@ -127,6 +127,19 @@ func (s *Store) Save(ctx context.Context, scope transcript.Scope, id string,
 	return t.Chat, nil
 }
 
+// Unfile takes all chats of a scope out of a folder.
+func (s *Store) Unfile(ctx context.Context, scope transcript.Scope, folder string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k, t := range s.all {
+		if k.scope == scope && t.Folder == folder {
+			t.Folder = ""
+			s.all[k] = t
+		}
+	}
+	return s.fault(ctx)
+}
+
 // Delete deletes a chat.
 func (s *Store) Delete(ctx context.Context, scope transcript.Scope, id string) error {
 	s.mu.Lock()

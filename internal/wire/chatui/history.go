@@ -25,6 +25,7 @@ const untitled = "New Chat"
 // Limits of stored chats.
 const (
 	maxTitle      = 1000     // characters
+	maxFolder     = 64       // bytes of the id of a folder
 	maxStored     = 10_000   // messages of one chat
 	maxTranscript = 16 << 20 // bytes of all messages of one chat
 )
@@ -154,7 +155,7 @@ func (h *Handler) messages(r *wire.Request) ([]byte, error) {
 
 // putMessages handles PUT /chat-history/{id} and PUT /chat-history/{id}/messages, which both add or
 // change messages of a chat. A title, with or without messages, renames the chat; pinned keeps it at the
-// top of lists, or no longer.
+// top of lists, or no longer; folder moves it.
 func (h *Handler) putMessages(r *wire.Request) ([]byte, error) {
 	put, err := changesOf(r.Body)
 	if err != nil {
@@ -171,7 +172,10 @@ func (h *Handler) putMessages(r *wire.Request) ([]byte, error) {
 		if put.pinned != nil {
 			t.Pinned = *put.pinned
 		}
-		if put.pinned == nil || len(put.messages) > 0 || put.title != "" {
+		if put.folder != nil {
+			t.Folder = *put.folder
+		}
+		if put.pinned == nil && put.folder == nil || len(put.messages) > 0 || put.title != "" {
 			t.UpdatedAt = h.cfg.Now()
 		}
 		describe(t)
@@ -239,6 +243,9 @@ func appendChat(dst []byte, c *transcript.Chat) []byte {
 	dst = wire.AppendString(append(dst, `,"mode":`...), c.Mode)
 	if c.Pinned {
 		dst = append(dst, `,"pinned":true`...)
+	}
+	if c.Folder != "" {
+		dst = wire.AppendString(append(dst, `,"folder":`...), c.Folder)
 	}
 	if c.Link.ID != "" {
 		dst = append(dst, `,"shared":true`...)

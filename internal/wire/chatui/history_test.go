@@ -110,6 +110,26 @@ func TestPutMessages_RenamesAChat(t *testing.T) {
 	}
 }
 
+// A chat that is moved to a folder says so, and keeps its place in the list.
+func TestPutMessages_MovesAChatToAFolder(t *testing.T) {
+	h := serve(handlerOf(nil, func(c *Config) { c.Store = &transcripttest.Store{} }))
+	var before, after struct{ ID, LastUpdated, Folder string }
+	called(t, h, "POST", "/chat-history", `{}`, &before)
+	for _, folder := range []string{"01J", ""} {
+		after.Folder = "" // it is left out where there is none
+		called(t, h, "PUT", "/chat-history/"+before.ID, fmt.Sprintf(`{"folder":%q}`, folder), &after)
+		if after.Folder != folder || after.LastUpdated != before.LastUpdated {
+			t.Errorf("folder %q gives %+v, was %+v", folder, after, before)
+		}
+	}
+	for _, bad := range []string{"7", `"` + strings.Repeat("x", maxFolder+1) + `"`} {
+		var refused any
+		if status := called(t, h, "PUT", "/chat-history/"+before.ID, `{"folder":`+bad+`}`, &refused); status != http.StatusBadRequest {
+			t.Errorf("folder %.20s has status %d", bad, status)
+		}
+	}
+}
+
 func TestHistory_AnswersAFaultOfTheStoreWithoutTellingIt(t *testing.T) {
 	var log wiretest.Log
 	broken := handlerOf(nil, func(c *Config) { c.Store = &transcripttest.Store{Err: errors.New("canary: disk on fire")} })

@@ -29,13 +29,14 @@ var pairs = [][2]string{{"messageId", "id"}, {"agentName", "agentIdentifier"}}
 
 // changes are a client's changes to a chat.
 type changes struct {
-	pinned   *bool // nil to leave it as it is
+	pinned   *bool   // nil to leave it as it is
+	folder   *string // so, too; "" for none
 	messages []item
 	title    string // "" means no change
 }
 
-// changesOf reads a body {"messages":[…], "title"?, "pinned"?}. The messages may be missing only if there is a
-// title or pinned.
+// changesOf reads a body {"messages":[…], "title"?, "pinned"?, "folder"?}. The messages may be missing only if there is
+// something else.
 func changesOf(body []byte) (c changes, err error) {
 	object, err := wire.ParseObject(body)
 	if err != nil {
@@ -54,8 +55,15 @@ func changesOf(body []byte) (c changes, err error) {
 		}
 		c.pinned = &pinned
 	}
+	if v, _ := object.Get("folder"); v != nil && !v.IsNull() {
+		folder, ok := v.Text()
+		if !ok || len(folder) > maxFolder {
+			return c, wire.Invalidf(`"folder" must be the id of a folder, or ""`)
+		}
+		c.folder = &folder
+	}
 	list, given := object.Get("messages")
-	if !given && (c.title != "" || c.pinned != nil) {
+	if !given && (c.title != "" || c.pinned != nil || c.folder != nil) {
 		return c, nil
 	}
 	c.messages, err = itemsOf(list)

@@ -27,6 +27,7 @@ type Chats interface {
 	Transcript(ctx context.Context, scope transcript.Scope, id string) (transcript.Transcript, error)
 	Linked(ctx context.Context, link string) (transcript.Scope, transcript.Transcript, error)
 	Save(ctx context.Context, scope transcript.Scope, id string, change func(t *transcript.Transcript, found bool) error) (transcript.Chat, error)
+	Unfile(ctx context.Context, scope transcript.Scope, folder string) error
 }
 
 var (

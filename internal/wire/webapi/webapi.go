@@ -87,6 +87,7 @@ type Config struct {
 	Turns      Turns
 	Records    Records
 	Chats      Chats
+	Shelf      Shelf
 	Settings   func(context.Context) Settings // the settings for the page
 	Usage      func(context.Context, ledger.UsageQuery) ([]ledger.UsageRow, error)
 
@@ -120,7 +121,7 @@ func (h *Handler) Protocol() wire.Protocol {
 	reindex.Right, reindex.Body = wire.Edit, wire.Ignored
 	put.Body = wire.Ignored
 	const document, turn, share = " /api/documents/{id}", " /api/turns/{id}", " /api/chats/{id}/link"
-	return wire.Protocol{OpenAPI: openAPI, Types: types, Routes: []wire.Route{
+	routes := []wire.Route{
 		read.At("GET /api/documents", h.documents),
 		read.At("GET"+document, h.oneDocument),
 		change.At("DELETE"+document, h.delete),
@@ -139,7 +140,11 @@ func (h *Handler) Protocol() wire.Protocol {
 		put.At("PUT"+share, h.share),
 		read.At("DELETE"+share, h.unshare),
 		read.At("GET /api/shared/{link}", h.shared),
-	}}
+	}
+	for _, k := range h.kept() {
+		routes = append(routes, k.routes(h)...)
+	}
+	return wire.Protocol{OpenAPI: openAPI, Types: types, Routes: routes}
 }
 
 var (

@@ -63,7 +63,7 @@ func newSite(t *testing.T) *site {
 		Namespaces: func(context.Context, access.Principal) ([]string, error) {
 			return []string{"default", otherNamespace}, nil
 		},
-		Namespace: "default", Catalog: db.Corpus(), Pictures: drawn{}, Turns: s.runner, Records: db.State(), Chats: db.Transcripts(),
+		Namespace: "default", Catalog: db.Corpus(), Pictures: drawn{}, Turns: s.runner, Records: db.State(), Chats: db.Transcripts(), Shelf: db.Shelf(),
 		Settings: func(context.Context) webapi.Settings { return webapi.Settings{Ingestion: s.ingestion} },
 		Delete: func(ctx context.Context, d retrieval.Document) (bool, error) {
 			return false, s.corpus.Apply(ctx, retrieval.Batch{Namespace: d.Namespace, Delete: []string{d.ID}})
@@ -129,7 +129,13 @@ func (s *site) put(id, namespace, name, mediaType string, acl access.List, pages
 
 func (s *site) call(method, target string, headers ...string) *httptest.ResponseRecorder {
 	s.t.Helper()
-	r := httptest.NewRequest(method, target, nil)
+	return s.send(method, target, "", headers...)
+}
+
+// send is call with a body.
+func (s *site) send(method, target, body string, headers ...string) *httptest.ResponseRecorder {
+	s.t.Helper()
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
 	for i := 0; i+1 < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
