@@ -9,7 +9,7 @@ import (
 	"parley/test/needs"
 )
 
-func TestPage_KeepsPromptsInTheBrowser(t *testing.T) {
+func TestPage_KeepsPromptsOnTheServer(t *testing.T) {
 	needs.Long(t)
 	requirePage(t)
 	t.Parallel()
@@ -18,10 +18,10 @@ func TestPage_KeepsPromptsInTheBrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got struct {
-		Findings, Listed, Tabs []string
-		Draft, Statement       string
-		Left                   int
-		Seen                   seenOnPage
+		Findings, Listed, Browsers, Found []string
+		Draft, Statement                  string
+		StillInBrowser                    *string
+		Seen                              seenOnPage
 	}
 	onPage(t, "prompts", p.addr, map[string]any{"shots": os.Getenv("PARLEY_UI_SHOTS")}, &got)
 	got.Seen.check(t)
@@ -29,10 +29,13 @@ func TestPage_KeepsPromptsInTheBrowser(t *testing.T) {
 		t.Error(finding)
 	}
 	const hostile = "<img src=x onerror=__ran()> in one line"
-	if want := []string{hostile, "Answer in a table."}; !slices.Equal(got.Listed, want) || !slices.Equal(got.Tabs, want) {
-		t.Errorf("after a reload %q, in another tab %q, want %q", got.Listed, got.Tabs, want)
+	if want := []string{"From the browser.", hostile, "Answer in a table."}; !slices.Equal(got.Browsers, want) || got.StillInBrowser != nil {
+		t.Errorf("in another browser %q, want %q", got.Browsers, want)
 	}
-	if got.Draft != "How tall is it?\nAnswer in a table." || !strings.Contains(got.Statement, "this browser only") || got.Left != 1 {
-		t.Errorf("the question is %q; it says %q; %d prompts are left", got.Draft, got.Statement, got.Left)
+	if want := []string{"From another browser.", hostile, "Answer in a table."}; !slices.Equal(got.Listed, want) {
+		t.Errorf("after a reload %q, want %q", got.Listed, want)
+	}
+	if got.Draft != "How tall is it?\nAnswer in a table." || !strings.Contains(got.Statement, "everyone who uses it can see them") || !slices.Equal(got.Found, []string{"Prompt 7"}) {
+		t.Errorf("the question is %q; it says %q; found %q", got.Draft, got.Statement, got.Found)
 	}
 }

@@ -1,4 +1,4 @@
-// Saved prompts: kept over reloads and in all tabs of the browser, put into the question, deleted.
+// Saved prompts: kept on the server, so in every browser; taken over from browsers that kept them; put into the question, changed, deleted.
 import { mkdirSync } from "node:fs";
 import { axe, told } from "./axe.mjs";
 
@@ -36,20 +36,32 @@ export default async function ({ base, open, shots }) {
   out.findings.push(...(await axe(page)).violations.map((v) => told(v)));
   await page.keyboard.press("Escape");
 
-  const tab = await page.context().newPage();
-  await tab.goto(`${base}/#/`);
-  await show(tab);
-  out.tabs = await listed(tab);
+  // Another browser, which has kept a prompt itself.
+  const other = await open({ path: "/#/" });
+  await other.page.evaluate(() => localStorage.setItem("parley.prompts", JSON.stringify(["Answer in a table.", "From the browser.", 7])));
+  await show(other.page);
+  await other.page.waitForSelector(".prompts .prompt");
+  out.browsers = await listed(other.page);
+  out.stillInBrowser = await other.page.evaluate(() => localStorage.getItem("parley.prompts"));
+  await other.page.getByRole("button", { name: "Edit prompt: From the browser." }).click();
+  await other.page.locator("dialog.prompts textarea").fill("From another browser.");
+  await other.page.getByRole("button", { name: "Save changes" }).click();
+  await other.page.waitForFunction(() => document.querySelector(".prompts .prompt")?.title === "From another browser.");
 
   await page.reload();
   await page.fill("#question", "How tall is it?");
   await show(page);
+  await page.waitForSelector(".prompts .prompt");
   out.listed = await listed(page);
   await page.locator(".prompts .prompt", { hasText: "Answer in a table." }).click();
   out.draft = await page.inputValue("#question");
   await show(page);
   await page.getByRole("button", { name: "Delete prompt: <img" }).click();
-  await tab.waitForFunction(() => document.querySelectorAll(".prompts .rules li").length === 1);
-  out.left = (await listed(page)).length;
+  await page.waitForFunction(() => document.querySelectorAll(".prompts .rules li").length === 2);
+  for (let n = 0; n < 8; n++) await save(`Prompt ${n}`);
+  await page.locator("dialog.prompts input[type=search]").fill("prompt 7");
+  await page.waitForFunction(() => document.querySelectorAll(".prompts .rules li").length === 1);
+  out.found = await listed(page);
+  seen.errors.push(...other.seen.errors);
   return { ...out, seen };
 }

@@ -1,6 +1,6 @@
 // The addresses of the server that the page asks. Nothing here knows of the page.
 import { json, toApiError, turnPath } from "./calls.ts";
-import type { ChatEntry, ChatLink, SharedChat, ChunkList, Box, DocumentList, DocumentRecord, FoundChat, ModelRecord, NamespaceRecord, PageRecord, ServerConfig, TurnRecord } from "./types.ts";
+import type { ChatEntry, ChatLink, SharedChat, ChunkList, Box, DocumentList, DocumentRecord, Folder, FoundChat, ModelRecord, NamespaceRecord, PageRecord, Prompt, ServerConfig, TurnRecord } from "./types.ts";
 
 const tries = 5;
 const shortest = 500; // ms between two of them
@@ -44,7 +44,18 @@ const query = (values: Record<string, string | number | undefined>): string => {
 
 const segment = encodeURIComponent;
 
+/** What one keeps on the server: each thing is a text. */
+const kept = <T extends { id: string }>(path: string) => ({
+  list: () => json<T[]>(path),
+  add: (thing: Omit<T, "id">) => json<T>(path, withBody("POST", thing)),
+  change: ({ id, ...thing }: T) => json<T>(`${path}/${segment(id)}`, withBody("PUT", thing)),
+  remove: (id: string) => json<unknown>(`${path}/${segment(id)}`, { method: "DELETE" }),
+});
+
 export const api = {
+  folders: kept<Folder>("/api/folders"),
+  prompts: kept<Prompt>("/api/prompts"),
+
   me: () => json<Caller>("/api/me"),
   signOut: async () => (await json<{ location: string }>("/sign-out", { method: "POST" })).location,
   config: () => json<ServerConfig>("/api/ui/config"),
@@ -79,6 +90,7 @@ export const api = {
     json<ChatEntry>(`/api/chat-history/${segment(id)}/messages`, withBody("PUT", { messages })),
   renameChat: (id: string, title: string) => json<ChatEntry>(`/api/chat-history/${segment(id)}`, withBody("PUT", { title })),
   pinChat: (id: string, pinned: boolean) => json<ChatEntry>(`/api/chat-history/${segment(id)}`, withBody("PUT", { pinned })),
+  fileChat: (id: string, folder: string) => json<ChatEntry>(`/api/chat-history/${segment(id)}`, withBody("PUT", { folder })),
   chatLink: (id: string) => json<ChatLink>(`/api/chats/${segment(id)}/link`),
   changeLink: (id: string, method: "PUT" | "DELETE") => json<ChatLink>(`/api/chats/${segment(id)}/link`, { method }),
   shared: (link: string) => json<SharedChat>(`/api/shared/${segment(link)}`),

@@ -20,7 +20,7 @@ import { strings } from "./strings.ts";
 
 export type View = { name: "chat"; id: string } | { name: "documents"; id: string; page?: number; namespace?: string } | { name: "shared"; id: string } | { name: "settings" } | { name: "evaluation" } | { name: "admin" };
 
-export { chats, pin } from "./chatlist.ts";
+export { chats, folders, pin } from "./chatlist.ts";
 export { announcement, tell, toast } from "./notices.ts";
 export { closePanel, panel } from "./panelstate.ts";
 export { draft } from "./drafts.ts";
@@ -29,6 +29,7 @@ export { reachable } from "./reach.ts";
 export const view = new Cell<View>(viewOf(location.hash));
 export const overlay = new Cell<"" | "palette" | "prompts" | "request" | "shortcuts">("");
 export const sharing = new Cell<ChatEntry | null>(null); // the conversation whose link is shown
+export const filing = new Cell<ChatEntry | "new" | null>(null); // the conversation that gets a folder, or a folder that is made
 export const drawer = new Cell(false); // the list of conversations on narrow screens
 export const online = new Cell(navigator.onLine);
 export const me = new Cell<Caller | null>(null); // who has signed in; null before the server has said it

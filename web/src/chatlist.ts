@@ -1,17 +1,24 @@
-// The list of conversations: read, named, pinned, searched and deleted, the same in every tab of the browser.
+// The list of conversations and its folders: read, named, pinned, filed and deleted, the same in every tab of the browser.
 import { api } from "./api.ts";
 import { toApiError } from "./calls.ts";
-import { Cell } from "./cell.ts";
+import { Cell, saved } from "./cell.ts";
 import { dropDraft } from "./drafts.ts";
 import { tell } from "./notices.ts";
 import { strings } from "./strings.ts";
-import type { ChatEntry } from "./types.ts";
+import type { ChatEntry, Folder } from "./types.ts";
 
 /** What is listed, the last changed first; null until the server has answered. */
 export const chats = new Cell<ChatEntry[] | null>(null);
 
+/** The folders, by name. */
+export const folders = new Cell<Folder[]>([]);
+
+const byName = new Intl.Collator(undefined, { numeric: true });
+
 export async function loadChats(): Promise<void> {
-  show(await api.chats());
+  const [list, kept] = await Promise.all([api.chats(), api.folders.list()]);
+  folders.value = kept.sort((a, b) => byName.compare(a.name, b.name));
+  show(list);
 }
 
 function show(list: ChatEntry[]): void {
@@ -32,6 +39,46 @@ export async function renameChat(id: string, title: string): Promise<void> {
 export async function pin(entry: ChatEntry, pinned: boolean): Promise<void> {
   await api.pinChat(entry.id, pinned);
   tellOtherTabs(entry.id);
+  await loadChats();
+}
+
+// ---- Folders --------------------------------------------------------------------------------------
+
+const isIds = (v: unknown): v is string[] => Array.isArray(v) && v.every((x) => typeof x === "string");
+
+/** The folders whose conversations are not listed. */
+export const closedFolders = saved<string[]>("parley.closedFolders", [], isIds);
+
+export function toggleFolder(id: string): void {
+  const closed = closedFolders.value.filter((c) => folders.value.some((f) => f.id === c));
+  closedFolders.value = closed.includes(id) ? closed.filter((c) => c !== id) : [...closed, id];
+}
+
+/** Moves a conversation to a folder; "" takes it out of its folder. */
+export async function moveToFolder(entry: ChatEntry, folder: string): Promise<void> {
+  closedFolders.value = closedFolders.value.filter((c) => c !== folder);
+  await api.fileChat(entry.id, folder);
+  await foldersChanged();
+}
+
+export async function addFolder(name: string): Promise<Folder> {
+  const folder = await api.folders.add({ name });
+  await foldersChanged();
+  return folder;
+}
+
+/** Does something to the folders, and says so if it fails. */
+export async function changeFolders(change: Promise<unknown>): Promise<void> {
+  try {
+    await change;
+    await foldersChanged();
+  } catch {
+    tell(strings.folders.failed, true);
+  }
+}
+
+async function foldersChanged(): Promise<void> {
+  tellOtherTabs();
   await loadChats();
 }
 
@@ -118,7 +165,8 @@ function finishDeleting(): void {
 
 const tabs = "BroadcastChannel" in window ? new BroadcastChannel("parley") : null;
 
-export function tellOtherTabs(id: string): void {
+/** Says that a conversation has changed, or only the list. */
+export function tellOtherTabs(id?: string): void {
   tabs?.postMessage({ changed: id });
 }
 

@@ -23,6 +23,7 @@ const AdminView = lazy(() => import("./views/admin.tsx").then((m) => m.AdminView
 const EvaluationView = lazy(() => import("./views/evaluation.tsx").then((m) => m.EvaluationView));
 const SharedView = lazy(() => import("./views/shared.tsx").then((m) => m.SharedView));
 const ShareDialog = lazy(() => import("./views/share.tsx").then((m) => m.ShareDialog));
+const FolderDialog = lazy(() => import("./views/folders.tsx").then((m) => m.FolderDialog));
 const Prompts = lazy(() => import("./views/prompts.tsx").then((m) => m.Prompts));
 const RightsDialog = lazy(() => import("./views/rights.tsx").then((m) => m.RightsDialog));
 const Shortcuts = lazy(() => import("./views/shortcuts.tsx").then((m) => m.Shortcuts));
@@ -32,6 +33,7 @@ function Page() {
   const overlay = useCell(app.overlay);
   const panel = useCell(app.panel);
   const sharing = useCell(app.sharing);
+  const filing = useCell(app.filing);
   const rightsShown = useCell(rights);
   const drawer = useCell(app.drawer); // what is behind it cannot be reached
   useEffect(() => {
@@ -67,6 +69,7 @@ function Page() {
       <SidePanel />
       <CitationTip />
       {sharing && <ShareDialog />}
+      {filing && <FolderDialog />}
       {rightsShown && <RightsDialog />}
       {overlay === "palette" && <Palette />}
       {overlay === "prompts" && <Prompts />}

@@ -262,7 +262,20 @@ export interface ChatEntry {
   messageCount: number;
   mode: string;
   pinned?: boolean;
+  folder?: string; // its id
   shared?: boolean; // by a link
+}
+
+/** Folder holds conversations. */
+export interface Folder {
+  id: string;
+  name: string;
+}
+
+/** Prompt is a text that somebody keeps to use again. */
+export interface Prompt {
+  id: string;
+  text: string;
 }
 
 /** FoundChat is a conversation that a search has found. */

@@ -20,6 +20,8 @@ const shapes = {
   open: "M14 5h5v5M19 5l-8 8M18 14v5H5V6h5",
   chat: "M4 5h16v11H10l-5 4v-4H4z",
   files: "M6 3h8l4 4v14H6zM14 3v4h4",
+  folder: "M3 6h6l2 3h10v10H3z",
+  newFolder: "M3 6h6l2 3h10v10H3zM12 11v6M9 14h6",
   account: "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4 21a8 8 0 0 1 16 0",
   gear: "M4 7h9M17 7h3M4 17h3M11 17h9M13 4.5v5M7 14.5v5",
   chart: "M4 20h16M7 16v-5M12 16V6M17 16v-8",

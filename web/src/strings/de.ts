@@ -94,6 +94,21 @@ const german = (tools: Tools, { plural, count } = tools): Strings => ({
     notExported: "Die Unterhaltung konnte nicht exportiert werden.",
   },
 
+  folders: {
+    move: "In Ordner verschieben",
+    add: "Neuer Ordner",
+    name: "Name des Ordners",
+    create: "Ordner anlegen",
+    createAndMove: "Anlegen und verschieben",
+    none: "Kein Ordner",
+    actions: (name: string) => `Aktionen für den Ordner „${name}“`,
+    removeTitle: (name: string) => `Ordner „${name}“ löschen?`,
+    removeText: "Seine Unterhaltungen werden nicht gelöscht.",
+    empty: "Noch keine Unterhaltungen in diesem Ordner.",
+    full: "Mehr Ordner sind nicht möglich. Löschen Sie zuerst einen.",
+    failed: "Der Ordner konnte nicht geändert werden. Bitte versuchen Sie es noch einmal.",
+  },
+
   share: {
     menu: "Teilen",
     isShared: "Per Link geteilt",
@@ -511,12 +526,18 @@ const german = (tools: Tools, { plural, count } = tools): Strings => ({
 
   prompts: {
     title: "Gespeicherte Prompts",
-    text: "Klicken Sie auf einen Prompt, um ihn in die Frage einzufügen. Prompts bleiben nur in diesem Browser, nicht auf dem Server, und alle, die diesen Browser benutzen, können sie sehen.",
+    text: "Klicken Sie auf einen Prompt, um ihn in die Frage einzufügen. Ihre Prompts liegen auf dem Server, und nur Sie können sie sehen.",
+    textForAll: "Klicken Sie auf einen Prompt, um ihn in die Frage einzufügen. Prompts liegen auf dem Server. Hier meldet sich niemand an, daher können alle, die ihn benutzen, sie sehen.",
+    search: "Prompts durchsuchen",
     none: "Noch keine gespeicherten Prompts.",
     field: "Neuer Prompt",
     save: "Prompt speichern",
     remove: (text: string) => `Prompt löschen: ${text}`,
-    full: "Dieser Browser kann keine weiteren Prompts behalten.",
+    edit: (text: string) => `Prompt bearbeiten: ${text}`,
+    edited: "Prompt bearbeiten",
+    change: "Änderungen speichern",
+    full: "Mehr Prompts sind nicht möglich. Löschen Sie zuerst einen.",
+    failed: "Ihre Prompts sind nicht erreichbar. Bitte versuchen Sie es noch einmal.",
   },
 
   request: {

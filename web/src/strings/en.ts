@@ -93,6 +93,21 @@ export const english = (tools: Tools, { plural, count } = tools) => ({
     notExported: "The conversation could not be exported.",
   },
 
+  folders: {
+    move: "Move to folder",
+    add: "New folder",
+    name: "Folder name",
+    create: "Create folder",
+    createAndMove: "Create and move",
+    none: "No folder",
+    actions: (name: string) => `Actions for the folder “${name}”`,
+    removeTitle: (name: string) => `Delete the folder “${name}”?`,
+    removeText: "Its conversations aren't deleted.",
+    empty: "No conversations in this folder yet.",
+    full: "You can't keep more folders. Delete one first.",
+    failed: "The folder could not be changed. Please try again.",
+  },
+
   share: {
     menu: "Share",
     isShared: "Shared by link",
@@ -510,12 +525,18 @@ export const english = (tools: Tools, { plural, count } = tools) => ({
 
   prompts: {
     title: "Saved prompts",
-    text: "Click a prompt to put it into the question. Prompts are kept in this browser only, not on the server, and everyone who uses this browser can see them.",
+    text: "Click a prompt to put it into the question. Your prompts are kept on the server, and only you can see them.",
+    textForAll: "Click a prompt to put it into the question. Prompts are kept on the server. Nobody signs in here, so everyone who uses it can see them.",
+    search: "Search prompts",
     none: "No saved prompts yet.",
     field: "New prompt",
     save: "Save prompt",
     remove: (text: string) => `Delete prompt: ${text}`,
-    full: "This browser can keep no more prompts.",
+    edit: (text: string) => `Edit prompt: ${text}`,
+    edited: "Edit prompt",
+    change: "Save changes",
+    full: "You can't keep more prompts. Delete one first.",
+    failed: "Your prompts could not be reached. Please try again.",
   },
 
   request: {

@@ -94,6 +94,21 @@ const spanish = (tools: Tools, { plural, count } = tools): Strings => ({
     notExported: "No se pudo exportar la conversación.",
   },
 
+  folders: {
+    move: "Mover a una carpeta",
+    add: "Nueva carpeta",
+    name: "Nombre de la carpeta",
+    create: "Crear carpeta",
+    createAndMove: "Crear y mover",
+    none: "Sin carpeta",
+    actions: (name: string) => `Acciones para la carpeta «${name}»`,
+    removeTitle: (name: string) => `¿Eliminar la carpeta «${name}»?`,
+    removeText: "Sus conversaciones no se eliminan.",
+    empty: "Aún no hay conversaciones en esta carpeta.",
+    full: "No puedes tener más carpetas. Elimina una primero.",
+    failed: "No se pudo cambiar la carpeta. Inténtalo de nuevo.",
+  },
+
   share: {
     menu: "Compartir",
     isShared: "Compartida con un enlace",
@@ -511,12 +526,18 @@ const spanish = (tools: Tools, { plural, count } = tools): Strings => ({
 
   prompts: {
     title: "Prompts guardados",
-    text: "Haz clic en un prompt para ponerlo en la pregunta. Los prompts se guardan solo en este navegador, no en el servidor, y los ven todos los que lo usan.",
+    text: "Haz clic en un prompt para ponerlo en la pregunta. Tus prompts se guardan en el servidor y solo tú puedes verlos.",
+    textForAll: "Haz clic en un prompt para ponerlo en la pregunta. Los prompts se guardan en el servidor. Aquí nadie inicia sesión, así que los ven todos los que lo usan.",
+    search: "Buscar prompts",
     none: "Aún no hay prompts guardados.",
     field: "Nuevo prompt",
     save: "Guardar prompt",
     remove: (text: string) => `Eliminar prompt: ${text}`,
-    full: "Este navegador no puede guardar más prompts.",
+    edit: (text: string) => `Editar prompt: ${text}`,
+    edited: "Editar prompt",
+    change: "Guardar cambios",
+    full: "No puedes guardar más prompts. Elimina uno primero.",
+    failed: "No se puede acceder a tus prompts. Inténtalo de nuevo.",
   },
 
   request: {

@@ -94,6 +94,21 @@ const french = (tools: Tools, { plural, count } = tools): Strings => ({
     notExported: "La conversation n'a pas pu être exportée.",
   },
 
+  folders: {
+    move: "Déplacer vers un dossier",
+    add: "Nouveau dossier",
+    name: "Nom du dossier",
+    create: "Créer le dossier",
+    createAndMove: "Créer et déplacer",
+    none: "Aucun dossier",
+    actions: (name: string) => `Actions pour le dossier « ${name} »`,
+    removeTitle: (name: string) => `Supprimer le dossier « ${name} » ?`,
+    removeText: "Ses conversations ne sont pas supprimées.",
+    empty: "Aucune conversation dans ce dossier.",
+    full: "Vous ne pouvez pas garder plus de dossiers. Supprimez-en un d'abord.",
+    failed: "Le dossier n'a pas pu être modifié. Réessayez.",
+  },
+
   share: {
     menu: "Partager",
     isShared: "Partagée par un lien",
@@ -511,12 +526,18 @@ const french = (tools: Tools, { plural, count } = tools): Strings => ({
 
   prompts: {
     title: "Prompts enregistrés",
-    text: "Cliquez sur un prompt pour l'insérer dans la question. Les prompts restent dans ce navigateur, pas sur le serveur, et tous ceux qui l'utilisent peuvent les voir.",
+    text: "Cliquez sur un prompt pour l'insérer dans la question. Vos prompts sont gardés sur le serveur, et vous seul pouvez les voir.",
+    textForAll: "Cliquez sur un prompt pour l'insérer dans la question. Les prompts sont gardés sur le serveur. Personne ne s'y connecte : tous ceux qui l'utilisent peuvent donc les voir.",
+    search: "Rechercher dans les prompts",
     none: "Aucun prompt enregistré.",
     field: "Nouveau prompt",
     save: "Enregistrer le prompt",
     remove: (text: string) => `Supprimer le prompt : ${text}`,
-    full: "Ce navigateur ne peut pas garder plus de prompts.",
+    edit: (text: string) => `Modifier le prompt : ${text}`,
+    edited: "Modifier le prompt",
+    change: "Enregistrer les modifications",
+    full: "Vous ne pouvez pas garder plus de prompts. Supprimez-en un d'abord.",
+    failed: "Vos prompts sont inaccessibles. Réessayez.",
   },
 
   request: {

@@ -94,6 +94,21 @@ const chinese = (tools: Tools, { count } = tools): Strings => ({
     notExported: "无法导出该对话。",
   },
 
+  folders: {
+    move: "移到文件夹",
+    add: "新建文件夹",
+    name: "文件夹名称",
+    create: "创建文件夹",
+    createAndMove: "创建并移动",
+    none: "无文件夹",
+    actions: (name: string) => `文件夹“${name}”的操作`,
+    removeTitle: (name: string) => `删除文件夹“${name}”？`,
+    removeText: "其中的对话不会被删除。",
+    empty: "此文件夹中还没有对话。",
+    full: "无法保存更多文件夹，请先删除一个。",
+    failed: "无法更改文件夹，请重试。",
+  },
+
   share: {
     menu: "分享",
     isShared: "已通过链接分享",
@@ -511,12 +526,18 @@ const chinese = (tools: Tools, { count } = tools): Strings => ({
 
   prompts: {
     title: "已保存的提示词",
-    text: "点击提示词即可将其放入问题。提示词只保存在此浏览器中，不在服务器上，使用此浏览器的人都能看到。",
+    text: "点击提示词即可将其放入问题。你的提示词保存在服务器上，只有你能看到。",
+    textForAll: "点击提示词即可将其放入问题。提示词保存在服务器上。此处无需登录，因此使用该服务器的人都能看到。",
+    search: "搜索提示词",
     none: "还没有保存的提示词。",
     field: "新提示词",
     save: "保存提示词",
     remove: (text: string) => `删除提示词：${text}`,
-    full: "此浏览器无法再保存更多提示词。",
+    edit: (text: string) => `编辑提示词：${text}`,
+    edited: "编辑提示词",
+    change: "保存更改",
+    full: "无法保存更多提示词，请先删除一个。",
+    failed: "无法访问你的提示词，请重试。",
   },
 
   request: {

@@ -19,6 +19,7 @@ interface Command {
 const commands = (): Command[] => [
   ...(app.me.value?.role === "administrator" ? [{ id: "admin", icon: "chart" as const, label: strings.admin.title, run: () => app.go({ name: "admin" }) }] : []),
   { id: "new", icon: "plus", label: strings.chat.newChat, run: app.begin },
+  { id: "folder", icon: "newFolder", label: strings.folders.add, run: () => (app.filing.value = "new") },
   { id: "documents", icon: "files", label: strings.sidebar.documents, run: () => app.go({ name: "documents", id: "" }) },
   ...(app.me.value && app.me.value.role !== "reader" ? [{ id: "evaluation", icon: "check" as const, label: strings.evaluation.title, run: () => app.go({ name: "evaluation" }) }] : []),
   { id: "settings", icon: "gear", label: strings.sidebar.settings, run: () => app.go({ name: "settings" }) },

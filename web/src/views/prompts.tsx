@@ -1,63 +1,87 @@
-// Prompts that one keeps to use again, in this browser.
-import { useState } from "preact/hooks";
+// Prompts that one keeps on the server to use again.
+import { useEffect, useState } from "preact/hooks";
+import { api } from "../api.ts";
 import * as app from "../app.ts";
-import { saved, useCell } from "../cell.ts";
-import { Dialog, Icon, IconButton } from "../parts/controls.tsx";
+import { toApiError } from "../calls.ts";
+import { Dialog, Icon, IconButton, SearchField, Spinner } from "../parts/controls.tsx";
 import { strings } from "../strings.ts";
+import type { Prompt } from "../types.ts";
 
 const s = strings.prompts;
 
-const name = "parley.prompts";
-const most = 100;
 const longest = 4000; // characters
+const manyPrompts = 8; // from which on they can be searched
+const before = "parley.prompts"; // where browsers kept them once
 
-const valid = (value: unknown): value is string[] => Array.isArray(value) && value.every((v) => typeof v === "string");
-const all = saved<string[]>(name, [], valid);
-
-/** Takes over what another tab has saved, so that neither loses the prompts of the other. */
-addEventListener("storage", (event) => {
-  if (event.key !== name) return;
+/** Moves the prompts that this browser has kept to the server. */
+async function moveToServer(): Promise<void> {
+  let old: unknown = null;
   try {
-    const stored: unknown = JSON.parse(event.newValue ?? "[]");
-    if (valid(stored)) all.value = stored;
+    old = JSON.parse(localStorage.getItem(before) ?? "null");
   } catch {
-    // Somebody else has written there.
+    // Storage is switched off, or somebody else has written there.
   }
-});
+  if (!Array.isArray(old)) return;
+  for (const text of old.reverse()) if (typeof text === "string" && text.trim()) await api.prompts.add({ text: text.slice(0, longest) });
+  localStorage.removeItem(before);
+}
 
 export function Prompts() {
-  const prompts = useCell(all);
+  const [prompts, setPrompts] = useState<Prompt[] | null>(null);
   const [text, setText] = useState(app.draft.value.slice(0, longest));
+  const [edited, setEdited] = useState("");
+  const [q, setQ] = useState("");
+  const [wrong, setWrong] = useState("");
   const clean = text.trim();
-  const full = prompts.length >= most;
   const close = () => (app.overlay.value = "");
+  const run = async (change: Promise<unknown>) => {
+    try {
+      await change;
+      setPrompts(await api.prompts.list());
+      setWrong("");
+      return true;
+    } catch (error) {
+      setWrong(toApiError(error).status === 409 ? s.full : s.failed);
+      return false;
+    }
+  };
+  useEffect(() => void run(moveToServer()), []);
   const insert = (prompt: string) => {
-    const before = app.draft.value.trimEnd();
-    app.draft.value = before ? `${before}\n${prompt}` : prompt;
+    const question = app.draft.value.trimEnd();
+    app.draft.value = question ? `${question}\n${prompt}` : prompt;
     close();
     app.focusComposer();
   };
-  const save = (event: Event) => {
+  const save = async (event: Event) => {
     event.preventDefault();
-    all.value = [clean, ...prompts.filter((p) => p !== clean)];
+    if (!(await run(edited ? api.prompts.change({ id: edited, text: clean }) : api.prompts.add({ text: clean })))) return;
     setText("");
+    setEdited("");
   };
+  const words = q.toLowerCase().split(/\s+/).filter(Boolean);
+  const shown = (prompts ?? []).filter((p) => words.every((w) => p.text.toLowerCase().includes(w)));
   return (
     <Dialog title={s.title} onClose={close} class="confirm rights prompts">
-      <p>{s.text}</p>
-      {prompts.length === 0 && <p class="soft-note">{s.none}</p>}
+      <p>{app.me.value?.subject ? s.text : s.textForAll}</p>
+      {!prompts && !wrong && <Spinner label={strings.working} />}
+      {prompts?.length === 0 && <p class="soft-note">{s.none}</p>}
+      {prompts && prompts.length >= manyPrompts && <SearchField label={s.search} value={q} onInput={setQ} />}
       <ul class="rules">
-        {prompts.map((p) => (
-          <li key={p}>
-            <button type="button" class="prompt" dir="auto" title={p} onClick={() => insert(p)}>{p}</button>
-            <IconButton icon="trash" label={s.remove(p)} onClick={() => (all.value = prompts.filter((other) => other !== p))} />
+        {shown.map((p) => (
+          <li key={p.id}>
+            <button type="button" class="prompt" dir="auto" title={p.text} onClick={() => insert(p.text)}>{p.text}</button>
+            <IconButton icon="edit" label={s.edit(p.text)} pressed={edited === p.id} onClick={() => { setEdited(p.id); setText(p.text); }} />
+            <IconButton icon="trash" label={s.remove(p.text)} onClick={() => void run(api.prompts.remove(p.id))} />
           </li>
         ))}
       </ul>
-      <form onSubmit={save}>
-        <label class="field"><span>{s.field}</span><textarea rows={3} value={text} maxLength={longest} dir="auto" onInput={(e) => setText(e.currentTarget.value)} /></label>
-        {full && <p class="bad" role="alert">{s.full}</p>}
-        <div class="dialog-actions"><button type="submit" class="primary" disabled={!clean || full}><Icon name="plus" />{s.save}</button></div>
+      <form onSubmit={(e) => void save(e)}>
+        <label class="field"><span>{edited ? s.edited : s.field}</span><textarea rows={3} value={text} maxLength={longest} dir="auto" onInput={(e) => setText(e.currentTarget.value)} /></label>
+        <p class="bad" role="alert">{wrong}</p>
+        <div class="dialog-actions">
+          {edited && <button type="button" onClick={() => { setEdited(""); setText(""); }}>{strings.cancel}</button>}
+          <button type="submit" class="primary" disabled={!clean}><Icon name={edited ? "check" : "plus"} />{edited ? s.change : s.save}</button>
+        </div>
       </form>
     </Dialog>
   );

@@ -1,15 +1,18 @@
-// The list of conversations, and the way to the other views.
+// The list of conversations in folders and by date, and the way to the other views.
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api } from "../api.ts";
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
+import { changeFolders, closedFolders, toggleFolder } from "../chatlist.ts";
 import { jsonOf, markdownOf } from "../conversation.ts";
-import { ago } from "../format.ts";
+import { ago, count } from "../format.ts";
+import { Confirm } from "../parts/confirm.tsx";
 import { Icon, IconButton, Menu, SearchField, type IconName } from "../parts/controls.tsx";
 import { Mark } from "../parts/mark.tsx";
 import { saveFile } from "../parts/savefile.ts";
 import { strings } from "../strings.ts";
-import type { ChatEntry, FoundChat } from "../types.ts";
+import type { ChatEntry, Folder, FoundChat } from "../types.ts";
 import { Account } from "./account.tsx";
 
 const s = strings.sidebar;
@@ -69,14 +72,19 @@ function ThemeSwitch() {
 
 function Chats() {
   const chats = useCell(app.chats);
+  const folders = useCell(app.folders);
   const [q, setQ] = useState("");
   const [renaming, setRenaming] = useState("");
   const found = useFound(q);
   const shown = q.trim() ? (found ?? matching(chats ?? [], q)) : null;
   const line = (c: ChatEntry, snippet = "") => <Line key={c.id} entry={c} snippet={snippet} words={q} renaming={renaming === c.id} rename={(on) => setRenaming(on ? c.id : "")} />;
+  const inFolder = (id: string | undefined) => (chats ?? []).filter((c) => c.folder === id);
   return (
     <div class="chats">
-      <SearchField label={s.search} value={q} onInput={setQ} />
+      <div class="chats-head">
+        <SearchField label={s.search} value={q} onInput={setQ} />
+        <IconButton icon="newFolder" label={strings.folders.add} onClick={() => (app.filing.value = "new")} />
+      </div>
       <div class="chat-list">
         {shown ? (
           <>
@@ -86,7 +94,8 @@ function Chats() {
         ) : (
           <>
             {chats?.length === 0 && <p class="none">{s.noChats}</p>}
-            {byDay(chats ?? []).map(({ name, entries }) => (
+            {folders.map((f) => <FolderOfChats key={f.id} folder={f} entries={inFolder(f.id)} line={line} />)}
+            {byDay((chats ?? []).filter((c) => !folders.some((f) => f.id === c.folder))).map(({ name, entries }) => (
               <section key={name} aria-label={s.days[name]}>
                 <h2>{s.days[name]}</h2>
                 <ul>{entries.map((c) => line(c))}</ul>
@@ -96,6 +105,35 @@ function Chats() {
         )}
       </div>
     </div>
+  );
+}
+
+function FolderOfChats({ folder, entries, line }: { folder: Folder; entries: ChatEntry[]; line: (c: ChatEntry) => ComponentChildren }) {
+  const t = strings.folders;
+  const open = !useCell(closedFolders).includes(folder.id);
+  const [at, setAt] = useState<"" | "renaming" | "deleting">("");
+  const pinnedFirst = [...entries.filter((c) => c.pinned), ...entries.filter((c) => !c.pinned)];
+  const rename = (name: string) => void changeFolders(api.folders.change({ id: folder.id, name }));
+  return (
+    <section aria-label={folder.name} class="folder">
+      {at === "renaming" ? <Rename text={folder.name} label={t.name} longest={100} save={rename} done={() => setAt("")} /> : (
+        <div class="folder-head">
+          <h2>
+            <button type="button" class="quiet" aria-expanded={open} onClick={() => toggleFolder(folder.id)}>
+              <Icon name="folder" /><span class="chat-title" dir="auto">{folder.name}</span><span class="folder-count">{count(entries.length)}</span>
+            </button>
+          </h2>
+          <Menu label={t.actions(folder.name)} items={[
+            { icon: "edit", label: s.rename, run: () => setAt("renaming") },
+            { icon: "trash", label: s.remove, danger: true, run: () => setAt("deleting") },
+          ]} />
+        </div>
+      )}
+      {open && (entries.length > 0 ? <ul>{pinnedFirst.map((c) => line(c))}</ul> : <p class="none">{t.empty}</p>)}
+      {at === "deleting" && (
+        <Confirm title={t.removeTitle(folder.name)} text={t.removeText} action={s.remove} close={() => setAt("")} run={() => changeFolders(api.folders.remove(folder.id))} />
+      )}
+    </section>
   );
 }
 
@@ -152,7 +190,8 @@ interface LineProps {
 function Line({ entry: c, snippet, words, renaming, rename }: LineProps) {
   const view = useCell(app.view);
   const current = view.name === "chat" && view.id === c.id;
-  if (renaming) return <li><Rename entry={c} done={() => rename(false)} /></li>;
+  const setTitle = (title: string) => void app.rename(c.id, title).catch(() => app.tell(s.notRenamed, true));
+  if (renaming) return <li><Rename text={c.title} label={s.newTitle} longest={200} save={setTitle} done={() => rename(false)} /></li>;
   return (
     <li class={current ? "current" : ""}>
       <a href={app.hrefOf({ name: "chat", id: c.id })} aria-current={current ? "page" : undefined} title={`${c.title}\n${ago(c.lastUpdated)}`}>
@@ -162,6 +201,7 @@ function Line({ entry: c, snippet, words, renaming, rename }: LineProps) {
       {c.shared && <span class="chat-shared" title={strings.share.isShared}><Icon name="link" /><span class="offscreen">{strings.share.isShared}</span></span>}
       <Menu label={s.actions(c.title)} items={[
         { icon: "pin", label: c.pinned ? s.unpin : s.pin, run: () => void app.pin(c, !c.pinned).catch(() => app.tell(s.notPinned, true)) },
+        { icon: "folder", label: strings.folders.move, run: () => (app.filing.value = c) },
         { icon: "link", label: strings.share.menu, run: () => (app.sharing.value = c) },
         { icon: "edit", label: s.rename, run: () => rename(true) },
         { icon: "download", label: s.exportMarkdown, run: () => void save(c, "md") },
@@ -190,16 +230,27 @@ export function matching(chats: ChatEntry[], q: string): ChatEntry[] {
   });
 }
 
-function Rename({ entry, done }: { entry: ChatEntry; done: () => void }) {
-  const [title, setTitle] = useState(entry.title);
+interface RenameProps {
+  text: string;
+  label: string;
+  longest: number; // characters
+  save: (text: string) => void; // is called if the text has changed
+  done: () => void;
+}
+
+function Rename({ text, label, longest, save, done }: RenameProps) {
+  const [title, setTitle] = useState(text);
+  const over = useRef(false); // the field loses its focus when it goes
   const submit = () => {
+    if (over.current) return;
+    over.current = true;
     done();
-    if (title !== entry.title) app.rename(entry.id, title).catch(() => app.tell(s.notRenamed, true));
+    if (title.trim() && title !== text) save(title);
   };
   return (
     <form class="rename" onSubmit={(e) => { e.preventDefault(); submit(); }}>
-      <input aria-label={s.newTitle} value={title} maxLength={200} ref={(el) => el?.focus()} onInput={(e) => setTitle(e.currentTarget.value)}
-        onBlur={submit} onKeyDown={(e) => { if (e.key === "Escape") { e.stopPropagation(); done(); } }} />
+      <input aria-label={label} value={title} maxLength={longest} dir="auto" ref={(el) => el?.focus()} onInput={(e) => setTitle(e.currentTarget.value)}
+        onBlur={submit} onKeyDown={(e) => { if (e.key === "Escape") { e.stopPropagation(); over.current = true; done(); } }} />
     </form>
   );
 }
