@@ -26,6 +26,16 @@ type configuredSource struct {
 	Users    []string `yaml:"users" json:"users,omitzero"`
 	Groups   []string `yaml:"groups" json:"groups,omitzero"`
 	Category string   `yaml:"category" json:"category,omitempty"`
+
+	Quota string `yaml:"quota" json:"quota,omitempty"` // the size of all its files, at most
+}
+
+// quota returns the maximum size of all files of the source, in bytes; 0 for none.
+func (c configuredSource) quota() (z size, err error) {
+	if c.Quota != "" {
+		err = z.UnmarshalText([]byte(c.Quota))
+	}
+	return z, err
 }
 
 // remotes are these sources by name; "" for none.
@@ -34,7 +44,7 @@ type remotes structured
 // UnmarshalText reads a YAML mapping.
 func (s *remotes) UnmarshalText(text []byte) error {
 	list, err := readStructured[map[string]configuredSource](text, "expected names of sources, each with address and, if needed, "+
-		"user, secret_env, key_file, known_hosts, endpoint, region, users, groups and category")
+		"user, secret_env, key_file, known_hosts, endpoint, region, users, groups, category and quota")
 	*s = remotes(list)
 	return err
 }
@@ -50,6 +60,9 @@ func (s remotes) check() error {
 		}
 		if err := checkOptionalURL(list[name].Endpoint); err != nil {
 			return fmt.Errorf("the endpoint of %s: %w", name, err)
+		}
+		if z, err := list[name].quota(); err != nil || z < 0 {
+			return fmt.Errorf("the quota of %s must be a size such as 2GiB", name)
 		}
 		for _, names := range [][]string{list[name].Users, list[name].Groups} {
 			isEmpty := func(n string) bool { return strings.TrimSpace(n) == "" }
@@ -92,16 +105,20 @@ func (s remotes) of(a source.Address) (found configuredSource) {
 	return found
 }
 
-// said returns what the configuration says of all documents of a source.
-func (p *program) said(a source.Address) (f metadata.Fields) {
+// said returns what the configuration says of all documents of a source, and its quota.
+func (p *program) said(a source.Address) (f metadata.Fields, quota int64) {
 	found := p.config.IngestSources.of(a)
+	z, err := found.quota()
+	if err == nil { // it was checked
+		quota = int64(z)
+	}
 	if found.Users != nil || found.Groups != nil {
 		f.Access = &access.List{Users: found.Users, Groups: found.Groups}
 	}
 	if found.Category != "" {
 		f.Category = &found.Category
 	}
-	return f
+	return f, quota
 }
 
 // account returns with what a source is opened: what the configured source with the longest address says that contains it,

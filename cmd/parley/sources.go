@@ -66,7 +66,10 @@ func (sourcesListCmd) Run(ctx context.Context, p *program) error {
 
 // printFaults says what the last run of a source could not read.
 func (p *program) printFaults(r documents.RemoteSource) {
-	if r.Run.Error != "" {
+	switch {
+	case r.Run.Error != "" && r.Run.FailingSince.IsZero():
+		fmt.Fprintf(p.stdout, "%s: %s\n", printable(r.Address), printable(r.Run.Error))
+	case r.Run.Error != "":
 		fmt.Fprintf(p.stdout, "%s: %s (since %s)\n", printable(r.Address), printable(r.Run.Error), shownTime(r.Run.FailingSince, "now"))
 	}
 	for _, f := range r.Run.Failures {

@@ -104,7 +104,7 @@ func (s *Service) readRemote(ctx context.Context, in *ingest.Ingester, namespace
 	}
 	from := ingest.Remote{Address: a, Open: s.opener(a, "sources", namespace), Lose: wish.Lose && wish.Wanted.After(before.Began)}
 	if s.cfg.Said != nil {
-		from.Said = s.cfg.Said(a)
+		from.Said, from.Quota = s.cfg.Said(a)
 	}
 	report, err := in.RunRemote(ctx, from, progress)
 	failed, isRemote := errors.AsType[*ingest.RemoteError](err)
@@ -115,7 +115,7 @@ func (s *Service) readRemote(ctx context.Context, in *ingest.Ingester, namespace
 			return report, errors.Join(err, s.putRun(ctx, namespace, root.Path, before))
 		}
 		return report, err
-	case isRemote && s.isLost(before, now.Began):
+	case isRemote && !failed.Full && s.isLost(before, now.Began):
 		from.Open, from.Lose = func(context.Context) (source.Source, error) { return source.Nothing{}, nil }, true
 		s.cfg.Logger.Warn("delete the documents of a source that could not be read for too long", "source", a.String(), "since", before.FailingSince)
 		gone, loseErr := in.RunRemote(ctx, from, progress)
@@ -175,6 +175,8 @@ func (r *SourceRun) end(report ingest.Report, failed *ingest.RemoteError, err er
 	switch {
 	case err == nil:
 		r.Succeeded, r.FailingSince = r.Ended, time.Time{}
+	case failed != nil && failed.Full:
+		r.FailingSince = time.Time{} // it is not away
 	case failed != nil && r.FailingSince.IsZero():
 		r.FailingSince = r.Ended
 	}

@@ -39,14 +39,14 @@ var Table = []Format{
 	{
 		Name: "Word 97–2003", Extensions: []string{"doc"}, Rare: []string{"dot"}, View: Text, Web: true, Binary: true,
 		Media:  []Media{{"application/msword", []string{"doc"}, "doc"}},
-		Reads:  "text with headings, lists, tables, footnotes and comments",
-		Limits: "no equations of the old editor; no text in pictures; headers and footers only where there is nothing else; no documents of Word 6 and 95",
+		Reads:  "text with headings, lists, tables, footnotes and comments; also of Word 6 and 95",
+		Limits: "no equations of the old editor; no text in pictures; headers and footers only where there is nothing else; of Word 6 and 95 no numbers of lists, and nothing with a password",
 	},
 	{
-		Name: "Excel 97–2003", Extensions: []string{"xls"}, Rare: []string{"xlt"}, View: Sheet, Web: true, Binary: true,
+		Name: "Excel 97–2003", Extensions: []string{"xls"}, Rare: []string{"xlt", "xlw"}, View: Sheet, Web: true, Binary: true,
 		Media:  []Media{{"application/vnd.ms-excel", []string{"xls"}, "xls"}},
 		Reads:  "each sheet under its name, row by row, with values as the cells show them; workbooks that are only protected against changes open without a password",
-		Limits: "formulas by their last values; no charts",
+		Limits: "formulas by their last values; no charts; of Excel 2 to 4 nothing with a password",
 	},
 	{
 		Name: "PowerPoint 97–2003", Extensions: []string{"ppt"}, Rare: []string{"pps"}, View: Slide, Web: true, Binary: true,
@@ -102,7 +102,7 @@ var Table = []Format{
 	{
 		Name: "Markdown", Extensions: []string{"md", "markdown"}, Rare: []string{"mdown", "mkd", "mdx"}, View: Markdown, Web: true,
 		Media: []Media{{"text/markdown", []string{"md", "markdown"}, "md"}, {"text/x-markdown", nil, "md"}},
-		Reads: "text with its headings, lists, tables and code, and the front matter; MDX without its imports",
+		Reads: "text with its headings, lists, tables and code, and the front matter, in YAML or TOML; MDX without its imports",
 	},
 	{
 		Name: "reStructuredText", Extensions: []string{"rst"}, Rare: []string{"rest"}, View: Text, Web: true,
@@ -133,7 +133,7 @@ var Table = []Format{
 		Limits: "no pictures",
 	},
 	{
-		Name: "subtitles", Extensions: []string{"vtt", "srt"}, View: Text,
+		Name: "subtitles", Extensions: []string{"vtt", "srt", "sbv"}, View: Text,
 		Media: []Media{{"text/vtt", []string{"vtt"}, ""}},
 		Reads: "what is said, a page for each minute",
 	},

@@ -231,9 +231,13 @@ func inside(rows []retrieval.File, key string) (below []retrieval.File, own know
 func isFolder(res result) bool { return strings.HasSuffix(res.format, " archive") }
 
 // innerRules returns the rules for the folders inside a file: the rules of the file itself with its
-// sidecar, and for an archive also the rules that it contains.
+// sidecar, for a mail who sent it and when, and for an archive also the rules that it contains.
 func (r *run) innerRules(c *candidate, res result, s *spool) map[string]*metadata.Rules {
-	top := metadata.NewRules(c.path, c.rules, res.sidecar.Inherited())
+	said := res.sidecar.Inherited()
+	if res.put != nil {
+		said = said.WithMail(res.put.Document.Attributes)
+	}
+	top := metadata.NewRules(c.path, c.rules, said)
 	all := map[string]*metadata.Rules{}
 	var of func(dir string) *metadata.Rules
 	of = func(dir string) *metadata.Rules {

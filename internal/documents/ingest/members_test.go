@@ -39,6 +39,20 @@ func zipped(t testing.TB, files ...string) string {
 	return b.String()
 }
 
+// Who asks for what somebody sent in May wants the attachments too.
+func TestRun_GivesAttachmentsTheSenderAndTheDateOfTheirMail(t *testing.T) {
+	b := newBench(t)
+	mail := "From: Ann <ann@example.com>\nTo: bob\nSubject: Plan\nDate: Fri, 01 May 2026 10:00:00 +0200\nContent-Type: multipart/mixed; boundary=b\n\n--b\n\nSee below.\n--b\nContent-Disposition: attachment; filename=note.txt\n\nAttached.\n--b--\n"
+	b.write("docs/a.eml", mail)
+	b.write("docs/a.eml.parley.yaml", "attributes: {to: carol}")
+	b.want(b.run(), counts{Indexed: 2})
+	got := string(b.corpus.doc(t, "docs/a.eml/note.txt").Document.Attributes)
+	if want := `{"date":"2026-05-01T10:00:00+02:00","from":["Ann","ann@example.com"],"to":"carol"}`; got != want {
+		t.Errorf("attributes %s, want %s", got, want)
+	}
+	b.want(b.run(), counts{Unchanged: 2})
+}
+
 func TestRun_MakesDocumentsOfTheFilesInsideAFile(t *testing.T) {
 	b := newBench(t)
 	mail := "From: ann\nContent-Type: multipart/mixed; boundary=b\n\n--b\n\nSee the attachment.\n--b\nContent-Disposition: attachment; filename=note.txt\n\nAttached.\n--b--\n"

@@ -30,6 +30,7 @@ type RemoteError struct {
 	Address string
 	Reason  string // for people
 	Missing int    // documents that would have been deleted; the source lists nothing any more
+	Full    bool   // it is there, and holds more than its quota
 }
 
 func (e *RemoteError) Error() string { return fmt.Sprintf("cannot read %s: %s", e.Address, e.Reason) }
@@ -41,6 +42,9 @@ type Remote struct {
 	// Lose lets a run delete the documents of a source that lists nothing any more. Otherwise that is an error: more often
 	// the place is not mounted, or the rights to list it are gone, than that everything was deleted.
 	Lose bool
+	// Quota is the maximum size of all objects that may become documents, in bytes; 0 for none. A source that holds more is
+	// not read, and its documents stay.
+	Quota int64
 	// Said is said of all its documents, as by a parley.yaml around the source; the files in it are nearer.
 	Said metadata.Fields
 }
@@ -94,7 +98,7 @@ func (r *run) chooseRemote(ctx context.Context, from Remote, opened source.Sourc
 	place, _, _ := strings.Cut(address, "?")
 	t := &target{
 		root: retrieval.Root{Path: address}, path: address, prefixes: prefixesOf(roots), ids: map[string]bool{},
-		remote: &remote{Source: opened, address: address, place: strings.TrimSuffix(place, "/"), lose: from.Lose, said: from.Said, objects: map[string]source.Object{}},
+		remote: &remote{Source: opened, address: address, place: strings.TrimSuffix(place, "/"), lose: from.Lose, quota: from.Quota, reads: r.cfg.Supports, said: from.Said, objects: map[string]source.Object{}},
 	}
 	if at := slices.IndexFunc(roots, func(r retrieval.Root) bool { return r.Path == address }); at >= 0 {
 		t.root = roots[at]
@@ -109,6 +113,9 @@ type remote struct {
 	address string
 	place   string // the address for people
 	lose    bool   // see Remote.Lose
+	quota   int64  // see Remote.Quota
+	used    atomic.Int64
+	reads   func(path string, head []byte) bool
 	said    metadata.Fields
 	whole   *metadata.Rules // that say it; nil for none
 
@@ -316,9 +323,37 @@ func (o *remote) Open(p string) (io.ReadCloser, error) {
 	return o.Source.Open(context.Background(), object) // it has its own limit of time
 }
 
+// use counts the bytes of an object that may become a document.
+func (o *remote) use(bytes int64) error {
+	if used := o.used.Add(max(bytes, 0)); o.quota > 0 && used > o.quota {
+		return &RemoteError{Address: o.address, Full: true, Reason: fmt.Sprintf("its files have more than its quota of %s. Its documents stay as they are", quantity(o.quota))}
+	}
+	return nil
+}
+
+// quantity writes a number of bytes for people.
+func quantity(bytes int64) string {
+	if bytes < 10<<20 {
+		return fmt.Sprintf("%d bytes", bytes)
+	}
+	return fmt.Sprintf("%d MiB", bytes>>20)
+}
+
 // settle compares the listing with what is known. A source without documents gets its prefix like a new one.
 func (o *remote) settle(t *target, known map[string]knownFile) error {
 	t.fresh = len(known) == 0
+	for _, c := range t.candidates {
+		size := c.size
+		if size < 0 {
+			size = known[c.key].Size // fetchObject counts one that is new
+		}
+		if !o.reads(c.path, nil) {
+			continue
+		}
+		if err := o.use(size); err != nil {
+			return err
+		}
+	}
 	if len(t.candidates) > 0 || o.lose || len(t.hidden) > 0 {
 		return nil
 	}
@@ -376,6 +411,8 @@ func (r *run) fetchObject(ctx context.Context, c *candidate) (original, error) {
 		return original{}, &sourceError{errNoParser}
 	}
 	o, err := r.store(ctx, buffered)
-	o.size = o.bytes
+	if o.size = o.bytes; err == nil && c.size < 0 && o.bytes > c.known.Size {
+		err = c.target.remote.use(o.bytes - c.known.Size)
+	}
 	return o, err
 }

@@ -27,6 +27,7 @@ type fakeSource struct {
 	openErr  error
 	hidden   string // a folder that cannot be listed
 	link     string // a symbolic link
+	unsized  bool   // it lists no sizes
 
 	mu     sync.Mutex
 	opened []string
@@ -42,6 +43,9 @@ func (f *fakeSource) Objects(context.Context) iter.Seq2[source.Object, error] {
 		}
 		for _, p := range slices.Sorted(maps.Keys(f.bodies)) {
 			o := source.Object{Path: p, Version: "v " + f.bodies[p], Size: int64(len(f.bodies[p]))}
+			if f.unsized {
+				o.Size = -1
+			}
 			if v, ok := f.versions[p]; ok {
 				o.Version = v
 			}
@@ -80,6 +84,7 @@ type remoteBench struct {
 	*bench
 	source *fakeSource
 	lose   bool
+	quota  int64
 	said   metadata.Fields
 }
 
@@ -94,7 +99,7 @@ func (b *remoteBench) try() (Report, error) {
 		b.t.Fatal(err)
 	}
 	open := func(context.Context) (source.Source, error) { return b.source, nil }
-	return New(b.cfg).RunRemote(b.t.Context(), Remote{Address: a, Open: open, Lose: b.lose, Said: b.said}, nil)
+	return New(b.cfg).RunRemote(b.t.Context(), Remote{Address: a, Open: open, Lose: b.lose, Quota: b.quota, Said: b.said}, nil)
 }
 
 func (b *remoteBench) sync(want counts) Report {
@@ -352,5 +357,21 @@ func TestRunRemote_SharesTheNamespaceWithFolders(t *testing.T) {
 	sites, err := New(b.cfg).Sites(t.Context())
 	if err != nil || len(sites) > 0 {
 		t.Errorf("sites %v, %v", sites, err)
+	}
+}
+
+// Sizes that a listing does not have are those of the objects that were read.
+func TestRunRemote_ReadsNoMoreThanItsQuota(t *testing.T) {
+	for _, unsized := range []bool{false, true} {
+		b := newRemoteBench(t, map[string]string{"a.md": "Alpha.", "b.md": "Beta.", "film.xyz": strings.Repeat("x", 1000)})
+		b.quota, b.source.unsized = 12, unsized
+		b.cfg.Supports = func(name string, _ []byte) bool { return !strings.HasSuffix(name, ".xyz") }
+		b.sync(counts{Indexed: 2, Skipped: 1})
+		b.sync(counts{Unchanged: 2, Skipped: 1})
+		b.source.bodies["c.md"] = "Gamma."
+		b.fails("its files have more than its quota of 12 bytes")
+		b.wantNames("a.md", "b.md")
+		delete(b.source.bodies, "a.md")
+		b.sync(counts{Indexed: 1, Unchanged: 1, Deleted: 1, Skipped: 1})
 	}
 }

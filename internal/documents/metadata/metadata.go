@@ -86,6 +86,17 @@ func (l Fields) Inherited() Fields {
 	return l
 }
 
+// WithMail returns the fields of files attached to a mail, if the attributes are those of a mail: whom it is from and to,
+// and its date.
+func (l Fields) WithMail(attributes json.RawMessage) Fields {
+	all := attribute.Decode(attributes)
+	if all["from"] == nil {
+		return l
+	}
+	maps.DeleteFunc(all, func(key string, _ any) bool { return key != "from" && key != "to" && key != "date" })
+	return Fields{Attributes: all}.over(l)
+}
+
 // Said holds what other places than the document itself say about a file.
 type Said struct {
 	Defaults Fields // replaced by the document's own fields

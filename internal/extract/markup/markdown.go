@@ -3,11 +3,8 @@ package markup
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -19,9 +16,7 @@ import (
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
-	"go.yaml.in/yaml/v3"
 
-	"parley/internal/attribute"
 	"parley/internal/extract"
 	"parley/internal/extract/compose"
 )
@@ -29,7 +24,7 @@ import (
 var _ = extract.Register("Markdown", extract.Reader{Read: readMarkdown})
 
 // readMarkdown reads CommonMark with tables, strikethrough, task lists and footnotes, and front
-// matter in YAML. Code stays as it is; of links their text is kept, of images what describes them.
+// matter in YAML or TOML. Code stays as it is; of links their text is kept, of images what describes them.
 func readMarkdown(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	source, err := compose.ReadText(f, f.Limits.TextBytes)
 	if err != nil {
@@ -37,15 +32,15 @@ func readMarkdown(ctx context.Context, f *extract.File) (*extract.Document, erro
 	}
 	doc := &extract.Document{}
 	if matter, body, ok := cutFrontMatter(source); ok {
-		doc.Meta, err = parseMeta(matter)
+		doc.Meta, err = matter.meta()
 		switch {
 		case err == nil:
 			source = body
-		case accessKey.MatchString(matter):
+		case accessKey.MatchString(matter.text):
 			return nil, &extract.Error{Reason: extract.BadMetadata,
 				Detail: fmt.Sprintf("its front matter is not valid, so who may see the document is not known: %v", err)}
 		default:
-			doc.Notes = append(doc.Notes, "the front matter is not valid YAML and was read as text")
+			doc.Notes = append(doc.Notes, "the front matter is not valid "+matter.language+" and was read as text")
 		}
 	}
 	if f.Ext == "mdx" {
@@ -86,109 +81,6 @@ func withoutModules(source string) string {
 		at = code[1]
 	}
 	return b.String()
-}
-
-// cutFrontMatter parts what stands between a first line "---" and the next line "---" or "..."
-// from the rest.
-func cutFrontMatter(source string) (matter, body string, ok bool) {
-	rest, found := strings.CutPrefix(source, "---\n")
-	if !found {
-		return "", source, false
-	}
-	end := frontMatterEnd.FindStringIndex(rest)
-	if end == nil {
-		return "", source, false
-	}
-	return rest[:end[0]], rest[end[1]:], true
-}
-
-var (
-	frontMatterEnd = regexp.MustCompile(`(?m)^(?:---|\.\.\.)[ \t]*(?:\n|\z)`)
-	accessKey      = regexp.MustCompile(`(?m)^\s*["']?(?:users|groups|everybody|namespace)["']?\s*:`)
-)
-
-// parseMeta reads the mapping in front matter. Users and groups may be a list or a single name, the
-// namespace is one.
-func parseMeta(matter string) (extract.Meta, error) {
-	var m struct {
-		Title    string    `yaml:"title"`
-		URL      string    `yaml:"url"`
-		Category string    `yaml:"category"`
-		Users    yaml.Node `yaml:"users"`
-		Groups   yaml.Node `yaml:"groups"`
-
-		Everybody yaml.Node `yaml:"everybody"`
-		Namespace yaml.Node `yaml:"namespace"`
-	}
-	var texts struct{ Title, URL, Category yaml.Node } // to name the one that is none
-	if yaml.Unmarshal([]byte(matter), &texts) == nil {
-		for _, text := range []struct {
-			key   string
-			value *yaml.Node
-		}{{"title", &texts.Title}, {"url", &texts.URL}, {"category", &texts.Category}} {
-			if text.value.Kind == yaml.MappingNode || text.value.Kind == yaml.SequenceNode {
-				return extract.Meta{}, fmt.Errorf("line %d: %s must be one text", text.value.Line+1, text.key)
-			}
-		}
-	}
-	if err := yaml.Unmarshal([]byte(matter), &m); err != nil {
-		return extract.Meta{}, errors.New(strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " "))
-	}
-	users, err := yamlNames(&m.Users)
-	if err != nil {
-		return extract.Meta{}, fmt.Errorf("users: %w", err)
-	}
-	groups, err := yamlNames(&m.Groups)
-	if err != nil {
-		return extract.Meta{}, fmt.Errorf("groups: %w", err)
-	}
-	if n := m.Namespace; n.Kind != 0 && (n.Kind != yaml.ScalarNode || n.Tag == "!!null" || strings.TrimSpace(n.Value) == "") {
-		return extract.Meta{}, fmt.Errorf("line %d: namespace must be a name", n.Line+1)
-	}
-	var everybody *string
-	if n := m.Everybody; n.Kind == yaml.ScalarNode {
-		everybody = &n.Value
-	} else if n.Kind != 0 {
-		return extract.Meta{}, fmt.Errorf("line %d: everybody must be one word", n.Line+1)
-	}
-	return extract.Meta{Title: m.Title, URL: m.URL, Category: m.Category, Users: users, Groups: groups, Everybody: everybody,
-		Namespace: strings.TrimSpace(m.Namespace.Value), Attributes: attributesIn(matter), Unknown: unknownRestriction(matter)}, nil
-}
-
-// attributesIn returns the keys of front matter that parseMeta does not read, with their values.
-func attributesIn(matter string) json.RawMessage {
-	var keys yaml.Node
-	if yaml.Unmarshal([]byte(matter), &keys) != nil || len(keys.Content) == 0 || keys.Content[0].Kind != yaml.MappingNode {
-		return nil
-	}
-	values, _ := attribute.FromYAML(keys.Content[0], func(key string) bool {
-		return slices.Contains([]string{"title", "url", "category", "users", "groups", "everybody", "namespace"}, key)
-	})
-	return values.Encode()
-}
-
-// yamlNames returns the names of a list, or of a single name. A key that is there must name
-// somebody: an empty list more likely means "nobody" than "everybody", so it is an error.
-func yamlNames(n *yaml.Node) ([]string, error) {
-	if n.Kind == 0 {
-		return nil, nil
-	}
-	var names []string
-	switch n.Kind {
-	case yaml.ScalarNode:
-		names = []string{n.Value}
-	case yaml.SequenceNode:
-		if err := n.Decode(&names); err != nil {
-			return nil, fmt.Errorf("line %d is not a list of names", n.Line+1)
-		}
-	default:
-		return nil, fmt.Errorf("line %d is neither a list nor a name", n.Line+1)
-	}
-	blank := func(name string) bool { return strings.TrimSpace(name) == "" }
-	if n.Tag == "!!null" || len(names) == 0 || slices.ContainsFunc(names, blank) {
-		return nil, fmt.Errorf("line %d names nobody", n.Line+1)
-	}
-	return names, nil
 }
 
 // markdownWalker turns a syntax tree into blocks.

@@ -1,6 +1,7 @@
 package markup
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,6 +28,27 @@ func TestParseMeta_ReadsTheWordForEverybodyAsItStands(t *testing.T) {
 		if m, err := parseMeta(matter); err == nil {
 			t.Errorf("%q gave %+v", matter, m)
 		}
+	}
+}
+
+func TestFrontMatter_MayBeTOML(t *testing.T) {
+	const text = "+++\ntitle = \"Travel policy\"\ndate = 2026-03-01\nlastmod = 2026-03-02T10:00:00+01:00\ntags = [\n  'travel', 'policy',\n]\nversion = 1.10\ngroups = [\"staff\"]\n[extra]\nlevel = 2\n+++\n# Travel\n\nText.\n"
+	doc := extracttest.Read(t, "a.md", []byte(text))
+	if diff := cmp.Diff("H1 Travel\nP Text.\n", extracttest.Outline(doc)); diff != "" {
+		t.Error(diff)
+	}
+	const attributes = `{"date":"2026-03-01","extra.level":2,"lastmod":"2026-03-02T10:00:00+01:00","tags":["travel","policy"],"version":1.1}`
+	if m := doc.Meta; m.Title != "Travel policy" || !slices.Equal(m.Groups, []string{"staff"}) || string(m.Attributes) != attributes {
+		t.Errorf("%+v with %s", m, m.Attributes)
+	}
+	if doc := extracttest.Read(t, "a.md", []byte("+++\nvisibility = 'hr'\n+++\nText.\n")); doc.Meta.Unknown != "visibility" {
+		t.Errorf("the restriction is %q", doc.Meta.Unknown)
+	}
+	for _, invalid := range []string{"groups = ", "groups = []", "everybody = [1]", "users = " + strings.Repeat("[", 100<<10)} {
+		extracttest.WantReason(t, "a.md", []byte("+++\n"+invalid+"\n+++\nText.\n"), extract.Limits{}, extract.BadMetadata)
+	}
+	if doc := extracttest.Read(t, "a.md", []byte("+++\na b\n+++\nText.\n")); len(doc.Notes) != 1 || len(doc.Pages) != 1 {
+		t.Errorf("notes %q", doc.Notes)
 	}
 }
 

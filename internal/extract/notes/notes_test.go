@@ -56,7 +56,9 @@ func TestSubtitles_PutEachMinuteOnAPage(t *testing.T) {
 	const vtt = "WEBVTT\nKind: captions\n\nNOTE hidden\n\n1\n00:00:01.000 --> 00:00:03.000 align:start\n<v Ada>Good <i>morning</i>.\n\n00:00:59.000 --> 00:01:01.000\n<v Bob>We begin &amp; talk\n\n" +
 		"00:01:02.000 --> 00:01:03.000\nWe begin &amp; talk\nof prices.\n\n01:02:03.000 --> 01:02:05.000\nThe end.\n"
 	const srt = "1\r\n00:00:01,000 --> 00:00:03,000\r\n{\\an8}Hello.\r\n\r\n2\r\n00:02:59,000 --> 00:03:01,000\r\n<b>Later.</b>\r\n"
+	const sbv = "0:00:01.000,0:00:04.000\nHello there.\n\n0:01:05.000,0:01:09.000\nAt 0:02:00.000, the bell[br]rings.\n"
 	for name, c := range map[string]struct{ text, want string }{
+		"a.sbv": {sbv, "page 1\nH1 0:00:00\nP Hello there.\npage 2\nH1 0:01:00\nP At 0:02:00.000, the bell rings.\n"},
 		"a.vtt": {vtt, "page 1\nH1 0:00:00\nP Ada: Good morning.\nP Bob: We begin & talk of prices.\npage 63\nH1 1:02:00\nP The end.\n"},
 		"a.srt": {srt, "page 1\nH1 0:00:00\nP Hello.\npage 3\nH1 0:02:00\nP Later.\n"},
 	} {

@@ -15,7 +15,7 @@ import (
 
 var _ = extract.Register("subtitles", extract.Reader{Read: readSubtitles})
 
-// readSubtitles reads WebVTT and SubRip. Each minute of the film is a page, so that what was said is cited
+// readSubtitles reads WebVTT, SubRip and SubViewer. Each minute of the film is a page, so that what was said is cited
 // with its time: page 1 begins at 0:00:00, page 2 at 0:01:00.
 func readSubtitles(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	text, err := compose.ReadText(f, f.Limits.TextBytes)
@@ -46,7 +46,7 @@ type subtitles struct {
 }
 
 var (
-	cueTimes = regexp.MustCompile(`^(?:(\d{1,3}):)?(\d{1,2}):(\d{2})[.,]\d{1,3}\s+-->\s`)
+	cueTimes = regexp.MustCompile(`^(?:(\d{1,3}):)?(\d{1,2}):(\d{2})[.,]\d{1,3}(?:\s+-->\s|,\d{1,3}:\d{2}:\d{2}[.,]\d{1,3}$)`)
 	cueTag   = regexp.MustCompile(`<[^<>]*>|\{\\[^{}]*\}`)
 	cueVoice = regexp.MustCompile(`<v(?:\.[^\s<>]*)?\s+([^<>]+)>`)
 	// notCues are the first words of WebVTT blocks that players do not show.
@@ -121,7 +121,7 @@ func (s *subtitles) line(line string) error {
 	if m := cueVoice.FindStringSubmatch(line); m != nil {
 		speaker = m[1]
 	}
-	text := compose.OneLine(compose.Clean(html.UnescapeString(cueTag.ReplaceAllString(line, ""))))
+	text := compose.OneLine(compose.Clean(html.UnescapeString(cueTag.ReplaceAllString(strings.ReplaceAll(line, "[br]", " "), ""))))
 	if text == "" || text == s.last {
 		return nil
 	}

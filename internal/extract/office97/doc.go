@@ -44,20 +44,19 @@ const (
 	docObfuscated = 0x8000 // the document has the older encryption
 )
 
-// olderWord is the error for a document of Word 6 or 95, which has another format.
-const olderWord = "documents of Word 6 and 95 are not read: open it in Word or LibreOffice, and save it as DOCX"
-
-// docReader reads a document of Word 97 to 2003.
+// docReader reads a document of Word 6 to 2003.
 type docReader struct {
-	ctx    context.Context
-	main   []byte // the stream with the text
-	pieces []piece
-	chars  runs // properties of characters
-	paras  runs // properties of paragraphs
-	styles []docStyle
-	fonts  []string
-	lists  *compose.Numbering
-	out    compose.Builder
+	ctx     context.Context
+	main    []byte // the stream with the text
+	lengths int    // where in it the lengths of the text, the footnotes, and so on are
+	page    string // the encoding of characters of one byte
+	pieces  []piece
+	chars   runs // properties of characters
+	paras   runs // properties of paragraphs
+	styles  []docStyle
+	fonts   []string
+	lists   *compose.Numbering
+	out     compose.Builder
 
 	text   strings.Builder // of the paragraph that is being read
 	fields []bool          // the open ones: whether their instruction is being read
@@ -80,7 +79,7 @@ func readDOC(ctx context.Context, f *extract.File) (*extract.Document, error) {
 		return nil, err
 	}
 	if len(main) > 4 && binary.LittleEndian.Uint16(main[2:]) < fibWord97 && (binary.LittleEndian.Uint16(main) == fibMagic || binary.LittleEndian.Uint16(main) == fibMagic95) {
-		return nil, &extract.Error{Reason: extract.Unsupported, Detail: olderWord}
+		return readWord6(ctx, f, main)
 	}
 	if len(main) < fibHeadSize || binary.LittleEndian.Uint16(main) != fibMagic {
 		return nil, extract.Damagedf("the document is broken")
@@ -104,13 +103,13 @@ func readWord(ctx context.Context, f *extract.File, main, tables []byte) (*extra
 			return nil, err
 		}
 	}
-	r := docReader{ctx: ctx, main: main, out: compose.Builder{Budget: compose.NewBudget(f.Limits)}}
-	r.pieces = piecesOf(r.table(tables, fibPieces))
+	r := docReader{ctx: ctx, main: main, lengths: fibLengths, page: "windows-1252", out: compose.Builder{Budget: compose.NewBudget(f.Limits)}}
+	r.pieces = piecesOf(r.table(tables, fibPieces), true)
 	if len(r.pieces) == 0 {
 		return nil, extract.Damagedf("the document is broken: it does not say where its text is")
 	}
-	r.chars = runsOf(main, r.table(tables, fibChars), false)
-	r.paras = runsOf(main, r.table(tables, fibParas), true)
+	r.chars = runsOf(main, r.table(tables, fibChars), word97Chars)
+	r.paras = runsOf(main, r.table(tables, fibParas), word97Paras)
 	r.styles = stylesOf(r.table(tables, fibStyles))
 	r.fonts = fontsOf(r.table(tables, fibFonts))
 	r.lists = numberingOf(from(tables, le32(main, fibLists)), r.table(tables, fibListUses))
@@ -143,8 +142,8 @@ func (r *docReader) table(tables []byte, place int) []byte {
 	return b[:min(max(le32(r.main, place+4), 0), len(b))]
 }
 
-// piecesOf reads the table of pieces (MS-DOC 2.9.38).
-func piecesOf(b []byte) []piece {
+// piecesOf reads the table of pieces (MS-DOC 2.9.38). Word 97 and later say of each how wide its characters are.
+func piecesOf(b []byte, widths bool) []piece {
 	for len(b) >= 3 && b[0] == 1 { // properties that pieces share
 		b = b[min(3+int(binary.LittleEndian.Uint16(b[1:])), len(b)):]
 	}
@@ -158,8 +157,8 @@ func piecesOf(b []byte) []piece {
 	for i := range max(n, 0) {
 		at := binary.LittleEndian.Uint32(b[(n+1)*position+i*descriptor+2:])
 		p := piece{from: int(int32(binary.LittleEndian.Uint32(b[i*position:]))), to: int(int32(binary.LittleEndian.Uint32(b[(i+1)*position:]))),
-			at: int(at & 0x3fffffff), wide: at&0x40000000 == 0}
-		if !p.wide {
+			at: int(at & 0x3fffffff), wide: widths && at&0x40000000 == 0}
+		if widths && !p.wide {
 			p.at /= 2
 		}
 		if p.from >= 0 && p.from < p.to && (len(pieces) == 0 || p.from >= pieces[len(pieces)-1].to) {
@@ -191,7 +190,7 @@ func (r *docReader) read() error {
 func (r *docReader) parts(wanted func(part int) bool) error {
 	at := 0
 	for part := range docBoxes + 1 {
-		length := int(int32(binary.LittleEndian.Uint32(r.main[fibLengths+4*part:])))
+		length := int(int32(binary.LittleEndian.Uint32(r.main[r.lengths+4*part:])))
 		if wanted(part) && length > 0 {
 			if err := r.span(at, at+length); err != nil {
 				return err
@@ -261,7 +260,7 @@ const (
 func (r *docReader) run(at, end, width int, p properties) error {
 	var plain []byte
 	put := func() {
-		text := compose.FontText(r.font(p.font), decode(plain, width))
+		text := compose.FontText(r.font(p.font), r.decode(plain, width))
 		if p.raised {
 			text = compose.Superscript(text)
 		}
@@ -318,11 +317,14 @@ func (r *docReader) font(at int) string {
 	return r.fonts[at]
 }
 
-func decode(b []byte, width int) string {
-	if width == 2 {
+func (r *docReader) decode(b []byte, width int) string {
+	switch {
+	case width == 2:
 		return codepage.As(utf16.UTF16(utf16.LittleEndian, utf16.IgnoreBOM), b)
+	case r.page == "windows-1252":
+		return codepage.As(charmap.Windows1252, b)
 	}
-	return codepage.As(charmap.Windows1252, b)
+	return codepage.Decode(b, r.page)
 }
 
 // mark ends a paragraph, a cell or a row.

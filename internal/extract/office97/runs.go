@@ -45,17 +45,33 @@ func (r runs) at(at int) (properties, int) {
 // page is the size in bytes of a page of properties in the main stream.
 const page = 512
 
+// layout says how the properties of characters or paragraphs are stored.
+type layout struct {
+	paragraphs, word6 bool
+	number            int // bytes of the number of a page
+	place             int // bytes of what says where in a page properties are
+}
+
+var (
+	word97Chars = layout{number: 4, place: 1}
+	word97Paras = layout{paragraphs: true, number: 4, place: 13}
+	word6Chars  = layout{word6: true, number: 2, place: 1}
+	word6Paras  = layout{paragraphs: true, word6: true, number: 2, place: 7}
+)
+
 // runsOf reads the properties of characters or paragraphs from the pages that a table lists (MS-DOC 2.8.5,
 // 2.8.6, 2.9.33, 2.9.174).
-func runsOf(main, table []byte, paragraphs bool) runs {
-	n := (len(table) - 4) / 8
+func runsOf(main, table []byte, l layout) runs {
+	n := (len(table) - 4) / (4 + l.number)
 	var all runs
 	for i := range max(n, 0) {
-		at := int64(binary.LittleEndian.Uint32(table[4*(n+1)+4*i:])&0x3fffff) * page
+		number := make([]byte, 4)
+		copy(number, table[4*(n+1)+l.number*i:][:l.number])
+		at := int64(binary.LittleEndian.Uint32(number)&0x3fffff) * page
 		if at+page > int64(len(main)) {
 			continue
 		}
-		all = append(all, runsOfPage(main[at:at+page], paragraphs)...)
+		all = append(all, runsOfPage(main[at:at+page], l)...)
 		if len(all) > len(main) { // pages that are listed again and again
 			break
 		}
@@ -64,20 +80,16 @@ func runsOf(main, table []byte, paragraphs bool) runs {
 	return all
 }
 
-func runsOfPage(b []byte, paragraphs bool) (found runs) {
+func runsOfPage(b []byte, l layout) (found runs) {
 	n := int(b[page-1])
-	width := 1
-	if paragraphs {
-		width = 13
-	}
 	for i := range n {
-		place := 4*(n+1) + i*width
+		place := 4*(n+1) + i*l.place
 		if place >= page-1 {
 			break
 		}
 		r := run{from: int(binary.LittleEndian.Uint32(b[4*i:])), to: int(binary.LittleEndian.Uint32(b[4*i+4:]))}
 		if at := 2 * int(b[place]); at > 0 {
-			r.take(b[at:page-1], paragraphs)
+			r.take(b[at:page-1], l)
 		}
 		found = append(found, r)
 	}
@@ -85,19 +97,19 @@ func runsOfPage(b []byte, paragraphs bool) (found runs) {
 }
 
 // take reads the properties of a run, which begin with their length.
-func (r *run) take(b []byte, paragraphs bool) {
+func (r *run) take(b []byte, l layout) {
 	if len(b) < 2 {
 		return
 	}
 	size := int(b[0])
 	b = b[1:]
-	if paragraphs {
+	if l.paragraphs {
 		if size = 2*size - 1; size < 0 {
 			size, b = 2*int(b[0]), b[1:]
 		}
 	}
 	b = b[:min(size, len(b))]
-	if paragraphs {
+	if l.paragraphs {
 		if len(b) < 2 {
 			return
 		}
@@ -107,6 +119,10 @@ func (r *run) take(b []byte, paragraphs bool) {
 			r.heading = r.style
 		}
 		b = b[2:]
+	}
+	if l.word6 {
+		r.applyWord6(b)
+		return
 	}
 	r.apply(b)
 }

@@ -64,7 +64,7 @@ type xlsSheet struct {
 // readXLS reads each sheet under its name, row by row, with numbers as the cells show them.
 func readXLS(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	if isOldWorkbook(f.Head) {
-		return nil, &extract.Error{Reason: extract.Unsupported, Detail: "workbooks of Excel 2 to 4 are not read: open it in Excel or LibreOffice, and save it as XLSX"}
+		return readOldXLS(ctx, f)
 	}
 	data, err := stream(f, "Workbook", "Book")
 	if err != nil {
@@ -82,15 +82,6 @@ func readXLS(ctx context.Context, f *extract.File) (*extract.Document, error) {
 		}
 	}
 	return &extract.Document{Pages: []extract.Page{out.Page(0, false)}}, nil
-}
-
-// isOldWorkbook reports whether a file begins with the first record of an Excel 2, 3 or 4 workbook.
-func isOldWorkbook(head []byte) bool {
-	if len(head) < 4 || head[0] != 9 {
-		return false
-	}
-	version, size := head[1], binary.LittleEndian.Uint16(head[2:])
-	return (version == 0 || version == 2 || version == 4) && size >= 4 && size <= 8
 }
 
 // stream returns the content of the first stream of these names.

@@ -47,13 +47,6 @@ var rtfEncodings = map[int]rtfEncoding{
 	10000: {page: charmap.Macintosh}, 10007: {page: charmap.MacintoshCyrillic}, 65001: {page: encoding.Nop},
 }
 
-// rtfCharsets are the code pages of the fonts' character sets. Those that are not here have the
-// document's.
-var rtfCharsets = map[int]int{
-	77: 10000, 128: 932, 129: 949, 134: 936, 136: 950, 161: 1253, 162: 1254, 163: 1258, 177: 1255,
-	178: 1256, 186: 1257, 204: 1251, 222: 874, 238: 1250, 255: 437,
-}
-
 const symbolCharset = 2
 
 // rtfDestinations are the words that send the text of their group elsewhere.
@@ -158,7 +151,7 @@ func (r *rtfReader) property(word string, n int, has bool) {
 		r.state.font = n
 	case "fcharset":
 		if r.state.to == toFonts {
-			r.fonts[r.state.font] = rtfEncoding{page: rtfEncodings[rtfCharsets[n]].page, symbol: n == symbolCharset}
+			r.fonts[r.state.font] = rtfEncoding{page: rtfEncodings[codepage.Charsets[n]].page, symbol: n == symbolCharset}
 		}
 	case "cpg":
 		if r.state.to == toFonts {

@@ -1,0 +1,178 @@
+package markup
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/BurntSushi/toml"
+	"go.yaml.in/yaml/v3"
+
+	"parley/internal/attribute"
+	"parley/internal/extract"
+)
+
+// frontMatter is what stands at the beginning of a Markdown file about the document.
+type frontMatter struct{ language, text string }
+
+// cutFrontMatter parts front matter from the rest: YAML between a first line "---" and the next line "---" or "...", or
+// TOML between two lines "+++".
+func cutFrontMatter(source string) (m frontMatter, body string, ok bool) {
+	m, end := frontMatter{language: "YAML"}, yamlEnd
+	rest, found := strings.CutPrefix(source, "---\n")
+	if !found {
+		m.language, end = "TOML", tomlEnd
+		if rest, found = strings.CutPrefix(source, "+++\n"); !found {
+			return m, source, false
+		}
+	}
+	at := end.FindStringIndex(rest)
+	if at == nil {
+		return m, source, false
+	}
+	m.text = rest[:at[0]]
+	return m, rest[at[1]:], true
+}
+
+var (
+	yamlEnd   = regexp.MustCompile(`(?m)^(?:---|\.\.\.)[ \t]*(?:\n|\z)`)
+	tomlEnd   = regexp.MustCompile(`(?m)^\+\+\+[ \t]*(?:\n|\z)`)
+	accessKey = regexp.MustCompile(`(?m)^\s*["']?(?:users|groups|everybody|namespace)["']?\s*[:=]`)
+)
+
+// meta returns what the front matter says.
+func (m frontMatter) meta() (extract.Meta, error) {
+	if m.language == "YAML" {
+		return parseMeta(m.text)
+	}
+	if len(m.text) > maxTOML {
+		return extract.Meta{}, fmt.Errorf("it has more than %d KiB", maxTOML>>10)
+	}
+	var values map[string]any
+	if _, err := toml.Decode(m.text, &values); err != nil {
+		return extract.Meta{}, errors.New(strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "toml: ")), " "))
+	}
+	text, err := yaml.Marshal(withPlainDates(values))
+	if err != nil {
+		return extract.Meta{}, fmt.Errorf("read its values: %w", err)
+	}
+	meta, err := parseMeta(string(text))
+	if err != nil {
+		err = errors.New(yamlLine.ReplaceAllString(err.Error(), "the value")) // it is no line of the file
+	}
+	return meta, err
+}
+
+// maxTOML bounds how deep values of TOML may stand in each other.
+const maxTOML = 64 << 10
+
+var yamlLine = regexp.MustCompile(`line \d+`)
+
+// withPlainDates returns a value of TOML in which dates without a time or a zone are the texts that people wrote.
+func withPlainDates(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, one := range v {
+			v[key] = withPlainDates(one)
+		}
+	case []any:
+		for i, one := range v {
+			v[i] = withPlainDates(one)
+		}
+	case time.Time:
+		layout := map[string]string{"date-local": time.DateOnly, "time-local": time.TimeOnly, "datetime-local": "2006-01-02T15:04:05"}[v.Location().String()]
+		if layout == "" {
+			layout = time.RFC3339
+		}
+		return v.Format(layout)
+	}
+	return value
+}
+
+// parseMeta reads the mapping in front matter. Users and groups may be a list or a single name, the
+// namespace is one.
+func parseMeta(matter string) (extract.Meta, error) {
+	var m struct {
+		Title    string    `yaml:"title"`
+		URL      string    `yaml:"url"`
+		Category string    `yaml:"category"`
+		Users    yaml.Node `yaml:"users"`
+		Groups   yaml.Node `yaml:"groups"`
+
+		Everybody yaml.Node `yaml:"everybody"`
+		Namespace yaml.Node `yaml:"namespace"`
+	}
+	var texts struct{ Title, URL, Category yaml.Node } // to name the one that is none
+	if yaml.Unmarshal([]byte(matter), &texts) == nil {
+		for _, text := range []struct {
+			key   string
+			value *yaml.Node
+		}{{"title", &texts.Title}, {"url", &texts.URL}, {"category", &texts.Category}} {
+			if text.value.Kind == yaml.MappingNode || text.value.Kind == yaml.SequenceNode {
+				return extract.Meta{}, fmt.Errorf("line %d: %s must be one text", text.value.Line+1, text.key)
+			}
+		}
+	}
+	if err := yaml.Unmarshal([]byte(matter), &m); err != nil {
+		return extract.Meta{}, errors.New(strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " "))
+	}
+	users, err := yamlNames(&m.Users)
+	if err != nil {
+		return extract.Meta{}, fmt.Errorf("users: %w", err)
+	}
+	groups, err := yamlNames(&m.Groups)
+	if err != nil {
+		return extract.Meta{}, fmt.Errorf("groups: %w", err)
+	}
+	if n := m.Namespace; n.Kind != 0 && (n.Kind != yaml.ScalarNode || n.Tag == "!!null" || strings.TrimSpace(n.Value) == "") {
+		return extract.Meta{}, fmt.Errorf("line %d: namespace must be a name", n.Line+1)
+	}
+	var everybody *string
+	if n := m.Everybody; n.Kind == yaml.ScalarNode {
+		everybody = &n.Value
+	} else if n.Kind != 0 {
+		return extract.Meta{}, fmt.Errorf("line %d: everybody must be one word", n.Line+1)
+	}
+	return extract.Meta{Title: m.Title, URL: m.URL, Category: m.Category, Users: users, Groups: groups, Everybody: everybody,
+		Namespace: strings.TrimSpace(m.Namespace.Value), Attributes: attributesIn(matter), Unknown: unknownRestriction(matter)}, nil
+}
+
+// attributesIn returns the keys of front matter that parseMeta does not read, with their values.
+func attributesIn(matter string) json.RawMessage {
+	var keys yaml.Node
+	if yaml.Unmarshal([]byte(matter), &keys) != nil || len(keys.Content) == 0 || keys.Content[0].Kind != yaml.MappingNode {
+		return nil
+	}
+	values, _ := attribute.FromYAML(keys.Content[0], func(key string) bool {
+		return slices.Contains([]string{"title", "url", "category", "users", "groups", "everybody", "namespace"}, key)
+	})
+	return values.Encode()
+}
+
+// yamlNames returns the names of a list, or of a single name. A key that is there must name
+// somebody: an empty list more likely means "nobody" than "everybody", so it is an error.
+func yamlNames(n *yaml.Node) ([]string, error) {
+	if n.Kind == 0 {
+		return nil, nil
+	}
+	var names []string
+	switch n.Kind {
+	case yaml.ScalarNode:
+		names = []string{n.Value}
+	case yaml.SequenceNode:
+		if err := n.Decode(&names); err != nil {
+			return nil, fmt.Errorf("line %d is not a list of names", n.Line+1)
+		}
+	default:
+		return nil, fmt.Errorf("line %d is neither a list nor a name", n.Line+1)
+	}
+	blank := func(name string) bool { return strings.TrimSpace(name) == "" }
+	if n.Tag == "!!null" || len(names) == 0 || slices.ContainsFunc(names, blank) {
+		return nil, fmt.Errorf("line %d names nobody", n.Line+1)
+	}
+	return names, nil
+}
