@@ -218,10 +218,12 @@ func (x *VectorIndex) finish(ctx context.Context, v vectors) error {
 	return x.mark(ctx, v.id, true)
 }
 
-// The memory for building an index: of a vector beside its numbers, and at most.
+// The memory for building an index: of a vector beside its numbers, and what any server has. More is taken up to half of what the
+// administrator says that the server has for data (effective_cache_size). An index that does not fit is built twenty times more slowly
+// from then on.
 const (
 	buildOverhead = 600
-	buildMost     = 1 << 30
+	buildLeast    = 1 << 30
 )
 
 // build builds the index concurrently: documents may be replaced and deleted meanwhile, with their rows of the table. An
@@ -243,8 +245,9 @@ func (x *VectorIndex) build(ctx context.Context, v vectors, together bool) error
 	}
 	defer conn.ExecContext(context.WithoutCancel(ctx), "RESET ALL") //nolint:errcheck // a connection that is broken is not used again
 	_, err = conn.ExecContext(ctx, `SELECT set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false),
-		set_config('maintenance_work_mem', GREATEST(pg_size_bytes(current_setting('maintenance_work_mem')), ?) / 1024 || 'kB', false)`,
-		min(rows*int64(2*v.length+buildOverhead), buildMost))
+		set_config('maintenance_work_mem', GREATEST(pg_size_bytes(current_setting('maintenance_work_mem')),
+			LEAST(?, GREATEST(?, pg_size_bytes(current_setting('effective_cache_size')) / 2))) / 1024 || 'kB', false)`,
+		rows*int64(2*v.length+buildOverhead), int64(buildLeast))
 	if err == nil && !together {
 		_, err = conn.ExecContext(ctx, "SET max_parallel_maintenance_workers = 0")
 	}

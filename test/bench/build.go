@@ -29,7 +29,7 @@ func (b *bench) build(ctx context.Context) (string, error) {
 		return b.program, nil
 	}
 	path := filepath.Join(b.work, "parley")
-	if err := output(ctx, b.root, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, "./cmd/parley"); err != nil {
+	if err := runGo(ctx, b.root, "build", "-trimpath", "-ldflags=-s -w", "-o", path, "./cmd/parley"); err != nil {
 		return "", err
 	}
 	b.program = path
@@ -46,18 +46,18 @@ func (b *bench) tool(ctx context.Context, name string) (string, error) {
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
 	}
-	return path, output(ctx, source, "go", "build", "-o", path, ".")
+	return path, runGo(ctx, source, "build", "-o", path, ".")
 }
 
-// output runs a command in a folder, without cgo. Its error contains the command's output.
-func output(ctx context.Context, dir, name string, args ...string) error {
-	cmd := exec.CommandContext(ctx, name, args...)
+// runGo runs the go command in a folder, without cgo. Its error contains the command's output.
+func runGo(ctx context.Context, dir string, args ...string) error {
+	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, said.Bytes())
+		return fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, said.Bytes())
 	}
 	return nil
 }

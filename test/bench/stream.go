@@ -265,7 +265,7 @@ func (b *bench) round(ctx context.Context, l load, floor, durable, own *server) 
 // durableFloor starts the floor that commits.
 func (b *bench) durableFloor(ctx context.Context, upstream string) (*server, error) {
 	program := filepath.Join(b.work, "durablefloor")
-	if err := output(ctx, b.root, "go", "build", "-o", program, "./test/bench/durablefloor"); err != nil {
+	if err := runGo(ctx, b.root, "build", "-o", program, "./test/bench/durablefloor"); err != nil {
 		return nil, err
 	}
 	addr, err := freeAddr(ctx)

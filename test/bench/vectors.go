@@ -46,7 +46,7 @@ func (b *bench) vectors(ctx context.Context) error {
 // pgvector: the one whose programs are in the folder PARLEY_TEST_PGVECTOR, else that of the machine.
 func (b *bench) pgvector(ctx context.Context) error {
 	program := filepath.Join(b.work, "store.test") // go test would mix what it says of its progress with its results
-	if err := output(ctx, b.root, "go", "test", "-c", "-o", program, "./internal/store"); err != nil {
+	if err := runGo(ctx, b.root, "test", "-c", "-o", program, "./internal/store"); err != nil {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, program, "-test.run", "^$", "-test.bench", "^BenchmarkVectorIndex$", "-test.benchtime", "1x")
