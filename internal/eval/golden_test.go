@@ -9,6 +9,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"parley/internal/store"
+	"parley/internal/store/pgtest"
+	"parley/test/needs"
 )
 
 var update = flag.Bool("update", false, "write the golden report anew")
@@ -18,9 +22,41 @@ const goldenPath = "testdata/small.golden"
 // TestGolden holds the quality of retrieval, rewriting and answers on a small corpus, so that any
 // change shows up as a diff: run it with -update and look at what the diff says.
 func TestGolden(t *testing.T) {
+	got := newProduct(t).golden(t)
+	if *update {
+		if err := os.WriteFile(goldenPath, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	compareGolden(t, got)
+}
+
+// One ranking everywhere: rankings and answers do not depend on the database.
+func TestGolden_IsTheSameOnPostgreSQL(t *testing.T) {
+	needs.Long(t)
+	db, err := store.OpenPostgres(t.Context(), pgtest.New(t), t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compareGolden(t, newProductIn(t, db).golden(t))
+}
+
+func compareGolden(t *testing.T, got string) {
+	t.Helper()
+	golden, err := os.ReadFile(goldenPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Split(string(golden), "\n"), strings.Split(got, "\n")); diff != "" {
+		t.Errorf("quality has changed (-golden +now); if it should, renew %s with -update:\n%s", goldenPath, diff)
+	}
+}
+
+// golden indexes the small data set and returns what is held of it.
+func (p *product) golden(t *testing.T) string {
+	t.Helper()
 	ctx := context.Background()
 	d := load(t, "testdata/small")
-	p := newProduct(t)
 	p.index(t, d)
 	stats, err := p.db.Corpus().Stats(ctx, p.Namespace)
 	if err != nil {
@@ -40,19 +76,7 @@ func TestGolden(t *testing.T) {
 	}
 	b.WriteString("\nThe best five passages of each query, by form, and what the answer cites.\n")
 	p.writeQueries(t, &b, d)
-
-	if *update {
-		if err := os.WriteFile(goldenPath, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	golden, err := os.ReadFile(goldenPath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.Split(string(golden), "\n"), strings.Split(b.String(), "\n")); diff != "" {
-		t.Errorf("quality has changed (-golden +now); if it should, renew %s with -update:\n%s", goldenPath, diff)
-	}
+	return b.String()
 }
 
 // writeQueries writes a paragraph for each query. The other forms have a line only where they say

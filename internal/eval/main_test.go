@@ -15,13 +15,19 @@ import (
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 	"parley/internal/store"
+	"parley/internal/store/pgtest"
 	"parley/test/needs"
 )
 
 func TestMain(m *testing.M) {
 	sandbox.RunWorkerIfAsked(ingest.Post)
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(withPostgres{m})
 }
+
+type withPostgres struct{ tests *testing.M }
+
+// Run runs the tests, and stops the PostgreSQL server if one of them has started it.
+func (w withPostgres) Run() int { return pgtest.Main(w.tests) }
 
 // shared returns a path in the folder beside the project, and skips the test when it is absent.
 func shared(t testing.TB, path string) string {
@@ -42,11 +48,17 @@ type product struct {
 
 func newProduct(t testing.TB) *product {
 	t.Helper()
-	ctx := context.Background()
-	db, err := store.Open(ctx, t.TempDir(), nil)
+	db, err := store.Open(t.Context(), t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return newProductIn(t, db)
+}
+
+// newProductIn is newProduct with its corpus in a store, which is closed when the test ends.
+func newProductIn(t testing.TB, db *store.DB) *product {
+	t.Helper()
+	ctx := context.Background()
 	t.Cleanup(func() { db.Close() })
 	corpus, err := retrieval.Open(ctx, db.Corpus(), nil)
 	if err != nil {
