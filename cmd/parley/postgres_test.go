@@ -121,8 +121,11 @@ func TestDoctor_ChecksPostgres(t *testing.T) {
 	wantFinding(t, findings, "databases", warned, "idle_session_timeout = 1h, statement_timeout = 1min")
 	pgtest.Exec(t, url, "CREATE ROLE guest LOGIN")
 	t.Cleanup(func() { pgtest.Exec(t, url, "DROP ROLE guest") })
+	findings, _ = doctor(t, nil, "--database", strings.Replace(url, "user=parley", "user=guest", 1), "--data", data)
+	wantFinding(t, findings, "databases", broken, "let the user own parley_corpus")
 	pgtest.Exec(t, url, "DROP SCHEMA parley_corpus, parley_state CASCADE")
 	for change, want := range map[[2]string]string{
+		{"user=parley", "user=parley&options=-c%20default_transaction_read_only%3Don"}: "host that can be written to",
 		{"user=parley", "user=guest"}:  "GRANT CREATE ON DATABASE",
 		{"user=parley", "user=nobody"}: "check the user",
 		{"/test_", "/none_"}:           "create the database",

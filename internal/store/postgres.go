@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"crypto/tls"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -94,7 +95,12 @@ const longestConnect = 5 * time.Second
 // for those whose machine does not answer.
 func prepareFailover(server *pgx.ConnConfig) {
 	if server.ValidateConnect == nil {
-		server.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+		server.ValidateConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
+			if err := pgconn.ValidateConnectTargetSessionAttrsReadWrite(ctx, conn); err != nil {
+				return fmt.Errorf("%w: %w", errNoChanges, err)
+			}
+			return nil
+		}
 	}
 	if server.ConnectTimeout == 0 {
 		server.ConnectTimeout = longestConnect
@@ -214,13 +220,23 @@ func (d *DB) Server(ctx context.Context) (s Server, err error) {
 	return s, d.state.db.fail("look at the server", err)
 }
 
+// errNoChanges means that a connection is not used because it takes no changes.
+var errNoChanges = errors.New("it cannot be written to")
+
 // ServerError says that a PostgreSQL database cannot be used. Its text may be shown to users.
 type ServerError struct{ Err error }
 
 func (e *ServerError) Error() string {
 	remedy := "check --database, and that the server runs and lets this user in"
-	if refused, ok := errors.AsType[*pgconn.PgError](e.Err); ok && remedies[refused.Code] != "" {
+	refused, ok := errors.AsType[*pgconn.PgError](e.Err)
+	_, untrusted := errors.AsType[*tls.CertificateVerificationError](e.Err)
+	switch {
+	case ok && remedies[refused.Code] != "":
 		remedy = remedies[refused.Code]
+	case untrusted:
+		remedy = "renew the certificate of the server, or correct sslrootcert and the host in --database"
+	case errors.Is(e.Err, errNoChanges):
+		remedy = "name the host that can be written to in --database, or find out why it is read-only (default_transaction_read_only, a standby)"
 	}
 	return fmt.Sprintf("the PostgreSQL database cannot be used (%v): %s", e.Err, remedy)
 }
@@ -230,6 +246,7 @@ var remedies = map[string]string{
 	"28000": "check the user in --database, and pg_hba.conf of the server",
 	"28P01": "check the user and the password in --database",
 	"3D000": "create the database, with the encoding UTF-8, or correct --database",
+	"42P01": "let the user own parley_corpus and parley_state, which another user seems to have created, or restore the database",
 	"42501": "let the user create schemas (GRANT CREATE ON DATABASE), and own parley_corpus and parley_state if they exist",
 	"53300": "raise max_connections of the server or the CONNECTION LIMIT of the role or the database, or lower pool_max_conns in --database",
 	"57P03": "wait until the server has started",
