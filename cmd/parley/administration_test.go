@@ -134,3 +134,34 @@ func TestAdministration_TellsWhatIsLeftOfBudgets(t *testing.T) {
 		t.Errorf("%+v", got.Spent)
 	}
 }
+
+func TestAdministration_SetsBudgets(t *testing.T) {
+	t.Parallel()
+	w := newWholeServer(t, func(c *Config) { c.AuthAnonymous, c.BudgetsUserRequests = settingOff, 4 })
+	m := &matrix{wholeServer: w, t: t}
+	admin := newKey(t, w.serving.instance, apikey.Key{Role: access.Administrator})
+	reader := newKey(t, w.serving.instance, apikey.Key{Role: access.Reader})
+	for _, body := range []string{`{"user":{"requests":-1}}`, `{"user":{"cost_usd":-0.1}}`, `{"namespace":{"tokens":1e30}}`, `{"user":7}`, `[]`} {
+		if r := m.as(admin, http.MethodPut, "/api/budgets", body, "application/json"); r.Code != http.StatusBadRequest {
+			t.Errorf("%s: %d", body, r.Code)
+		}
+	}
+	const body = `{"user":{"requests":1},"namespace":{"cost_usd":2.5}}`
+	if r := m.as(reader, http.MethodPut, "/api/budgets", body, "application/json"); r.Code != http.StatusForbidden {
+		t.Errorf("a reader: %d", r.Code)
+	}
+	set := func(method, body, want string) {
+		t.Helper()
+		if r := m.as(admin, method, "/api/budgets", body, "application/json"); r.Code != http.StatusOK || !strings.Contains(r.Body.String(), want) {
+			t.Errorf("%d %s, want %s", r.Code, r.Body, want)
+		}
+	}
+	set(http.MethodPut, body, `"user":{"requests":1,"tokens":0,"cost_usd":0},"namespace":{"requests":0,"tokens":0,"cost_usd":2.5},"chosen":true`)
+	ask := func() int {
+		return m.as(reader, http.MethodPost, "/chat", `{"messages":[{"role":"user","content":"How tall?"}]}`, "application/json").Code
+	}
+	if first, second := ask(), ask(); first != http.StatusOK || second != http.StatusTooManyRequests {
+		t.Errorf("with one request: %d, %d", first, second)
+	}
+	set(http.MethodDelete, "", `"user":{"requests":4,"tokens":0,"cost_usd":0},"namespace":{"requests":0,"tokens":0,"cost_usd":0},"chosen":false`)
+}

@@ -137,7 +137,7 @@ func (p *program) open(ctx context.Context, cfg Config, options ...retrieval.Opt
 // newRunner returns a runner of turns with the given options and those of the configuration.
 func (in *instance) newRunner(log *slog.Logger, o turn.Options) *turn.Runner {
 	o.Log, o.Namespace, o.Allow = log, in.cfg.Namespace, in.cfg.allowlist()
-	o.Budgets, o.Price, o.Peers = budgets(in.cfg, in.db.State(), in.db.Peers() != nil), costs(in.prices), in.peers()
+	o.Budgets, o.Price, o.Peers = budgets(in.cfg, in.db, in.db.Peers() != nil), costs(in.prices), in.peers()
 	return turn.NewRunner(in.crew, in.db.State(), o)
 }
 

@@ -34,6 +34,7 @@ func TestPage_AdministersForAdministratorsOnly(t *testing.T) {
 	var got struct {
 		Findings, Usage, People    []string
 		Budgets, Health, Feedback  []string
+		Limits                     []string
 		Ways                       []string
 		Arabic                     []any
 		Chart, Deletable           int
@@ -55,6 +56,9 @@ func TestPage_AdministersForAdministratorsOnly(t *testing.T) {
 	}
 	if !whole(got.Budgets, "Each person 8 No limit No limit") || !whole(got.Budgets, "Main collection") || !whole(got.Budgets, "13%") {
 		t.Errorf("budgets: %q", got.Budgets)
+	}
+	if want := []string{"Each person 50 No limit No limit", "Each collection No limit No limit $2.50"}; !slices.Equal(got.Limits, want) {
+		t.Errorf("changed limits: %q, want %q", got.Limits, want)
 	}
 	if !whole(got.Health, "Databases OK both are whole") || !whole(got.Health, "Public address Not checked") || len(got.Health) < 12 {
 		t.Errorf("health: %q", got.Health)

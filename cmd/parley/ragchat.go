@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -10,6 +12,8 @@ import (
 	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/llm/price"
+	"parley/internal/shelf"
+	"parley/internal/store"
 	"parley/internal/wire/ragchat"
 )
 
@@ -40,14 +44,49 @@ func (s *serving) ragChatDefaults() ragchat.Defaults {
 }
 
 // budgets returns the budgets of the configuration. shared says that other servers may spend from them, too.
-func budgets(cfg Config, store ledger.Store, shared bool) *ledger.Budgets {
-	return ledger.NewBudgets(store, ledger.BudgetOptions{
+func budgets(cfg Config, db *store.DB, shared bool) *ledger.Budgets {
+	return ledger.NewBudgets(db.State(), ledger.BudgetOptions{
 		Shared:    shared,
 		Window:    time.Duration(cfg.BudgetsWindow),
 		Assumed:   int64(cfg.BudgetsAssumedPrice),
 		User:      ledger.Limits{Requests: cfg.BudgetsUserRequests, Tokens: cfg.BudgetsUserTokens, Micros: int64(cfg.BudgetsUserCost)},
 		Namespace: ledger.Limits{Requests: cfg.BudgetsNamespaceRequests, Tokens: cfg.BudgetsNamespaceTokens, Micros: int64(cfg.BudgetsNamespaceCost)},
+		Chosen:    chosenBudgets{db.Shelf()}.read,
 	})
+}
+
+// chosenBudgets keeps the limits that administrators have chosen in place of the configured ones.
+type chosenBudgets struct{ items *store.Shelf }
+
+var budgetsKey = shelf.Key{Kind: shelf.Budgets, ID: "chosen"}
+
+func (c chosenBudgets) read(ctx context.Context) (a ledger.Allowance, chosen bool, err error) {
+	i, err := c.items.Item(ctx, budgetsKey)
+	if errors.Is(err, shelf.ErrNotFound) {
+		return a, false, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(i.Body, &a)
+	}
+	return a, err == nil, err
+}
+
+func (c chosenBudgets) set(ctx context.Context, a *ledger.Allowance) error {
+	if a == nil {
+		if err := c.items.Delete(ctx, budgetsKey); !errors.Is(err, shelf.ErrNotFound) {
+			return err
+		}
+		return nil
+	}
+	body, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	_, err = c.items.Save(ctx, budgetsKey, func(i *shelf.Item, _ bool) error {
+		i.CreatedAt, i.Body = time.Now(), body
+		return nil
+	})
+	return err
 }
 
 // catalogTime is the time for which a list of models stays valid.

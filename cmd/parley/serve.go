@@ -377,7 +377,7 @@ func (s *serving) protocols() []wire.Protocol {
 		s.entry.protocol(s.cfg.AuthSession),
 		auditapi.New(s.db.Audit()).Protocol(),
 		adminapi.New(adminapi.Config{
-			Examine: s.examine, Budgets: budgets(s.cfg, s.db.State(), false).Period, Rated: s.db.Transcripts().Rated,
+			Examine: s.examine, Budgets: budgets(s.cfg, s.db, false).Period, SetBudgets: chosenBudgets{s.db.Shelf()}.set, Rated: s.db.Transcripts().Rated,
 		}).Protocol(),
 		usersapi.New(s.users()).Protocol(),
 		membersapi.New(s.db.Members(), s.entry.members, s.db.Corpus(), s.corpus, s.db.Instructions()).Protocol(),

@@ -17,10 +17,20 @@ type Limits struct {
 	Micros   int64 // millionths of a US dollar; see BudgetOptions.Assumed
 }
 
+// Allowance is what may be spent in one period.
+type Allowance struct {
+	User      Limits // each one
+	Namespace Limits // each one
+}
+
+func (a Allowance) limitsMoney() bool { return a.User.Micros > 0 || a.Namespace.Micros > 0 }
+
 // BudgetOptions configures budgets.
 type BudgetOptions struct {
 	User      Limits // for each user: the caller, or the user that an anonymous caller names
 	Namespace Limits // for each namespace
+	// Chosen returns the limits that administrators have chosen in place of those, and whether they have. Optional.
+	Chosen func(context.Context) (Allowance, bool, error)
 	// Assumed is the price, in millionths of a US dollar for a million tokens, at which budgets of money
 	// count models without a known price. If it is 0, a server that limits money refuses such models.
 	// The recorded cost stays unknown.
@@ -41,6 +51,8 @@ type Budgets struct {
 	opts  BudgetOptions
 
 	mu       sync.Mutex
+	allowed  Allowance
+	asked    time.Time // when it was asked for; zero before the first time
 	window   time.Time // beginning of the period that used covers
 	stale    time.Time // when used must be read again, if others spend too
 	used     map[budgetKey]*Amount
@@ -69,15 +81,44 @@ func NewBudgets(store Store, opts BudgetOptions) *Budgets {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	return &Budgets{store: store, opts: opts, reserved: map[budgetKey]*Amount{}}
+	return &Budgets{store: store, opts: opts, allowed: Allowance{opts.User, opts.Namespace}, reserved: map[budgetKey]*Amount{}}
 }
-
-// limitsMoney reports whether any limit is one of money.
-func (b *Budgets) limitsMoney() bool { return b.opts.User.Micros > 0 || b.opts.Namespace.Micros > 0 }
 
 // RefusesUnpriced reports whether models without a known price are refused: money is limited, and no
 // price is assumed for them.
-func (b *Budgets) RefusesUnpriced() bool { return b.limitsMoney() && b.opts.Assumed == 0 }
+func (b *Budgets) RefusesUnpriced() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.allowed.limitsMoney() && b.opts.Assumed == 0
+}
+
+// allowance returns what may be spent now, and whether administrators have chosen it.
+func (b *Budgets) allowance(ctx context.Context) (a Allowance, chosen bool, err error) {
+	if b.opts.Chosen != nil {
+		a, chosen, err = b.opts.Chosen(ctx)
+	}
+	if !chosen {
+		a = Allowance{b.opts.User, b.opts.Namespace}
+	}
+	return a, chosen, err
+}
+
+// followChoice asks for the allowance when it may have changed.
+func (b *Budgets) followChoice(ctx context.Context) error {
+	now := b.opts.Now()
+	if b.opts.Chosen == nil || now.Sub(b.asked) < rereadAfter {
+		return nil
+	}
+	a, _, err := b.allowance(ctx)
+	if err != nil {
+		return fmt.Errorf("read the chosen budgets: %w", err)
+	}
+	if a != b.allowed {
+		b.allowed, b.used = a, nil // nobody has counted what was not limited
+	}
+	b.asked = now
+	return nil
+}
 
 // Micros returns how much a call counts against budgets of money.
 func (b *Budgets) Micros(provider string, cost Cost, tokens int64) int64 {
@@ -96,12 +137,16 @@ const retryReserved = 5 * time.Second
 // Reserve admits a turn with an estimate of its spending, or refuses it with a *chat.Error of kind
 // RateLimited. The caller must call settle once, with the actual spending.
 func (b *Budgets) Reserve(ctx context.Context, scope Scope, user string, estimate Amount) (settle func(Amount), err error) {
-	if b.opts.User == (Limits{}) && b.opts.Namespace == (Limits{}) {
-		return func(Amount) {}, nil
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if err := b.turnWindow(ctx); err != nil {
+	err = b.followChoice(ctx)
+	if err == nil && b.allowed == (Allowance{}) {
+		return func(Amount) {}, nil
+	}
+	if err == nil {
+		err = b.turnWindow(ctx)
+	}
+	if err != nil {
 		return nil, &chat.Error{Kind: chat.Unavailable, Msg: "The budget could not be read. Please try again.", Err: err}
 	}
 	limits := b.limitsOf(scope, user)
@@ -124,18 +169,20 @@ func (b *Budgets) Reserve(ctx context.Context, scope Scope, user string, estimat
 			if r.add(estimate, -1); *r == (Amount{}) {
 				delete(b.reserved, key)
 			}
-			of(b.used, key).add(took, 1)
+			if b.used != nil { // otherwise the ledger tells it
+				of(b.used, key).add(took, 1)
+			}
 		}
 	}, nil
 }
 
 func (b *Budgets) limitsOf(scope Scope, user string) map[budgetKey]Limits {
 	limits := map[budgetKey]Limits{}
-	if b.opts.Namespace != (Limits{}) {
-		limits[b.tracked(budgetKey{namespace: scope.Namespace})] = b.opts.Namespace
+	if b.allowed.Namespace != (Limits{}) {
+		limits[b.tracked(budgetKey{namespace: scope.Namespace})] = b.allowed.Namespace
 	}
-	if b.opts.User != (Limits{}) {
-		limits[b.tracked(userKey(scope.Owner, user))] = b.opts.User
+	if b.allowed.User != (Limits{}) {
+		limits[b.tracked(userKey(scope.Owner, user))] = b.allowed.User
 	}
 	return limits
 }
@@ -188,7 +235,7 @@ func (b *Budgets) turnWindow(ctx context.Context) error {
 	used := map[budgetKey]*Amount{}
 	if again {
 		var err error
-		if used, err = b.spentSince(ctx, window); err != nil {
+		if used, err = b.spentSince(ctx, window, b.allowed); err != nil {
 			return err
 		}
 	}
@@ -198,8 +245,8 @@ func (b *Budgets) turnWindow(ctx context.Context) error {
 	return nil
 }
 
-// spentSince reads the spending of each user and namespace from the ledger.
-func (b *Budgets) spentSince(ctx context.Context, from time.Time) (map[budgetKey]*Amount, error) {
+// spentSince reads the spending of each user and namespace from the ledger, as an allowance counts it.
+func (b *Budgets) spentSince(ctx context.Context, from time.Time, a Allowance) (map[budgetKey]*Amount, error) {
 	used := map[budgetKey]*Amount{}
 	rows, err := b.store.Usage(ctx, UsageQuery{By: []Dimension{ByNamespace, ByUser}, From: from})
 	if err != nil {
@@ -210,7 +257,7 @@ func (b *Budgets) spentSince(ctx context.Context, from time.Time) (map[budgetKey
 			of(used, key).add(Amount{row.Turns, row.Input + row.Output, row.Micros}, 1)
 		}
 	}
-	if b.limitsMoney() && b.opts.Assumed > 0 {
+	if a.limitsMoney() && b.opts.Assumed > 0 {
 		err = b.addUnpriced(ctx, used, from)
 	}
 	return used, err
@@ -226,16 +273,21 @@ type Spending struct {
 
 // Period is the current period of budgets.
 type Period struct {
-	From, Until     time.Time
-	User, Namespace Limits // of each one
-	Spent           []Spending
+	From, Until time.Time
+	Allowance
+	Chosen bool // by administrators
+	Spent  []Spending
 }
 
 // Period reads the current period from the ledger, in no particular order. Turns that have not ended are not in it.
 func (b *Budgets) Period(ctx context.Context) (Period, error) {
 	from := b.opts.Now().UTC().Truncate(b.opts.Window)
-	p := Period{From: from, Until: from.Add(b.opts.Window), User: b.opts.User, Namespace: b.opts.Namespace}
-	used, err := b.spentSince(ctx, from)
+	a, chosen, err := b.allowance(ctx)
+	if err != nil {
+		return Period{}, err
+	}
+	p := Period{From: from, Until: from.Add(b.opts.Window), Allowance: a, Chosen: chosen}
+	used, err := b.spentSince(ctx, from, a)
 	for key, a := range used {
 		p.Spent = append(p.Spent, Spending{Namespace: key.namespace, OfUser: key.ofUser, Owner: key.owner, User: key.user, Amount: *a})
 	}

@@ -30,6 +30,8 @@ const (
 
 	Grants Kind = "grant" // of no owner: what an administrator's sign-in at an MCP server has granted; the id is the server's name
 
+	Budgets Kind = "budget" // of no owner: what administrators have chosen that may be spent
+
 	// Deadlines are of no owner: their time is when an item of the same id expires, of the kind and owner in their body.
 	Deadlines Kind = "deadline"
 )

@@ -17,6 +17,31 @@ import (
 )
 
 // noon is a time of day at which a window of a day has twelve hours left.
+// What administrators choose counts at once, with what was spent while nothing was limited; and what is configured counts again without it.
+func TestBudgets_FollowWhatAdministratorsChoose(t *testing.T) {
+	var chosen *ledger.Allowance
+	s := newSpender(t, open(t), ledger.BudgetOptions{Chosen: func(context.Context) (a ledger.Allowance, ok bool, err error) {
+		if chosen != nil {
+			a = *chosen
+		}
+		return a, chosen != nil, nil
+	}})
+	for _, c := range []struct {
+		allowance *ledger.Allowance
+		want      int
+	}{
+		{nil, 20},
+		{&ledger.Allowance{User: ledger.Limits{Requests: 23}}, 3},
+		{&ledger.Allowance{Namespace: ledger.Limits{Requests: 24}}, 1},
+		{&ledger.Allowance{}, 20},
+	} {
+		chosen, s.clock = c.allowance, s.clock.Add(time.Minute)
+		if got, _ := s.spendUntilRefused(t, ask("", "why?")); got != c.want {
+			t.Errorf("%+v: %d turns, want %d", c.allowance, got, c.want)
+		}
+	}
+}
+
 var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
 // spender runs turns that take two calls of 59 tokens and 118 micro-dollars each.

@@ -1,12 +1,26 @@
 package wire
 
-import "strconv"
+import (
+	"math"
+	"strconv"
+)
 
 // USD is an amount of money in millionths of a dollar. In JSON it is a number of dollars.
 type USD int64
 
 // MarshalJSON writes the amount exactly.
 func (u USD) MarshalJSON() ([]byte, error) { return AppendUSD(nil, int64(u)), nil }
+
+// UnmarshalJSON reads a number of dollars, to the nearest millionth.
+func (u *USD) UnmarshalJSON(number []byte) error {
+	dollars, err := strconv.ParseFloat(string(number), 64)
+	if err != nil {
+		return err
+	}
+	const most = 1e12 // dollars
+	*u = USD(math.Round(min(max(dollars, -most), most) * 1e6))
+	return nil
+}
 
 // AppendUSD appends an amount in millionths of a dollar as a JSON number of dollars, exactly and
 // without an exponent: 11000 is 0.011.

@@ -43,6 +43,16 @@ export default async function ({ open, admin, reader, shots }) {
   await page.waitForSelector(".admin-table meter");
   out.budgets = (await page.locator("#admin-panel tbody tr").allInnerTexts()).map((row) => row.split(/\s+/).join(" "));
   await look("budgets");
+  await page.getByRole("button", { name: "Change limits" }).click();
+  await page.locator("dialog.limits input").nth(0).fill("50");
+  await page.locator("dialog.limits input").nth(5).fill("2.5");
+  await look("limits");
+  await page.getByRole("button", { name: "Save limits" }).click();
+  await page.waitForFunction(() => /set here/.test(document.querySelector("#admin-panel")?.innerText ?? ""));
+  out.limits = (await page.locator("#admin-panel tbody tr").allInnerTexts()).slice(0, 2).map((row) => row.split(/\s+/).join(" "));
+  await page.getByRole("button", { name: "Change limits" }).click();
+  await page.getByRole("button", { name: "Use the server's settings" }).click();
+  await page.waitForFunction(() => /come from the server/.test(document.querySelector("#admin-panel")?.innerText ?? ""));
 
   await page.locator("#admin-health").click();
   await page.waitForSelector(".admin-table tbody tr");

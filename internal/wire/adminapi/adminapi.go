@@ -1,9 +1,11 @@
 // Package adminapi tells administrators how the server is: what `parley doctor` finds, what is left of budgets, and what
 // people think of answers.
 //
-//	GET /api/doctor    what is right and wrong with the machine and the settings
-//	GET /api/budgets   the limits of the current period, and what has been spent in it
-//	GET /api/feedback  which answers people called good or bad, and why
+//	GET    /api/doctor    what is right and wrong with the machine and the settings
+//	GET    /api/budgets   the limits of the current period, and what has been spent in it
+//	PUT    /api/budgets   other limits than those of the configuration
+//	DELETE /api/budgets   the limits of the configuration again
+//	GET    /api/feedback  which answers people called good or bad, and why
 package adminapi
 
 import (
@@ -24,6 +26,8 @@ type Config struct {
 	Examine func(context.Context) (Report, error)
 	// Budgets returns the current period of the budgets.
 	Budgets func(context.Context) (ledger.Period, error)
+	// SetBudgets puts other limits in place of those of the configuration; nil removes them.
+	SetBudgets func(context.Context, *ledger.Allowance) error
 	// Rated visits the answers that somebody has rated, until visit returns false.
 	Rated func(ctx context.Context, visit func(transcript.Scope, transcript.Hit) bool) error
 }
@@ -72,9 +76,13 @@ var types = map[string]any{"Finding": Finding{}, "BudgetLimits": limits{}, "Budg
 // Protocol returns the routes.
 func (h *Handler) Protocol() wire.Protocol {
 	rt := wire.Route{Right: wire.Administer, Fail: wire.PlainError}
+	put := rt
+	put.Body = wire.JSON
 	return wire.Protocol{OpenAPI: openAPI, Types: types, Routes: []wire.Route{
 		rt.At("GET /api/doctor", h.doctor),
 		rt.At("GET /api/budgets", h.budgets),
+		put.At("PUT /api/budgets", h.setBudgets),
+		rt.At("DELETE /api/budgets", h.unsetBudgets),
 		rt.At("GET /api/feedback", h.feedback),
 	}}
 }

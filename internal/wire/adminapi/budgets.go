@@ -2,6 +2,7 @@ package adminapi
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -33,6 +34,7 @@ type budgetReport struct {
 	Until     string  `json:"until"`
 	User      limits  `json:"user"`
 	Namespace limits  `json:"namespace"`
+	Chosen    bool    `json:"chosen"` // here, and not in the configuration
 	Spent     []spent `json:"spent"`
 	Left      int     `json:"left_out"` // how many are not listed
 }
@@ -46,7 +48,7 @@ func (h *Handler) budgets(w http.ResponseWriter, r *wire.Request) error {
 	if err != nil {
 		return err
 	}
-	out := budgetReport{From: p.From.Format(time.RFC3339), Until: p.Until.Format(time.RFC3339), User: shownLimits(p.User), Namespace: shownLimits(p.Namespace), Spent: []spent{}}
+	out := budgetReport{From: p.From.Format(time.RFC3339), Until: p.Until.Format(time.RFC3339), User: shownLimits(p.User), Namespace: shownLimits(p.Namespace), Chosen: p.Chosen, Spent: []spent{}}
 	for _, s := range p.Spent {
 		one := spent{Kind: "namespace", Name: s.Namespace, Requests: s.Requests, Tokens: s.Tokens, Cost: wire.USD(s.Micros), Used: used(s.Amount, p.Namespace)}
 		if s.OfUser {
@@ -61,6 +63,44 @@ func (h *Handler) budgets(w http.ResponseWriter, r *wire.Request) error {
 		out.Left, out.Spent = len(out.Spent)-mostSpent, out.Spent[:mostSpent]
 	}
 	return wire.Reply(w, http.StatusOK, out)
+}
+
+// setBudgets handles PUT /api/budgets.
+func (h *Handler) setBudgets(w http.ResponseWriter, r *wire.Request) error {
+	var body struct {
+		User      limits `json:"user"`
+		Namespace limits `json:"namespace"`
+	}
+	if err := r.Decode(&body, "expected user and namespace, each with requests, tokens and cost_usd, which are numbers; 0 means no limit"); err != nil {
+		return err
+	}
+	for name, l := range map[string]limits{"user": body.User, "namespace": body.Namespace} {
+		if min(l.Requests, l.Tokens, int64(l.Cost)) < 0 || max(l.Requests, l.Tokens) > maxLimit {
+			return wire.Invalidf("the limits of %s must be from 0, which means none, to %d", name, int64(maxLimit))
+		}
+	}
+	chosen := ledger.Allowance{User: body.User.read(), Namespace: body.Namespace.read()}
+	if err := h.cfg.SetBudgets(r.Context(), &chosen); err != nil {
+		return fmt.Errorf("set budgets: %w", err)
+	}
+	r.Changed = fmt.Sprintf("budgets: user %+v, namespace %+v", chosen.User, chosen.Namespace)
+	return h.budgets(w, r)
+}
+
+// maxLimit is the largest limit: JavaScript's numbers are exact up to there.
+const maxLimit = 1<<53 - 1
+
+// unsetBudgets handles DELETE /api/budgets.
+func (h *Handler) unsetBudgets(w http.ResponseWriter, r *wire.Request) error {
+	if err := h.cfg.SetBudgets(r.Context(), nil); err != nil {
+		return fmt.Errorf("reset budgets: %w", err)
+	}
+	r.Changed = "budgets: as configured"
+	return h.budgets(w, r)
+}
+
+func (l limits) read() ledger.Limits {
+	return ledger.Limits{Requests: l.Requests, Tokens: l.Tokens, Micros: int64(l.Cost)}
 }
 
 func shownLimits(l ledger.Limits) limits { return limits{l.Requests, l.Tokens, wire.USD(l.Micros)} }

@@ -1,6 +1,8 @@
-// Administration: the limits of this period, and what has been used of them.
+// Administration: the limits of this period, which are changed here, and what has been used of them.
+import { useState } from "preact/hooks";
+import { send, toApiError } from "../calls.ts";
 import { count, money, moment, percent } from "../format.ts";
-import { EmptyState, Spinner } from "../parts/controls.tsx";
+import { Dialog, EmptyState, Icon, Spinner } from "../parts/controls.tsx";
 import { strings } from "../strings.ts";
 import { AdminTable, Failed, readJSON, useAnswer } from "./adminparts.tsx";
 import { collectionName } from "./namespace.tsx";
@@ -24,17 +26,24 @@ interface Report {
   until: string;
   user: Amount;
   namespace: Amount;
+  chosen: boolean; // by administrators, in place of the server's settings
   spent: Spent[];
   left_out: number;
 }
 
 export function BudgetsTab() {
-  const { value, error } = useAnswer("/api/budgets", readJSON<Report>);
+  const [version, setVersion] = useState(0);
+  const [changing, setChanging] = useState(false);
+  const { value, error } = useAnswer("/api/budgets", readJSON<Report>, version);
   if (error) return <Failed error={error} />;
   if (!value) return <Spinner label={strings.working} />;
   return (
     <>
-      <p class="soft-note">{s.budgetsText} {s.periodEnds(moment(value.until))}</p>
+      <div class="admin-tools">
+        <p class="soft-note">{s.budgetsText} {value.chosen ? s.budgetsChosen : s.budgetsConfigured} {s.periodEnds(moment(value.until))}</p>
+        <button type="button" onClick={() => setChanging(true)}><Icon name="edit" />{s.changeLimits}</button>
+      </div>
+      {changing && <ChangeLimits report={value} close={() => { setChanging(false); setVersion(version + 1); }} />}
       <AdminTable label={s.limits}>
         <thead><tr><th scope="col">{s.limits}</th><Amounts /></tr></thead>
         <tbody>
@@ -45,6 +54,44 @@ export function BudgetsTab() {
       {value.spent.length === 0 ? <EmptyState icon="chart" title={s.nothingSpent} /> : <SpentTable report={value} />}
       {value.left_out > 0 && <p class="soft-note">{s.notShown(value.left_out)}</p>}
     </>
+  );
+}
+
+const kinds = ["user", "namespace"] as const;
+const members = ["requests", "tokens", "cost_usd"] as const;
+
+function ChangeLimits({ report, close }: { report: Report; close: () => void }) {
+  const [limits, setLimits] = useState({ user: report.user, namespace: report.namespace });
+  const [wrong, setWrong] = useState("");
+  const request = (init: RequestInit) => send("/api/budgets", init).then(close, (error) => setWrong(toApiError(error).message));
+  const save = (event: Event) => {
+    event.preventDefault();
+    void request({ method: "PUT", headers: { "Content-Type": "application/json" }, body: JSON.stringify(limits) });
+  };
+  const names = { requests: s.requests, tokens: s.tokens, cost_usd: `${s.cost} (US$)` };
+  return (
+    <Dialog title={s.changeLimits} onClose={close} class="confirm limits">
+      <form onSubmit={save}>
+        <p>{s.limitsText}</p>
+        {kinds.map((kind) => (
+          <fieldset key={kind}>
+            <legend>{kind === "user" ? s.eachUser : s.eachCollection}</legend>
+            {members.map((m) => (
+              <label key={m} class="field">
+                <span>{names[m]}</span>
+                <input type="number" min={0} step={m === "cost_usd" ? 0.01 : 1} inputMode="decimal" placeholder={s.noLimit} value={limits[kind][m] || ""}
+                  onInput={(e) => setLimits({ ...limits, [kind]: { ...limits[kind], [m]: Number(e.currentTarget.value) } })} />
+              </label>
+            ))}
+          </fieldset>
+        ))}
+        <p class="bad" role="alert" dir="auto">{wrong}</p>
+        <div class="dialog-actions">
+          {report.chosen && <button type="button" onClick={() => void request({ method: "DELETE" })}>{s.resetLimits}</button>}
+          <button type="submit" class="primary">{s.saveLimits}</button>
+        </div>
+      </form>
+    </Dialog>
   );
 }
 
