@@ -2,7 +2,7 @@
 //
 //	go run ./test/bench [-shared DIR] [-sessions N] [search] [vectors] [ingest] [start] [stream] [json]
 //		[crowd] [turns] [sessions]
-//	go run ./test/bench busy formats
+//	go run ./test/bench busy formats sync
 //	go run ./test/bench scale -passages 200000,1000000 [-keep DIR]
 //	go run ./test/bench soak -for 1h [-clients N] [-database URL]
 //	go run ./test/bench replicas -database URL
@@ -53,6 +53,7 @@ var sections = []struct {
 	{"sessions", (*bench).sessions, false},
 	{"formats", (*bench).formats, true},
 	{"busy", (*bench).busy, true},
+	{"sync", (*bench).sync, true},
 	{"scale", (*bench).scale, true},
 	{"soak", (*bench).soak, true},
 	{"replicas", (*bench).replicas, true},

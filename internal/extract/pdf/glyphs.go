@@ -1,6 +1,7 @@
 package pdf
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -67,10 +68,38 @@ func (r *pdfReader) superscript(char rune) rune {
 // superscripts are the raised digits from 0 to 9.
 const superscripts = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 
-// isFootnote reports whether the line so far is the raised number of the footnote that a glyph begins.
+// isFootnote reports whether the line so far is the raised mark of the footnote that a glyph begins.
 func (r *pdfReader) isFootnote(g pdfGlyph) bool {
-	const longest = 3 // digits
-	return len(r.line.Text) <= longest && strings.Trim(string(r.line.Text), "0123456789") == "" && r.last.isRaisedFrom(g)
+	return len(r.line.Text) <= longestMark && footnoteMark.Match(r.line.Text) && r.last.isRaisedFrom(g)
+}
+
+const longestMark = 5 // bytes
+
+var footnoteMark = regexp.MustCompile(`^(?:\(?(?:[0-9]{1,3}|[a-z])[).]?|\*{1,3}|[†‡§])$`)
+
+// isLetterMark reports whether a raised letter is the mark of a footnote: it stands alone behind a word or behind a number with
+// a separator. Others belong to what they follow: 1o, 20e.
+func (r *pdfReader) isLetterMark(index int, char rune) bool {
+	if char < 'a' || char > 'z' || unicode.IsLetter(r.unicode(index+1)) {
+		return false
+	}
+	return markedWord.Match(r.line.Text[max(0, len(r.line.Text)-longestWord):])
+}
+
+const longestWord = 40 // bytes that tell a word or a number
+
+var markedWord = regexp.MustCompile(`(?:\p{L}{4}|[0-9][.,][0-9]+|[)%])$`)
+
+// isTornOff reports whether a letter that is no word stands alone behind a gap narrower than those between the words of its
+// line. Some programs write headings so.
+func (r *pdfReader) isTornOff(index int, char, before rune, gap float32) bool {
+	const narrower = .93
+	return strings.ContainsRune("bcdfghjklmnpqrstvwxz", char) && unicode.IsLower(before) && gap < narrower*r.narrowest && !unicode.IsLetter(r.unicode(index+1))
+}
+
+// unicode returns the character of PDFium's text page at an index.
+func (r *pdfReader) unicode(index int) rune {
+	return rune(uint32(r.doc.call("FPDFText_GetUnicode", r.text, uint64(index))))
 }
 
 // mendBreak ends the line where PDFium ends it, except before and behind what is raised, which
@@ -82,6 +111,9 @@ func (r *pdfReader) mendBreak(g pdfGlyph, raised bool) {
 	level := abs(g.bottom-r.ground.bottom) < .1*h && abs(g.top-r.ground.top) < .1*h && gap > -.2*h
 	switch {
 	case raised:
+	case r.isFootnote(g) && gap > -.2*h && gap < g.height():
+		r.putSpace()
+		r.line.left = g.left // as that of the lines that follow
 	case !level || r.facing.slanted || !r.raised && r.facing.turned != 3 && gap > touching*r.current.size:
 		r.endLine()
 	case !r.spaced && gap > touching*r.current.size:
@@ -130,7 +162,7 @@ func (r *pdfReader) mendSpace(index int, char rune, g pdfGlyph, raised bool) {
 	size, gap := r.current.size, g.left-r.last.right
 	if r.spaced {
 		before, _ := utf8.DecodeLastRune(r.line.Text[:n-1])
-		if r.made && (abs(gap) < touching*size || r.isTracking(gap) || gap < size && (codepage.Unspaced(before) && codepage.Unspaced(char) || r.isPair(index))) {
+		if r.made && (abs(gap) < touching*size || r.isTracking(gap) || gap < size && (codepage.Unspaced(before) && codepage.Unspaced(char) || r.isPair(index)) || r.isTornOff(index, char, before, gap)) {
 			r.line.Mapped = r.line.Slice(0, n-1)
 			r.spaced = false
 		}
@@ -138,8 +170,10 @@ func (r *pdfReader) mendSpace(index int, char rune, g pdfGlyph, raised bool) {
 	}
 	before, _ := utf8.DecodeLastRune(r.line.Text)
 	switch {
-	case unicode.IsDigit(before) && unicode.IsLetter(char) && r.isFootnote(g):
+	case r.isFootnote(g) && unicode.IsLetter(char):
 		r.putSpace()
+	case raised && !r.raised && r.isLetterMark(index, char):
+		r.line.Put("^")
 	case (unicode.IsDigit(before) || unicode.IsDigit(char)) && r.isElsewhere(g):
 		r.endLine()
 	case unicode.IsDigit(before) && unicode.IsDigit(char):

@@ -74,6 +74,7 @@ type pdfReader struct {
 	current    pdfStyle
 	facing     pdfStyle // how its words are turned
 	lastRight  float32  // where its last glyph ends
+	narrowest  float32  // of the gaps between its words; 0 if it has none
 	last       pdfGlyph // that glyph, as its line is read
 	lastIndex  int      // and which character that is
 	tracking   tracking // how its word is spaced
@@ -167,7 +168,7 @@ func (r *pdfReader) state(page uint64) pdfPageState {
 // char reads the character of PDFium's text page at an index.
 func (r *pdfReader) char(index int) {
 	d := r.doc
-	char := rune(uint32(d.call("FPDFText_GetUnicode", r.text, uint64(index))))
+	char := r.unicode(index)
 	switch {
 	case (char == '\r' || char == '\n') && d.call("FPDFText_IsGenerated", r.text, uint64(index)) == 1:
 		r.broken = true
@@ -262,6 +263,9 @@ func (r *pdfReader) startWord(index int, left float32) {
 		r.firstDone = false
 	} else {
 		gap := pdfGap{index, r.lastRight, left}
+		if width := left - r.lastRight; width > 0 && (r.narrowest == 0 || width < r.narrowest) {
+			r.narrowest = width
+		}
 		r.line.words = append(r.line.words, gap)
 		if left-r.lastRight > 1.5*style.size {
 			r.line.gaps = append(r.line.gaps, gap)
@@ -359,6 +363,6 @@ func (r *pdfReader) endLine() {
 	}
 	r.line = pdfLine{}
 	r.spaced, r.broken, r.raised, r.firstDone = false, false, false, false
-	r.words, r.boldWords = 0, 0
+	r.words, r.boldWords, r.narrowest = 0, 0, 0
 	clear(r.sizes)
 }
