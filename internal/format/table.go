@@ -22,7 +22,7 @@ var Table = []Format{
 		View: Slide, Web: true, Binary: true,
 		Media:  []Media{{"application/vnd.openxmlformats-officedocument.presentationml.presentation", []string{"pptx"}, "pptx"}},
 		Reads:  "a page for each slide: title, text, tables, charts, diagrams, formulas as LaTeX, speaker's notes, comments",
-		Limits: "no text in pictures; no embedded files; nothing that masters repeat",
+		Limits: "no text in pictures; no embedded files; what masters repeat only where a slide has nothing else",
 	},
 	{
 		Name: "Excel", Extensions: []string{"xlsx", "xlsm"}, Rare: []string{"xltx", "xltm"}, View: Sheet, Web: true, Binary: true,

@@ -17,7 +17,8 @@ var _ = extract.Register("PowerPoint", extract.Reader{Read: readPPTX})
 
 // readPPTX reads a PresentationML document (ECMA-376 part 1), strict and transitional: one page a
 // slide, in the order of the show, with its title as heading, then its text, tables, charts,
-// diagrams, the speaker's notes and comments. What the masters repeat on each slide is left out.
+// diagrams, the speaker's notes and comments. What the masters repeat on each slide is left out, unless
+// a slide has nothing else: then its first such slide has it.
 func readPPTX(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	archive, err := zipxml.Open(f)
 	if err != nil {
@@ -39,9 +40,9 @@ func readPPTX(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	doc := &extract.Document{}
 	describe(doc, archive)
 	var broken []int
-	budget := compose.NewBudget(f.Limits)
+	budget, models := compose.NewBudget(f.Limits), map[string]bool{}
 	for i, name := range slides {
-		s := slideReader{archive: archive, out: compose.Builder{Budget: budget}}
+		s := slideReader{archive: archive, models: models, out: compose.Builder{Budget: budget}}
 		if err := s.read(ctx, name); err != nil {
 			return nil, err
 		}
@@ -112,6 +113,7 @@ func numberedParts(archive *zipxml.Archive, prefix, suffix string) []string {
 // slideReader makes a page of one slide.
 type slideReader struct {
 	archive *zipxml.Archive
+	models  map[string]bool // layouts and masters that were read, by their parts
 	out     compose.Builder
 	broken  bool
 }
@@ -136,7 +138,39 @@ func (s *slideReader) read(ctx context.Context, name string) error {
 			}
 		}
 	}
-	return s.related(ctx, name)
+	if err := s.related(ctx, name); err != nil || len(s.out.Blocks) > 0 {
+		return err
+	}
+	return s.model(ctx, name, "slideLayout")
+}
+
+// model appends the text of the layout of a slide, or else of its master, for a slide without text of its own.
+func (s *slideReader) model(ctx context.Context, name, kind string) error {
+	parts, err := attached(s.archive, name)
+	at := slices.IndexFunc(parts, func(r relation) bool { return r.kind == kind })
+	if err != nil || at < 0 {
+		return err
+	}
+	of := parts[at].target
+	if !s.models[of] {
+		s.models[of] = true
+		shapes, err := s.shapes(ctx, of)
+		if err != nil {
+			return err
+		}
+		for _, sh := range shapes {
+			if sh.placeholder { // it says where to write
+				continue
+			}
+			if err := sh.write(&s.out); err != nil {
+				return err
+			}
+		}
+	}
+	if len(s.out.Blocks) > 0 || kind == "slideMaster" {
+		return nil
+	}
+	return s.model(ctx, of, "slideMaster")
 }
 
 // shapes reads the shapes of a slide, or of its notes, in the order in which they are drawn.

@@ -72,3 +72,20 @@ func TestPPTX_ReadsASlideUpToItsDamage(t *testing.T) {
 	extracttest.WantReason(t, "a.pptx", extracttest.MakePPTX(t, []string{extracttest.Slide(), extracttest.Slide()}), extract.Limits{Pages: 1}, extract.TooLarge)
 	extracttest.WantReason(t, "a.pptx", extracttest.MakePPTX(t, []string{whole}), extract.Limits{TextBytes: 8}, extract.TooLarge)
 }
+
+func TestPPTX_ReadsWhatALayoutSaysWhereASlideSaysNothing(t *testing.T) {
+	const layout, master = "../slideLayouts/l.xml", "../slideMasters/m.xml"
+	slide := func(of string) string {
+		return extracttest.RelsStart + extracttest.Rel("a", "slideLayout", of) + extracttest.RelsEnd
+	}
+	data := extracttest.MakePPTX(t, []string{extracttest.Slide(), extracttest.Slide(), extracttest.Slide(extracttest.Sp("-", extracttest.Ap("Own"))), extracttest.Slide()},
+		"ppt/slides/_rels/slide1.xml.rels", slide(layout), "ppt/slides/_rels/slide2.xml.rels", slide(layout), "ppt/slides/_rels/slide3.xml.rels", slide(layout),
+		"ppt/slides/_rels/slide4.xml.rels", slide("../slideLayouts/empty.xml"),
+		"ppt/slideLayouts/l.xml", extracttest.Slide(extracttest.Sp("title", extracttest.Ap("Click to edit")), extracttest.Sp("-", extracttest.Ap("Thank you!"))),
+		"ppt/slideLayouts/empty.xml", extracttest.Slide(extracttest.Sp("body", extracttest.Ap("Click to edit"))),
+		"ppt/slideLayouts/_rels/empty.xml.rels", extracttest.RelsStart+extracttest.Rel("a", "slideMaster", master)+extracttest.RelsEnd,
+		"ppt/slideMasters/m.xml", extracttest.Slide(extracttest.Sp("-", extracttest.Ap("Northwind"))))
+	if got, want := extracttest.Outline(extracttest.Read(t, "a.pptx", data)), "page 1\nP Northwind\npage 2\nP Thank you!\npage 3\nP Own\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
