@@ -198,7 +198,7 @@ func sniffOLE(f *File) (string, error) {
 	}
 	for _, sign := range []struct{ stream, format string }{
 		{"__properties_version1.0", "Outlook message"}, {"WordDocument", "Word 97–2003"},
-		{"Workbook", "Excel 97–2003"}, {"Book", "Excel 97–2003"}, {"PowerPoint Document", "PowerPoint 97–2003"},
+		{"Workbook", "Excel 97–2003"}, {"Book", "Excel 97–2003"}, {"PowerPoint Document", "PowerPoint 97–2003"}, {"PP97_DUALSTORAGE", "PowerPoint 97–2003"},
 	} {
 		if c.Root().Named(sign.stream) != nil {
 			return sign.format, nil

@@ -20,7 +20,6 @@ var _ = extract.Register("Word 97–2003", extract.Reader{Read: readDOC})
 // Places in the head of a document (MS-DOC 2.5).
 const (
 	fibMagic    = 0xa5ec
-	fibMagic95  = 0xa5dc
 	fibWord97   = 0xc1
 	fibFlags    = 0x0a
 	fibSealSize = 0x0e // of the encryption header
@@ -78,7 +77,7 @@ func readDOC(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(main) > 4 && binary.LittleEndian.Uint16(main[2:]) < fibWord97 && (binary.LittleEndian.Uint16(main) == fibMagic || binary.LittleEndian.Uint16(main) == fibMagic95) {
+	if len(main) > 4 && binary.LittleEndian.Uint16(main[2:]) < fibWord97 && isWord6(binary.LittleEndian.Uint16(main)) {
 		return readWord6(ctx, f, main)
 	}
 	if len(main) < fibHeadSize || binary.LittleEndian.Uint16(main) != fibMagic {

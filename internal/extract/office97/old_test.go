@@ -66,7 +66,15 @@ func TestDOC_ReadsWord6InItsCodePage(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
 	}
-	main := word6(text, 0x409, 0, rowEnd)
+	wide := strings.Join(strings.Split("Wide\r", ""), "\x00") + "\x00"
+	main := word6(wide, 0x411, 0, len(wide))
+	binary.LittleEndian.PutUint16(main, 0xa699)
+	binary.LittleEndian.PutUint32(main[fib6Lengths:], uint32(len(wide)/2))
+	binary.LittleEndian.PutUint16(main[fibFlags:], docWide)
+	if got := extracttest.Outline(extracttest.Read(t, "a.doc", extracttest.Compound("WordDocument", main))); !strings.Contains(got, "Wide") {
+		t.Errorf("in two bytes: %q", got)
+	}
+	main = word6(text, 0x409, 0, rowEnd)
 	main[fibFlags+1] = docEncrypted >> 8
 	extracttest.WantReason(t, "a.doc", extracttest.Compound("WordDocument", main), extract.Limits{}, extract.Encrypted)
 	main[fibFlags+1] = 0

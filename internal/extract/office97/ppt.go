@@ -76,11 +76,12 @@ type pptReader struct {
 
 // readPPT reads the text of each slide, and the speaker's notes. What the masters repeat is left out.
 func readPPT(ctx context.Context, f *extract.File) (*extract.Document, error) {
-	data, err := stream(f, "PowerPoint Document")
+	const newer = "PP97_DUALSTORAGE/" // of a file that PowerPoint 95 can read, too
+	data, err := stream(f, newer+"PowerPoint Document", "PowerPoint Document")
 	if err != nil {
 		return nil, err
 	}
-	current, err := stream(f, "Current User")
+	current, err := stream(f, newer+"Current User", "Current User")
 	if err != nil || len(current) < 20 {
 		current = nil
 	}

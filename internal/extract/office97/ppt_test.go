@@ -1,9 +1,11 @@
 package office97
 
 import (
+	"bytes"
 	"encoding/binary"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"parley/internal/extract"
 	"parley/internal/extract/cfb"
@@ -98,4 +100,28 @@ func FuzzSlides(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		extracttest.CheckAnyInput(t, "a.ppt", extracttest.Compound("PowerPoint Document", data))
 	})
+}
+
+// PowerPoint 97 could save a file that PowerPoint 95 reads, too. What is newer is in a storage.
+func TestPPT_ReadsTheNewerOfTwoForms(t *testing.T) {
+	data := extracttest.Compound("PowerPoint Document", slides(t), "PP97_DUALSTORAGE")
+	entry := func(name string) []byte {
+		at := bytes.Index(data, utf16Bytes(name))
+		return data[at : at+128]
+	}
+	const kind, next, child, none = 66, 72, 76, 0xffffffff
+	entry("PP97_DUALSTORAGE")[kind] = 1
+	binary.LittleEndian.PutUint32(entry("PP97_DUALSTORAGE")[child:], 1)
+	binary.LittleEndian.PutUint32(entry("PowerPoint Document")[next:], none)
+	binary.LittleEndian.PutUint32(entry("Root Entry")[child:], 2)
+	if doc := extracttest.Read(t, "a.ppt", data); len(doc.Pages) == 0 {
+		t.Error("no slides")
+	}
+}
+
+func utf16Bytes(s string) (b []byte) {
+	for _, unit := range utf16.Encode([]rune(s)) {
+		b = binary.LittleEndian.AppendUint16(b, unit)
+	}
+	return b
 }

@@ -23,8 +23,17 @@ const (
 	fib6Pieces   = 0x160
 	fib6HeadSize = fib6Pieces + 8
 
-	docComplex = 0x04 // the document was saved in pieces
+	docComplex = 0x04   // the document was saved in pieces
+	docWide    = 0x1000 // its characters have two bytes
 )
+
+// fibMagic95 begins documents of Word 6 and 95.
+const fibMagic95 = 0xa5dc
+
+// isWord6 reports whether an older document begins like this. Word 95 for East Asia has numbers of its own.
+func isWord6(magic uint16) bool {
+	return magic == fibMagic || magic == fibMagic95 || magic >= 0xa697 && magic <= 0xa699
+}
 
 // readWord6 reads a document of Word 6 or 95: its text with headings, tables and notes, in the code page of its language.
 // Numbers of lists are not computed.
@@ -44,7 +53,7 @@ func readWord6(ctx context.Context, f *extract.File, main []byte) (*extract.Docu
 		for part := range docBoxes + 1 {
 			total += max(int(int32(binary.LittleEndian.Uint32(main[fib6Lengths+4*part:]))), 0)
 		}
-		r.pieces = []piece{{to: total, at: max(le32(main, fib6Text), 0)}}
+		r.pieces = []piece{{to: total, at: max(le32(main, fib6Text), 0), wide: flags&docWide != 0}}
 	}
 	r.chars = runsOf(main, r.table(main, fib6Chars), word6Chars)
 	r.paras = runsOf(main, r.table(main, fib6Paras), word6Paras)

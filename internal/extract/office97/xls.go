@@ -84,14 +84,20 @@ func readXLS(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	return &extract.Document{Pages: []extract.Page{out.Page(0, false)}}, nil
 }
 
-// stream returns the content of the first stream of these names.
+// stream returns the content of the first stream of these names, which may be in a storage: storage/stream.
 func stream(f *extract.File, names ...string) ([]byte, error) {
 	c, err := cfb.Open(f.Content, f.Size)
 	if err != nil {
 		return nil, extract.Damagedf("the file is cut off or broken")
 	}
 	for _, name := range names {
-		if e := c.Root().Named(name); e != nil {
+		e := c.Root()
+		for part := range strings.SplitSeq(name, "/") {
+			if e != nil {
+				e = e.Named(part)
+			}
+		}
+		if e != nil {
 			if data := e.Bytes(f.Limits.FileBytes); len(data) > 0 {
 				return data, nil
 			}
