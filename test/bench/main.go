@@ -3,6 +3,7 @@
 //	go run ./test/bench [-shared DIR] [-sessions N] [search] [vectors] [ingest] [start] [stream] [json]
 //		[crowd] [turns] [sessions]
 //	go run ./test/bench busy formats sync
+//	go run ./test/bench fidelity [-files DIR]
 //	go run ./test/bench scale -passages 200000,1000000 [-keep DIR]
 //	go run ./test/bench soak -for 1h [-clients N] [-database URL]
 //	go run ./test/bench replicas -database URL
@@ -53,6 +54,7 @@ var sections = []struct {
 	{"sessions", (*bench).sessions, false},
 	{"formats", (*bench).formats, true},
 	{"busy", (*bench).busy, true},
+	{"fidelity", (*bench).fidelity, true},
 	{"sync", (*bench).sync, true},
 	{"scale", (*bench).scale, true},
 	{"soak", (*bench).soak, true},
@@ -81,6 +83,7 @@ func run(ctx context.Context) error {
 	clients := flag.Int("clients", 64, "how many clients soak has")
 	database := flag.String("database", "", "URL of an empty PostgreSQL database for soak (default: the data folder), replicas and join")
 	vectors := flag.Int("vectors", 100_000, "how many vectors pgvector searches")
+	files := flag.String("files", "", "folder whose files fidelity compares with what other programs read (default: generated files)")
 	sessions := flag.Int("sessions", 10_000, "how many sessions there are to load one of")
 	wanted, err := arguments()
 	if err != nil {
@@ -100,7 +103,7 @@ func run(ctx context.Context) error {
 	defer os.RemoveAll(work)
 	b := &bench{
 		root: root, shared: *shared, work: work, sizes: *sizes, keep: *keep, sessionCount: max(1, *sessions),
-		soakTime: *soakTime, soakClients: max(1, *clients), database: *database, vectorCount: *vectors,
+		files: *files, soakTime: *soakTime, soakClients: max(1, *clients), database: *database, vectorCount: *vectors,
 	}
 	for _, s := range sections {
 		if !slices.Contains(wanted, s.name) && (len(wanted) > 0 || s.named) {
@@ -156,6 +159,7 @@ type bench struct {
 	work   string // a temporary folder
 	sizes  string // sizes of the corpora of scale: numbers of passages separated by commas
 	keep   string // folder for generated corpora, or ""
+	files  string // see fidelity; or ""
 
 	sessionCount int           // see sessions
 	soakTime     time.Duration // see soak
