@@ -20,7 +20,7 @@ import (
 
 // references are the programs that say what a file of a folder holds, by extension. They write its text to standard output.
 var references = map[string][]string{
-	"pdf": {"pdftotext", "-enc", "UTF-8", "FILE", "-"}, "doc": {"antiword", "-m", "UTF-8.txt", "-w", "0", "FILE"}, "xls": {"xls2csv", "-q0", "-d", "utf-8", "FILE"}, "ppt": {"catppt", "-d", "utf-8", "FILE"},
+	"pdf": {"pdftotext", "-enc", "UTF-8", "FILE", "-"}, "doc": {"antiword", "-m", "UTF-8.txt", "-w", "0", "FILE"}, "xls": {"xls2csv", "-q0", "-d", "utf-8", "FILE"},
 	"docx": pandoc, "odt": pandoc, "epub": pandoc, "rtf": pandoc, "rst": pandoc, "org": pandoc, "tex": pandoc, "ipynb": pandoc, "md": pandoc, "html": pandoc,
 }
 

@@ -41,7 +41,7 @@ func (b *bench) sync(ctx context.Context) error {
 	}
 	for i := range syncObjects {
 		text := syncText(i)
-		if _, err := backend.PutObject("many", fmt.Sprintf("%02d/note-%05d.txt", i/1000, i), nil, strings.NewReader(text), int64(len(text)), nil); err != nil {
+		if _, err := backend.PutObject("many", fmt.Sprintf("%02d/note-%05d.txt", i/1000, i), map[string]string{}, strings.NewReader(text), int64(len(text)), nil); err != nil {
 			return fmt.Errorf("make a bucket: %w", err)
 		}
 	}
