@@ -114,8 +114,9 @@ var word6Sizes = map[byte]int{
 func (p *properties) applyWord6(b []byte) {
 	const symbol, lastRead = 74, 118
 	for len(b) >= 2 && b[0] <= lastRead {
-		code, size, known := b[0], 1, false
-		if size, known = word6Sizes[code]; !known {
+		code := b[0]
+		size, known := word6Sizes[code]
+		if !known {
 			size = 1
 		}
 		b = b[1:]
