@@ -8,10 +8,11 @@ import (
 
 	"parley/internal/chat"
 	"parley/internal/documents"
+	"parley/internal/retrieval"
 	"parley/internal/store"
 )
 
-// coverage tells users that documents are still missing. Its fields except the corpus are set
+// coverage tells users which documents there are, and which are still missing. Its fields except the corpus are set
 // before the first turn.
 type coverage struct {
 	corpus    *store.Corpus
@@ -69,6 +70,19 @@ func (c *coverage) Empty(ctx context.Context, namespace string) string {
 	}
 	return "There are no documents yet. To add some, run parley ingest PATH on the server's machine, " +
 		"or start it with parley serve PATH."
+}
+
+// Documents implements chat.Coverage.
+func (c *coverage) Documents(ctx context.Context, f retrieval.Filter, limit int) (names []string, total int) {
+	all, total, err := c.corpus.FindDocuments(ctx, f, "", "", limit)
+	if err != nil {
+		c.log.ErrorContext(ctx, "list the documents", "error", err)
+		return nil, 0
+	}
+	for _, d := range all {
+		names = append(names, d.Name)
+	}
+	return names, total
 }
 
 // reading returns the progress of reading documents into a namespace: of the ingestion at the

@@ -41,9 +41,12 @@ var _ llm.Model = Answerer{}
 func (a Answerer) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
 		ev := unpasted(req.Evidence)
-		parts, name := a.sentences(ctx, ev), ModelName
-		if req.Model == FindingsName {
+		parts, name := []string{smallReply(ctx, ev)}, ModelName
+		switch {
+		case req.Model == FindingsName:
 			parts, name = a.findings(ctx, ev), FindingsName
+		case parts[0] == "":
+			parts = a.sentences(ctx, ev)
 		}
 		if len(parts) == 0 {
 			parts = append(parts, a.refusal(ctx, ev, name == ModelName))

@@ -21,16 +21,23 @@ var (
 		donne donnez moi nous fais faites un une le la les court courte bref brève peux pouvez tu vous s'il te plaît
 		dame haz hazme una breve corto puedes puede el los las por favor fammi dammi fai uno breve puoi il lo faça dê me um uma pode
 		请 帮我 给我 一下`)
-	asksSubject = regexp.MustCompile(`(?i)^\W*(?:what(?:'s|’s| is| are) .+ about|tell me about .+|worum geht(?:'s| es) .+|wovon handel\pL+ .+|de quoi (?:parle|traite|s['’]agit).+` +
+	asksSubject = regexp.MustCompile(`(?i)^\W*(?:what(?:'s|’s| is| are) .+ about|tell me about .+` +
+		`|what do(?:es)? (?:this|the|that|my|these) (?:\w+ )?` + kindOfText + ` (?:say|contain|cover|describe)|what(?:'s|’s| is) (?:in|inside) (?:this|the|that|my) ` + kindOfText +
+		`|(?:please )?(?:explain|describe|outline) (?:this|the|that|my) ` + kindOfText + `|what (?:topics|subjects|areas) (?:does|do|are) .+ (?:cover|covered in|discussed in|treat).*` +
+		`|what are the (?:main|key) (?:topics|subjects)(?: (?:of|in) .+)?|worum geht(?:'s| es) .+|wovon handel\pL+ .+|de quoi (?:parle|traite|s['’]agit).+` +
 		`|¿?de qué (?:trata|habla) .+|di (?:che )?cosa (?:parla|tratta) .+|do que (?:trata|fala) .+|.+(?:讲了什么|讲的是什么))\W*$`)
 	interrogative = regexp.MustCompile(`(?i)^\W*(?:who|where|when|which|why|how|what|is|are|do|does|did|has|have|may|must|should` +
 		`|wo|wer|wann|wie|warum|welche\pL*|où|qui|quand|comment|pourquoi|quel\pL*|dónde|quién|cuándo|cómo|dove|chi|quando|come|onde|quem)(?:[^\pL]|$)`)
 )
 
+// kindOfText names what may be asked about as a whole.
+const kindOfText = `(?:document|file|text|paper|article|pdf|page|report)s?`
+
 // summaryTerms are the terms of words that ask for a summary, or name a kind of text.
 var summaryTerms = sync.OnceValue(func() map[string]bool {
 	return termSet(`summary summarise summarize summarized overview gist tl dr tldr main key points ideas takeaways nutshell tell
-		short brief quick concise paragraph sentence sentences content contents document documents file text page paper article pdf section chapter part
+		explain describe describes outline say says contain contains cover covers covered topic topics subject subjects
+		short brief quick concise paragraph sentence sentences content contents document documents file text page paper article pdf report section chapter part
 		abschnitt kapitel partie chapitre sección capítulo sezione capitolo seção 章 节 部分
 		zusammenfassung zusammenfassen zusammen fasse fass überblick worum geht wovon handelt gib kurz kurze dokument datei inhalt
 		résumé résumer résumez résume sommaire synthèse quoi parle traite fais faites donne donnez court courte fichier contenu texte

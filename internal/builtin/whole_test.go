@@ -15,6 +15,8 @@ func TestAsksSummary_KnowsRequestsFromQuestions(t *testing.T) {
 		"tl;dr": true, "TLDR of the report": true, "travel policy, tl;dr": true, "What are the key points of the report?": true,
 		"What is handbook.pdf about?": true, "Fasse die Hausordnung zusammen": true, "Worum geht es in der Hausordnung?": true,
 		"Résume le règlement": true, "De quoi parle le règlement ?": true, "Hazme un resumen del reglamento": true, "请总结员工手册": true,
+		"What does this document say?": true, "Explain the report": true, "What's in this file?": true, "What topics does the handbook cover?": true,
+		"What does the report say about costs?": false, "What is in the file drawer?": false, "Explain the document check": false,
 		"Where do I find the summary of benefits?": false, "Who wrote the summary?": false, "How long may a summary be?": false,
 		"What must I do before I summarize a case?": false, "What does the warranty cover?": false, "Who may use the shuttle?": false,
 		"Wie hoch ist die Fassade?": false, "Wo finde ich die Zusammenfassung?": false, "How do I resume a download?": false,

@@ -5,11 +5,13 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/attribute"
 	"parley/internal/builtin"
 	"parley/internal/chat"
 	"parley/internal/chat/chattest"
 	"parley/internal/llm"
 	"parley/internal/llm/llmtest"
+	"parley/internal/retrieval"
 )
 
 // shelf says of each namespace what it was made to say. Its reading ends after so many questions.
@@ -24,6 +26,10 @@ func (s *shelf) Reading(string) string {
 		return ""
 	}
 	return s.reading
+}
+
+func (s *shelf) Documents(_ context.Context, f retrieval.Filter, limit int) ([]string, int) {
+	return []string{f.Namespace + "/a.md"}[:min(limit, 1)], 2
 }
 
 func (s *shelf) Empty(_ context.Context, namespace string) string { return s.empty[namespace] }
@@ -83,5 +89,33 @@ func TestRun_TellsAModelWhatIsMissing(t *testing.T) {
 		if strings.Contains(system, reading) != c.want || !strings.Contains(system, "<<") || strings.Index(system, "State of") > strings.Index(system, "<<") {
 			t.Errorf("%s: the model was told %q", c.name, system)
 		}
+	}
+}
+
+// A list of documents does not apply a condition on attributes, so it may name documents that the request leaves out.
+func TestRun_NamesTheDocumentsOfItsPlacesToWhoeverAsksForThem(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*chat.Request)
+		want   string
+	}{
+		{"of its namespace", func(r *chat.Request) { r.Namespace = "hr" }, "You can ask about these documents (2): hr/a.md; …"},
+		{"of all places", func(r *chat.Request) {
+			r.Places = []chat.Place{{Namespace: "hr"}, {Namespace: "law"}}
+		}, "You can ask about these documents (4): hr/a.md; law/a.md; …"},
+		{"none with a condition", func(r *chat.Request) { r.Options.Where = attribute.Compare("eq", "year", "2024") }, builtin.Refusal},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := newEngine(llmtest.Says("x"), passages(), func(cfg *chat.Config) {
+				cfg.Models = &llm.Router{Default: "builtin:extractive", Providers: map[string]llm.Model{"builtin": builtin.Answerer{}}}
+				cfg.Defaults.Models.Inference = "builtin:extractive"
+				cfg.Coverage = &shelf{}
+			})
+			req := ask(e, "Which documents do you have?")
+			c.change(&req)
+			if got := collect(t, e, req).Messages[0].Text; got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
 	}
 }

@@ -34,13 +34,16 @@ type RerankerResolver interface {
 	ResolveReranker(key string) (llm.Reranker, string, error)
 }
 
-// Coverage knows which documents cannot be found yet. Both methods return sentences of the server for
-// users, or "" when there is nothing to report.
+// Coverage knows which documents can be found, and which cannot be found yet. Reading and Empty return sentences of the
+// server for users, or "" when there is nothing to report.
 type Coverage interface {
 	// Reading reports the progress while documents of a namespace are still being read.
 	Reading(namespace string) string
 	// Empty reports that a namespace has no documents, and how to add some.
 	Empty(ctx context.Context, namespace string) string
+	// Documents returns up to limit names of the documents that a filter admits, whose Where it does not apply, and the
+	// number of all of them.
+	Documents(ctx context.Context, f retrieval.Filter, limit int) (names []string, total int)
 }
 
 // RewriteFunc makes a question standalone, given the messages before it, oldest first. It returns either

@@ -1,6 +1,8 @@
 package chat
 
 import (
+	"context"
+
 	"parley/internal/chat/cite"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
@@ -16,6 +18,9 @@ func (t *turn) evidence(passages []retrieval.Passage) *llm.Evidence {
 		Passages: make([]llm.Passage, len(passages)),
 		Previous: t.previous,
 		Missing:  t.missing,
+	}
+	if t.cfg.Coverage != nil {
+		e.Documents = t.documents
 	}
 	for i, term := range t.found.Terms {
 		e.Terms[i] = llm.Term(term)
@@ -33,4 +38,29 @@ func (t *turn) evidence(passages []retrieval.Passage) *llm.Evidence {
 		}
 	}
 	return e
+}
+
+// maxNamed is the number of documents that an answer may name when it is asked which there are.
+const maxNamed = 10
+
+// documents returns the names of some documents that the turn searches, and the number of all of them; none if the request has a
+// condition on their attributes, which lists do not apply.
+func (t *turn) documents(ctx context.Context) (names []string, total int) {
+	f := t.filter()
+	if f.Where != nil {
+		return nil, 0
+	}
+	places := t.req.Places
+	if len(places) == 0 {
+		places = []Place{{Namespace: f.Namespace, Within: f.Within}}
+	}
+	for _, p := range places {
+		if p.Given != nil {
+			continue
+		}
+		f.Namespace, f.Within = p.Namespace, p.Within
+		more, n := t.cfg.Coverage.Documents(ctx, f, maxNamed-len(names))
+		names, total = append(names, more...), total+n
+	}
+	return names, total
 }

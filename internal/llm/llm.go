@@ -109,6 +109,9 @@ type Evidence struct {
 	Passages []Passage // best first
 	Previous []string  // earlier questions of this conversation, oldest first
 	Missing  string    // why documents may be missing from the search, in sentences for the user; "" if none are known to be missing
+
+	// Documents returns the names of some documents that the user may ask about, and the number of all of them. Optional.
+	Documents func(ctx context.Context) (names []string, total int) `json:"-"`
 }
 
 // Term is one analysed term of a query.
