@@ -2,10 +2,15 @@ package pageview
 
 import (
 	"bufio"
+	"context"
+	"errors"
 	"io"
 	"regexp"
 	"strings"
+	"time"
 
+	"parley/internal/documents/ingest"
+	"parley/internal/extract"
 	"parley/internal/format"
 	"parley/internal/retrieval"
 )
@@ -22,12 +27,64 @@ const (
 	maxHeadings = 5000
 )
 
-// Headings returns the headings of a Markdown document in their order, with their markup. It returns none for other formats, and
-// for an original that is gone.
-func (v *Viewer) Headings(d retrieval.Document) ([]Heading, error) {
-	if format.ViewOf(d.MediaType) != format.Markdown {
-		return nil, nil
+// Headings returns the headings of a page in their order, those of a Markdown document with their markup. It returns none for
+// tables and pictures, and for an original that cannot be read now as it once was.
+func (v *Viewer) Headings(ctx context.Context, d retrieval.Document, page int) ([]Heading, error) {
+	switch format.ViewOf(d.MediaType) {
+	case format.Markdown:
+		return v.markdownHeadings(d)
+	case format.HTML, format.Text:
+		wait, cancel := context.WithTimeout(ctx, outlineTime)
+		defer cancel()
+		pages, err := v.outlines(wait, d)
+		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+			err = errNotDrawn // the next one who asks gets them
+		}
+		return pages[page], err
 	}
+	return nil, nil
+}
+
+// outlineTime is how long a page waits for its headings: a long document must be read anew for them.
+const outlineTime = 2 * time.Second
+
+// outlines returns the headings of a document by page.
+func (v *Viewer) outlines(ctx context.Context, d retrieval.Document) (map[int][]Heading, error) {
+	return once(ctx, v, "headings "+d.SHA256, func(ctx context.Context) (map[int][]Heading, error) {
+		f, err := v.open(d)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		name := d.Name
+		if format.Named(name) == nil {
+			name += format.ExtensionOf(d.MediaType)
+		}
+		result, err := v.pool.Extract(ctx, extract.Request{Name: name, Path: f.Name(), Post: ingest.KeepBlocks(ingest.SplitOptions{})})
+		if refused, ok := errors.AsType[*extract.Error](err); ok && refused.Reason != extract.Timeout && refused.Reason != extract.Busy {
+			return nil, nil // it is encrypted, say
+		}
+		if err != nil {
+			return nil, err
+		}
+		return headingsByPage(result.Document.Pages), nil
+	})
+}
+
+func headingsByPage(pages []extract.Page) map[int][]Heading {
+	all, n := map[int][]Heading{}, 0
+	for _, p := range pages {
+		for _, b := range p.Blocks {
+			if b.Kind == extract.Heading && n < maxHeadings {
+				all[p.Number] = append(all[p.Number], Heading{max(b.Level, 1), p.Text[b.Start:b.End]})
+				n++
+			}
+		}
+	}
+	return all
+}
+
+func (v *Viewer) markdownHeadings(d retrieval.Document) ([]Heading, error) {
 	f, err := v.open(d)
 	if err != nil {
 		return nil, err

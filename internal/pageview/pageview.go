@@ -83,7 +83,7 @@ type Viewer struct {
 	originals Originals
 	pool      *sandbox.Pool
 
-	kept    *lru.Cache[string, any]    // Picture or Measure
+	kept    *lru.Cache[string, any]    // Picture, Measure, or headings by page
 	urls    *lru.Cache[string, string] // data: URLs
 	flights singleflight.Group
 	drawing chan struct{} // one slot for each page that is being rendered
@@ -105,6 +105,14 @@ func sizeOf(key string, value any) int {
 	switch v := value.(type) {
 	case Picture:
 		return overhead + len(key) + len(v.Data)
+	case map[int][]Heading:
+		n := overhead + len(key)
+		for _, headings := range v {
+			for _, h := range headings {
+				n += overhead + len(h.Text)
+			}
+		}
+		return n
 	case Measure:
 		return overhead + len(key) + boxBytes*len(v.Boxes)
 	}

@@ -154,6 +154,7 @@ export interface DocumentRecord {
   content_url: string;
   uploaded: boolean;
   notes: string; // what could not be read of it
+  attributes?: Record<string, unknown>; // what else it says of itself
 }
 
 export interface DocumentList {

@@ -47,7 +47,12 @@ func (c *Config) post() []byte {
 	if c.Reading == nil {
 		return c.Split.encode()
 	}
-	b, err := json.Marshal(postOptions{c.Split, true})
+	return KeepBlocks(c.Split)
+}
+
+// KeepBlocks returns the options of Post that leave the blocks in the document.
+func KeepBlocks(split SplitOptions) []byte {
+	b, err := json.Marshal(postOptions{split, true})
 	if err != nil {
 		panic(fmt.Sprintf("ingest: numbers are not JSON: %v", err))
 	}

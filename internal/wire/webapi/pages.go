@@ -77,8 +77,8 @@ func (h *Handler) onePage(w http.ResponseWriter, r *wire.Request) error {
 	if err != nil {
 		return err
 	}
-	written, err := h.cfg.Pictures.Headings(d)
-	if err != nil && chat.KindOf(err) != chat.NotFound {
+	written, err := h.cfg.Pictures.Headings(r.Context(), d, p.Number)
+	if kind := chat.KindOf(err); err != nil && kind != chat.NotFound && kind != chat.Unavailable { // the text is useful without them
 		return err
 	}
 	out.Blocks = blocksOf(p.Text, headings, written)

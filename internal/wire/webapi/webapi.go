@@ -60,8 +60,8 @@ type Catalog interface {
 type Pictures interface {
 	Picture(ctx context.Context, d retrieval.Document, page, width int) (pageview.Picture, error)
 	Measure(ctx context.Context, d retrieval.Document, page retrieval.Page, ranges []pageview.Range) (pageview.Measure, error)
-	// Headings returns the headings of a document in their order, where its format tells them.
-	Headings(d retrieval.Document) ([]pageview.Heading, error)
+	// Headings returns the headings of a page in their order, where the original tells them.
+	Headings(ctx context.Context, d retrieval.Document, page int) ([]pageview.Heading, error)
 }
 
 // Turns finds turns.

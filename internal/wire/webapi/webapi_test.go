@@ -89,7 +89,7 @@ func (drawn) Picture(_ context.Context, d retrieval.Document, page, width int) (
 	return pageview.Picture{Data: fmt.Appendf(nil, "%s %d %d", d.Name, page, width), MediaType: "image/jpeg"}, nil
 }
 
-func (drawn) Headings(d retrieval.Document) ([]pageview.Heading, error) {
+func (drawn) Headings(_ context.Context, d retrieval.Document, _ int) ([]pageview.Heading, error) {
 	if d.MediaType != "text/markdown" {
 		return nil, nil
 	}

@@ -290,6 +290,7 @@ const arabic = (tools: Tools): Strings => {
       gone: "هذا المستند غير موجود.",
       back: "العودة إلى المستندات",
       showPages: "عرض الصفحات",
+      attributes: "السمات",
       chunksTitle: "المقاطع",
       chunksText: "يقسّم Parley المستند إلى مقاطع ويبحث فيها. ويذكر الاستشهاد صفحة الكلمات المستشهد بها.",
       chunk: (n) => `المقطع ${n}`,

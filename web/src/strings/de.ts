@@ -285,6 +285,7 @@ const german = (tools: Tools, { plural, count } = tools): Strings => ({
     gone: "Dieses Dokument gibt es nicht.",
     back: "Zurück zu den Dokumenten",
     showPages: "Seiten anzeigen",
+    attributes: "Attribute",
     chunksTitle: "Textstellen",
     chunksText: "Parley teilt ein Dokument in Textstellen und durchsucht diese. Eine Quellenangabe nennt die Seite des zitierten Wortlauts.",
     chunk: (n) => `Textstelle ${n}`,

@@ -284,6 +284,7 @@ export const english = (tools: Tools, { plural, count } = tools) => ({
     gone: "This document doesn't exist.",
     back: "Back to the documents",
     showPages: "Show the pages",
+    attributes: "Attributes",
     chunksTitle: "Passages",
     chunksText: "Parley splits a document into passages and searches those. A citation names the page of the cited words.",
     chunk: (n: number) => `Passage ${n}`,

@@ -285,6 +285,7 @@ const spanish = (tools: Tools, { plural, count } = tools): Strings => ({
     gone: "Este documento no existe.",
     back: "Volver a los documentos",
     showPages: "Mostrar las páginas",
+    attributes: "Atributos",
     chunksTitle: "Fragmentos",
     chunksText: "Parley divide un documento en fragmentos y busca en ellos. Una cita indica la página de las palabras citadas.",
     chunk: (n) => `Fragmento ${n}`,

@@ -285,6 +285,7 @@ const french = (tools: Tools, { plural, count } = tools): Strings => ({
     gone: "Ce document n'existe pas.",
     back: "Retour aux documents",
     showPages: "Afficher les pages",
+    attributes: "Attributs",
     chunksTitle: "Passages",
     chunksText: "Parley découpe un document en passages et recherche dans ceux-ci. Une citation nomme la page des mots cités.",
     chunk: (n) => `Passage ${n}`,

@@ -285,6 +285,7 @@ const chinese = (tools: Tools, { count } = tools): Strings => ({
     gone: "这个文档不存在。",
     back: "返回文档列表",
     showPages: "显示页面",
+    attributes: "属性",
     chunksTitle: "段落",
     chunksText: "Parley 把文档分成段落并在其中搜索。引用会注明所引文字的页码。",
     chunk: (n) => `段落 ${n}`,

@@ -66,6 +66,16 @@ export function DocumentView({ id, namespace, page }: { id: string; namespace: s
           <div><dt>{s.chunks}</dt><dd>{count(doc.chunks)}</dd></div>
           <div><dt>{s.size}</dt><dd>{size(doc.size)}</dd></div>
         </dl>
+        {doc.attributes && (
+          <section aria-label={s.attributes}>
+            <h2>{s.attributes}</h2>
+            <dl class="attributes">
+              {Object.entries(doc.attributes).map(([key, value]) => (
+                <div key={key}><dt><bdi>{key}</bdi></dt><dd><bdi>{[value].flat().join(", ")}</bdi></dd></div>
+              ))}
+            </dl>
+          </section>
+        )}
         {doc.notes && <p class="soft-note"><Icon name="warn" /> {s.partlyTitle} {doc.notes}</p>}
         <h2>{s.chunksTitle}</h2>
         <p class="soft-note">{s.chunksText}</p>
