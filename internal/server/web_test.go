@@ -118,7 +118,9 @@ func (s *bookcase) Picture(context.Context, retrieval.Document, int, int) (pagev
 	return pageview.Picture{Data: []byte("\xff\xd8\xff picture"), MediaType: "image/jpeg"}, nil
 }
 
-func (s *bookcase) Headings(context.Context, retrieval.Document, int) ([]pageview.Heading, error) { return nil, nil }
+func (s *bookcase) Headings(context.Context, retrieval.Document, int) ([]pageview.Heading, error) {
+	return nil, nil
+}
 
 func (s *bookcase) Measure(_ context.Context, _ retrieval.Document, _ retrieval.Page, ranges []pageview.Range) (pageview.Measure, error) {
 	m := pageview.Measure{Width: 612, Height: 792}
