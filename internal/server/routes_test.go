@@ -37,6 +37,9 @@ func TestRoutes_AreTheTableOfTheSpecification(t *testing.T) {
 		document+"/pages/1/boxes", "/api/namespaces", "/api/turns/"+stored, "/api/ui/config", "/assets/handbook.txt")
 	wantDelete = append(wantDelete, document, "/api/chats/"+stored+"/link")
 	wantGet = append(wantGet, "/api/chats/"+stored+"/link", "/api/shared/"+storedLink)
+	wantPost = append(wantPost, "/api/folders", "/api/prompts")
+	wantGet = append(wantGet, "/api/folders", "/api/prompts")
+	wantDelete = append(wantDelete, "/api/folders/"+stored, "/api/prompts/"+stored)
 	const stream = "/api/chat/" + stored + "/stream"
 	wantPost = append(wantPost, slashed("/p/ai-sdk/api/chat", "/ag-ui")...)
 	wantGet = append(wantGet, slashed(stream, "/p/ai-sdk"+stream)...)

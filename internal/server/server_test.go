@@ -339,7 +339,7 @@ func errorOf(t testing.TB, body []byte) string {
 // postPaths returns the paths that run turns of the AI Chat Protocol, in the form that clients use.
 func postPaths(s *Server) []string {
 	return slices.DeleteFunc(pathsOf(s, http.MethodPost), func(path string) bool {
-		return isOpenAI(path) || strings.HasPrefix(path, "/p/ai-sdk/") || strings.HasPrefix(path, "/ag-ui") || strings.HasPrefix(path, "/speech") || isRAGChat(path) || isChatUI(path) || isIntake(path) || strings.HasPrefix(path, "/api/documents/") || strings.HasPrefix(path, "/chat_history")
+		return isOpenAI(path) || strings.HasPrefix(path, "/p/ai-sdk/") || strings.HasPrefix(path, "/ag-ui") || strings.HasPrefix(path, "/speech") || isRAGChat(path) || isChatUI(path) || isIntake(path) || strings.HasPrefix(path, "/api/documents/") || path == "/api/folders" || path == "/api/prompts" || strings.HasPrefix(path, "/chat_history")
 	})
 }
 

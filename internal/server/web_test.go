@@ -15,6 +15,7 @@ import (
 	"parley/internal/ledger"
 	"parley/internal/pageview"
 	"parley/internal/retrieval"
+	keptthings "parley/internal/shelf"
 	"parley/internal/transcript"
 	"parley/internal/turn"
 	"parley/internal/wire"
@@ -148,10 +149,25 @@ func (records) Totals(context.Context, ledger.AccountKey) (ledger.Totals, error)
 	return ledger.Totals{}, nil
 }
 
+// kept is a webapi.Shelf with one thing of each kind.
+type kept struct{}
+
+func (kept) Items(_ context.Context, l keptthings.List) ([]keptthings.Item, error) {
+	body := map[keptthings.Kind]string{keptthings.Prompts: `"Answer in a table."`, keptthings.Folders: `"Pumps"`}[l.Kind]
+	return []keptthings.Item{{Key: keptthings.Key{Kind: l.Kind, ID: stored}, Body: []byte(body)}}, nil
+}
+
+func (kept) Save(_ context.Context, key keptthings.Key, change func(*keptthings.Item, bool) error) (keptthings.Item, error) {
+	i := keptthings.Item{Key: key}
+	return i, change(&i, true)
+}
+
+func (kept) Delete(context.Context, keptthings.Key) error { return nil }
+
 func webOf(o options) wire.Protocol {
 	s := o.shelf
 	return webapi.New(webapi.Config{
-		Usage: o.usage, Namespaces: namespaces, Namespace: cmp.Or(o.namespace, "default"), Catalog: s, Pictures: s, Turns: o.turns, Records: records{}, Chats: storeOf(transcript.ChatUI, `{"messageId":"m1","role":"user","content":"Hello"}`),
+		Usage: o.usage, Namespaces: namespaces, Namespace: cmp.Or(o.namespace, "default"), Catalog: s, Pictures: s, Turns: o.turns, Records: records{}, Chats: storeOf(transcript.ChatUI, `{"messageId":"m1","role":"user","content":"Hello"}`), Shelf: kept{},
 		Settings: func(context.Context) webapi.Settings {
 			return webapi.Settings{Version: "1", Model: "builtin:extractive", Models: map[string][]string{}, Defaults: map[string]string{},
 				Settings: webapi.Described{Azure: []wire.Setting{wire.Switch("a", "A", "Does a.", true)}, RAGChat: []wire.Setting{}}, Problems: []webapi.Problem{}}
