@@ -37,8 +37,8 @@ import (
 
 const chartDir = "../helm/parley"
 
-// render returns the manifests of the chart by kind. It fails for fields that Kubernetes does not have.
-func render(t *testing.T, values map[string]any) (map[string]any, error) {
+// renderTexts returns the manifests of the chart by the name of their template.
+func renderTexts(t *testing.T, values map[string]any) (map[string]string, error) {
 	t.Helper()
 	chart, err := loader.Load(chartDir)
 	if err != nil {
@@ -49,6 +49,21 @@ func render(t *testing.T, values map[string]any) (map[string]any, error) {
 		return nil, err
 	}
 	files, err := engine.Render(chart, all)
+	if err != nil {
+		return nil, err
+	}
+	for name, text := range files {
+		if strings.TrimSpace(text) == "" || strings.HasSuffix(name, ".tpl") {
+			delete(files, name)
+		}
+	}
+	return files, nil
+}
+
+// render returns the manifests of the chart by kind. It fails for fields that Kubernetes does not have.
+func render(t *testing.T, values map[string]any) (map[string]any, error) {
+	t.Helper()
+	files, err := renderTexts(t, values)
 	if err != nil {
 		return nil, err
 	}
@@ -63,10 +78,7 @@ func render(t *testing.T, values map[string]any) (map[string]any, error) {
 			"networking.k8s.io/v1 Ingress": &networking.Ingress{}, "policy/v1 PodDisruptionBudget": &policy.PodDisruptionBudget{},
 			"autoscaling/v2 HorizontalPodAutoscaler": &autoscaling.HorizontalPodAutoscaler{},
 		}[kind.APIVersion+" "+kind.Kind]
-		switch {
-		case strings.TrimSpace(text) == "" || strings.HasSuffix(name, ".tpl"):
-			continue
-		case !known:
+		if !known {
 			t.Fatalf("%s: unknown kind %+v", name, kind)
 		}
 		if err := yaml.UnmarshalStrict([]byte(text), object); err != nil {
