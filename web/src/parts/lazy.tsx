@@ -4,9 +4,9 @@ import { strings } from "../strings.ts";
 import { EmptyState, Spinner } from "./controls.tsx";
 
 /** A component whose code is loaded when it is first shown. A quiet one is part of a view, which is whole without it. */
-export function lazy(load: () => Promise<ComponentType>, { quiet = false } = {}): ComponentType {
-  let loaded: ComponentType | null = null;
-  return function Lazy() {
+export function lazy<P extends object = object>(load: () => Promise<ComponentType<P>>, { quiet = false } = {}): ComponentType<P> {
+  let loaded: ComponentType<P> | null = null;
+  return function Lazy(props: P) {
     const [state, setState] = useState<"" | "here" | "failed">(loaded ? "here" : "");
     const fetch = () => {
       setState("");
@@ -16,6 +16,6 @@ export function lazy(load: () => Promise<ComponentType>, { quiet = false } = {})
     if (quiet && !loaded) return null;
     if (state === "failed") return <EmptyState icon="warn" title={strings.errors.offline} actions={<button type="button" onClick={fetch}>{strings.tryAgain}</button>} />;
     const Loaded = loaded;
-    return Loaded ? <Loaded /> : <Spinner label={strings.working} />;
+    return Loaded ? <Loaded {...props} /> : <Spinner label={strings.working} />;
   };
 }
