@@ -61,6 +61,8 @@ func answering(bodyOf func(*wire.Request) ([]byte, error)) func(http.ResponseWri
 	return func(w http.ResponseWriter, r *wire.Request) error {
 		body, err := bodyOf(r)
 		switch {
+		case err == nil && r.Method == http.MethodGet && r.URL.RawQuery == "":
+			return wire.WriteCompressed(w, r, body) // what a search found depends on the request
 		case err == nil:
 			return wire.WriteJSON(w, http.StatusOK, body)
 		case errors.Is(err, transcript.ErrNotFound):

@@ -230,7 +230,7 @@ func sendTagged(w http.ResponseWriter, r *wire.Request, v any) error {
 	if fresh(w, r, hex.EncodeToString(sum[:12])) {
 		return nil
 	}
-	return wire.WriteJSON(w, http.StatusOK, raw)
+	return wire.WriteCompressed(w, r, raw)
 }
 
 // fresh sets an ETag, and reports whether the client has that version already, in which case it has
