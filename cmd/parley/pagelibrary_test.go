@@ -15,7 +15,7 @@ func TestPage_WorksOnManyDocumentsAndCollections(t *testing.T) {
 	requirePage(t)
 	t.Parallel()
 	docs := t.TempDir()
-	if err := os.WriteFile(filepath.Join(docs, "skagen.md"), []byte("# Skagen\n\nThe lighthouse of Skagen is 46 metres tall.\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(docs, "skagen.md"), []byte("---\ndepartment: Lights <b>\ntags: [tower, coast]\n---\n# Skagen\n\nThe lighthouse of Skagen is 46 metres tall.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	p := startServe(t, nil, docs)
@@ -25,6 +25,7 @@ func TestPage_WorksOnManyDocumentsAndCollections(t *testing.T) {
 	var got struct {
 		Taken, Kept, Selected, Reread, Refused, StillTicked, Warning string
 		Begun, Filled, Left                                          []string
+		Attributes                                                   []string
 		Others                                                       int
 		Seen                                                         seenOnPage
 	}
@@ -32,6 +33,9 @@ func TestPage_WorksOnManyDocumentsAndCollections(t *testing.T) {
 	got.Seen.check(t)
 	if got.Taken == "" || len(got.Begun) != 2 || got.Kept != got.Begun[1] || !strings.HasPrefix(got.Kept, "Lighthouses <img") {
 		t.Errorf("a new collection: %q, %q, after a reload %q", got.Taken, got.Begun, got.Kept)
+	}
+	if want := []string{"department Lights <b>", "tags tower, coast"}; !slices.Equal(got.Attributes, want) {
+		t.Errorf("the attributes are %q, want %q", got.Attributes, want)
 	}
 	if len(got.Filled) != 3 || got.Selected != "2 selected" || got.Reread != "2 documents will be read again." {
 		t.Errorf("filled with %q, %q, %q", got.Filled, got.Selected, got.Reread)

@@ -3,6 +3,7 @@ package wire
 import (
 	"compress/gzip"
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -17,7 +18,7 @@ func TestWriteCompressed_CompressesForThoseWhoAcceptIt(t *testing.T) {
 		{"gzip, deflate, br", long, true}, {"br;q=1.0, GZIP;q=0.5", long, true}, {"gzip;q=0", long, false}, {"", long, false}, {"br", long, false},
 		{"gzip;q=x", long, false}, {"gzip", `"short"`, false},
 	} {
-		r := httptest.NewRequest("GET", "/", nil)
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Header.Set("Accept-Encoding", c.accept)
 		w := httptest.NewRecorder()
 		w.Header().Set("ETag", `"a"`)

@@ -29,6 +29,12 @@ export default async function ({ open, base, shots }) {
   };
   await page.waitForSelector(".documents tbody tr");
 
+  await page.locator(".documents tbody th a").first().click();
+  await page.waitForSelector(".attributes");
+  out.attributes = (await page.locator(".attributes div").allInnerTexts()).map((row) => row.split(/\s+/).join(" "));
+  await page.goto(`${base}/#/documents`);
+  await page.waitForSelector(".documents tbody tr");
+
   await menu("New collection");
   await create("default");
   out.taken = await page.locator("dialog [role=alert]").innerText();
