@@ -41,7 +41,7 @@ func cutFrontMatter(source string) (m frontMatter, body string, ok bool) {
 var (
 	yamlEnd   = regexp.MustCompile(`(?m)^(?:---|\.\.\.)[ \t]*(?:\n|\z)`)
 	tomlEnd   = regexp.MustCompile(`(?m)^\+\+\+[ \t]*(?:\n|\z)`)
-	accessKey = regexp.MustCompile(`(?m)^\s*["']?(?:users|groups|everybody|namespace)["']?\s*[:=]`)
+	accessKey = regexp.MustCompile(`(?m)^\s*(?:\[\[?\s*)?["']?(?:users|groups|everybody|namespace)["']?\s*(?:[:=]|\]\]?\s*(?:#|$))`)
 )
 
 // meta returns what the front matter says.
@@ -56,7 +56,11 @@ func (m frontMatter) meta() (extract.Meta, error) {
 	if _, err := toml.Decode(m.text, &values); err != nil {
 		return extract.Meta{}, errors.New(strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "toml: ")), " "))
 	}
-	text, err := yaml.Marshal(withPlainDates(values))
+	plain, err := withPlainDates(values, 0)
+	if err != nil {
+		return extract.Meta{}, err
+	}
+	text, err := yaml.Marshal(plain)
 	if err != nil {
 		return extract.Meta{}, fmt.Errorf("read its values: %w", err)
 	}
@@ -67,30 +71,47 @@ func (m frontMatter) meta() (extract.Meta, error) {
 	return meta, err
 }
 
-// maxTOML bounds how deep values of TOML may stand in each other.
-const maxTOML = 64 << 10
+// Limits of TOML. What reading it takes grows with the square of how deep its values stand in each other, as does the size of
+// the same values in YAML.
+const (
+	maxTOML      = 8 << 10 // bytes
+	maxTOMLDepth = 100
+)
 
 var yamlLine = regexp.MustCompile(`line \d+`)
 
 // withPlainDates returns a value of TOML in which dates without a time or a zone are the texts that people wrote.
-func withPlainDates(value any) any {
+func withPlainDates(value any, depth int) (plain any, err error) {
+	if depth > maxTOMLDepth {
+		return nil, fmt.Errorf("it has more than %d levels", maxTOMLDepth)
+	}
 	switch v := value.(type) {
 	case map[string]any:
 		for key, one := range v {
-			v[key] = withPlainDates(one)
+			if v[key], err = withPlainDates(one, depth+1); err != nil {
+				return nil, err
+			}
+		}
+	case []map[string]any: // a table that occurs several times
+		for i := range v {
+			if _, err := withPlainDates(v[i], depth+1); err != nil { // which changes it
+				return nil, err
+			}
 		}
 	case []any:
 		for i, one := range v {
-			v[i] = withPlainDates(one)
+			if v[i], err = withPlainDates(one, depth+1); err != nil {
+				return nil, err
+			}
 		}
 	case time.Time:
 		layout := map[string]string{"date-local": time.DateOnly, "time-local": time.TimeOnly, "datetime-local": "2006-01-02T15:04:05"}[v.Location().String()]
 		if layout == "" {
 			layout = time.RFC3339
 		}
-		return v.Format(layout)
+		return v.Format(layout), nil
 	}
-	return value
+	return value, nil
 }
 
 // parseMeta reads the mapping in front matter. Users and groups may be a list or a single name, the

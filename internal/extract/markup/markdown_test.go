@@ -44,11 +44,26 @@ func TestFrontMatter_MayBeTOML(t *testing.T) {
 	if doc := extracttest.Read(t, "a.md", []byte("+++\nvisibility = 'hr'\n+++\nText.\n")); doc.Meta.Unknown != "visibility" {
 		t.Errorf("the restriction is %q", doc.Meta.Unknown)
 	}
-	for _, invalid := range []string{"groups = ", "groups = []", "everybody = [1]", "users = " + strings.Repeat("[", 100<<10)} {
+	for _, invalid := range []string{"groups = ", "groups = []", "everybody = [1]", "[[users]]\nname = ", "[ groups ] # who\nname = ", "users = " + strings.Repeat("[", 100<<10)} {
 		extracttest.WantReason(t, "a.md", []byte("+++\n"+invalid+"\n+++\nText.\n"), extract.Limits{}, extract.BadMetadata)
 	}
 	if doc := extracttest.Read(t, "a.md", []byte("+++\na b\n+++\nText.\n")); len(doc.Notes) != 1 || len(doc.Pages) != 1 {
 		t.Errorf("notes %q", doc.Notes)
+	}
+}
+
+// The sizes are the largest that are read, so that none of these takes seconds or gigabytes.
+func TestFrontMatter_BoundsHowDeepTOMLIs(t *testing.T) {
+	for name, deep := range map[string]string{
+		"dotted keys": strings.Repeat("a.", maxTOMLDepth) + "a = 1", "arrays": "a = " + strings.Repeat("[", maxTOMLDepth+1) + strings.Repeat("]", maxTOMLDepth+1),
+		"tables": "a = " + strings.Repeat("{a=", maxTOMLDepth+1) + "1" + strings.Repeat("}", maxTOMLDepth+1), "headers": "[[" + strings.Repeat("a.", maxTOMLDepth) + "a]]\nb = 1",
+	} {
+		if m, err := (frontMatter{"TOML", deep}).meta(); err == nil || !strings.Contains(err.Error(), "levels") {
+			t.Errorf("%s: %+v, %v", name, m, err)
+		}
+	}
+	if m, err := (frontMatter{"TOML", "[[a]]\ndate = 2026-03-01\n" + strings.Repeat("#", maxTOML)}).meta(); err == nil || !strings.Contains(err.Error(), "KiB") {
+		t.Errorf("a large one: %+v, %v", m, err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"parley/internal/extract"
 	"parley/internal/extract/extracttest"
+	"parley/internal/extract/numfmt"
 )
 
 // word6 makes a document of Word 6 with a table, from the places and lengths that other programs' documents have.
@@ -148,4 +149,27 @@ func TestDOC_ReadsHeadersWhereThereIsNothingElse(t *testing.T) {
 	if got, want := extracttest.Outline(header), extracttest.Outline(whole); len(got) < 100 || !strings.HasPrefix(want, got) {
 		t.Errorf("got %q of %q", got, want)
 	}
+}
+
+func TestXLS_KeepsNoMoreFormatsThanStylesName(t *testing.T) {
+	x := oldXLSReader{xlsReader: xlsReader{page: "windows-1252", formats: map[int]numfmt.Format{}}}
+	for range 1000 {
+		x.modern(oldFormat, []byte("\x010"))
+	}
+	if n := len(x.formats); n != 256 {
+		t.Errorf("%d formats", n)
+	}
+}
+
+func FuzzOldWorkbook(f *testing.F) {
+	f.Add(oldWorkbook(0x209, "\x00\x00\x10\x00\x00\x00", 0x1e, "\x07General", 0x243, "\x00\x00\x00", 0x204, "\x00\x00\x00\x00\x00\x00\x04\x00Plan", 0x203, "\x02\x00\x01\x00\x01\x00\x00\x00\x00\x00\x00\x00\xe0\x3f", 0x0a, ""))
+	f.Add(oldWorkbook(0x09, "\x02\x00\x10\x00", 0x1e, "\x07General", 0x04, "\x00\x00\x00\x00\x00\x00\x00\x04Plan", 0x02, "\x01\x00\x01\x00\x00\x00\x00\x96\x00", 0x07, "\x05as is", 0x0a, ""))
+	f.Fuzz(func(t *testing.T, data []byte) { extracttest.CheckAnyInput(t, "a.xls", data) })
+}
+
+func FuzzWord6(f *testing.F) {
+	f.Add(word6("Title\rA\x07\xcf\xf0\x07\x07End of 10\x366\r", 0x419, 0, 11))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		extracttest.CheckAnyInput(t, "a.doc", extracttest.Compound("WordDocument", data))
+	})
 }

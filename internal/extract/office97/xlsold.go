@@ -119,7 +119,8 @@ func (x *oldXLSReader) modern(kind int, body []byte) (int, []byte) {
 		if kind > oldMask {
 			body = body[min(2, len(body)):]
 		}
-		if len(body) > 0 {
+		const most = 256 // styles name them in one byte
+		if len(body) > 0 && len(x.formats) < most {
 			x.formats[len(x.formats)] = numfmt.Parse(codepage.Decode(body[1:], x.page))
 		}
 		return 0, nil
