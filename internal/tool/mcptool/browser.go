@@ -253,7 +253,8 @@ func (g *granted) renew(ctx context.Context, refused string) error {
 	}
 	kept.Token = t
 	g.now = kept // it counts although it may not be kept: the refresh token before it is used up
-	g.unsaved = g.Grants.PutGrant(ctx, g.server, refused, kept) != nil
+	// The request may have ended meanwhile. Another replica that gets the lock then must not use the refresh token again.
+	g.unsaved = g.Grants.PutGrant(context.WithoutCancel(ctx), g.server, refused, kept) != nil
 	return nil
 }
 

@@ -127,6 +127,44 @@ func TestBrowser_ReplicasThatRenewAtOnceSendARefreshTokenOnce(t *testing.T) {
 	}
 }
 
+// leaving are Grants of a caller who leaves while a token is renewed.
+type leaving struct {
+	grantsInMemory
+	leave context.CancelFunc
+}
+
+func (l *leaving) Lock(context.Context) (unlock func(), err error) {
+	return func() {}, nil
+}
+
+func (l *leaving) Grant(ctx context.Context, server string) (Grant, error) {
+	if l.leave != nil {
+		l.leave()
+	}
+	return l.grantsInMemory.Grant(ctx, server)
+}
+
+func (l *leaving) PutGrant(ctx context.Context, server, replaced string, g Grant) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return l.grantsInMemory.PutGrant(ctx, server, replaced, g)
+}
+
+// Another replica would send the refresh token again.
+func TestBrowser_KeepsARenewedTokenWhoeverLeaves(t *testing.T) {
+	g, grants := newGuarded(t), &leaving{grantsInMemory: grantsInMemory{}}
+	s := g.browsed(grants)
+	signedIn(t, s)
+	before := grants.grantsInMemory["web"]
+	r := &granted{Browser: s.Browser, server: s.Name, url: s.URL, client: signInClient(), now: before}
+	var ctx context.Context
+	ctx, grants.leave = context.WithCancel(t.Context())
+	if err := r.renew(ctx, before.Token.AccessToken); err != nil || r.unsaved || grants.grantsInMemory["web"].Token.AccessToken == before.Token.AccessToken {
+		t.Errorf("%v, unsaved %t", err, r.unsaved)
+	}
+}
+
 func TestBrowser_RenewsATokenBeforeItEnds(t *testing.T) {
 	g, grants := newGuarded(t), grantsInMemory{}
 	g.lasts = 5 // less than earlyRenewal
