@@ -19,7 +19,7 @@ func TestPage_KeepsPromptsOnTheServer(t *testing.T) {
 	}
 	var got struct {
 		Findings, Listed, Browsers, Found []string
-		Draft, Statement                  string
+		Draft, Statement, Full            string
 		StillInBrowser                    *string
 		Seen                              seenOnPage
 	}
@@ -34,6 +34,9 @@ func TestPage_KeepsPromptsOnTheServer(t *testing.T) {
 	}
 	if want := []string{"From another browser.", hostile, "Answer in a table."}; !slices.Equal(got.Listed, want) {
 		t.Errorf("after a reload %q, want %q", got.Listed, want)
+	}
+	if !strings.Contains(got.Full, "Delete one first") {
+		t.Errorf("a browser whose prompts find no room shows %q", got.Full)
 	}
 	if got.Draft != "How tall is it?\nAnswer in a table." || !strings.Contains(got.Statement, "everyone who uses it can see them") || !slices.Equal(got.Found, []string{"Prompt 7"}) {
 		t.Errorf("the question is %q; it says %q; found %q", got.Draft, got.Statement, got.Found)

@@ -62,6 +62,14 @@ export default async function ({ base, open, shots }) {
   await page.locator("dialog.prompts input[type=search]").fill("prompt 7");
   await page.waitForFunction(() => document.querySelectorAll(".prompts .rules li").length === 1);
   out.found = await listed(page);
+
+  // A browser whose prompts the server cannot take shows those that are there.
+  const last = await open({ path: "/#/" });
+  await last.page.evaluate(() => localStorage.setItem("parley.prompts", JSON.stringify(["Mine."])));
+  await last.page.route("**/api/prompts", (r) => (r.request().method() === "POST" ? r.fulfill({ status: 409, json: { error: "full" } }) : r.continue()));
+  await show(last.page);
+  await last.page.waitForSelector(".prompts .prompt");
+  out.full = await last.page.locator("dialog.prompts [role=alert]").innerText();
   seen.errors.push(...other.seen.errors);
   return { ...out, seen };
 }

@@ -99,11 +99,11 @@ func (k kept) textOf(r *wire.Request) (body []byte, err error) {
 	}
 	v, _ := object.Get(k.member)
 	text, ok := v.Text()
-	text = strings.TrimSpace(text)
+	text = strings.TrimSpace(chat.Seen(text))
 	if !k.lines {
-		text = strings.Join(strings.Fields(chat.Seen(text)), " ")
+		text = strings.Join(strings.Fields(text), " ")
 	}
-	if !ok || strings.TrimSpace(chat.Seen(text)) == "" || utf8.RuneCountInString(text) > k.longest {
+	if !ok || text == "" || utf8.RuneCountInString(text) > k.longest {
 		return nil, wire.Invalidf("%q must be a text of 1 to %d characters", k.member, k.longest)
 	}
 	return json.Marshal(text)

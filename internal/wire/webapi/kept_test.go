@@ -31,7 +31,7 @@ func (s *site) keep(who access.Principal, method, path, body string, into any) i
 func TestPrompts_AreKeptForTheirOwnerOnly(t *testing.T) {
 	s := newSite(t)
 	var one, same, two keptThing
-	if code := s.keep(ann, "POST", "/api/prompts", `{"text":" Answer in\na table. "}`, &one); code != http.StatusCreated || one.Text != "Answer in\na table." || one.ID == "" {
+	if code := s.keep(ann, "POST", "/api/prompts", `{"text":" Answer in\n\u202ea table. "}`, &one); code != http.StatusCreated || one.Text != "Answer in\na table." || one.ID == "" {
 		t.Fatalf("%d %+v", code, one)
 	}
 	if code := s.keep(ann, "POST", "/api/prompts", `{"text":"Answer in\na table."}`, &same); code != http.StatusOK || same != one {

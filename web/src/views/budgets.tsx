@@ -79,7 +79,7 @@ function ChangeLimits({ report, close }: { report: Report; close: () => void }) 
             {members.map((m) => (
               <label key={m} class="field">
                 <span>{names[m]}</span>
-                <input type="number" min={0} step={m === "cost_usd" ? 0.01 : 1} inputMode="decimal" placeholder={s.noLimit} value={limits[kind][m] || ""}
+                <input type="number" min={0} step={m === "cost_usd" ? "any" : 1} inputMode="decimal" placeholder={s.noLimit} value={limits[kind][m] || ""}
                   onInput={(e) => setLimits({ ...limits, [kind]: { ...limits[kind], [m]: Number(e.currentTarget.value) } })} />
               </label>
             ))}

@@ -35,15 +35,12 @@ export function Prompts() {
   const clean = text.trim();
   const close = () => (app.overlay.value = "");
   const run = async (change: Promise<unknown>) => {
-    try {
-      await change;
-      setPrompts(await api.prompts.list());
-      setWrong("");
-      return true;
-    } catch (error) {
-      setWrong(toApiError(error).status === 409 ? s.full : s.failed);
-      return false;
-    }
+    let fault = "";
+    const failed = (error: unknown) => { fault = toApiError(error).status === 409 ? s.full : s.failed; };
+    await change.catch(failed);
+    await api.prompts.list().then(setPrompts, failed); // also after a fault: what is full needs its list
+    setWrong(fault);
+    return !fault;
   };
   useEffect(() => void run(moveToServer()), []);
   const insert = (prompt: string) => {
