@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"parley/internal/text"
 	"parley/internal/wire/adminapi"
 )
 
@@ -125,6 +126,13 @@ func printReport(w io.Writer, r doctorReport, asJSON bool) error {
 	return nil
 }
 
+// maxFound is the length in characters of what is told of a finding.
+const maxFound = 1000
+
 func found(v verdict, remedy, format string, args ...any) []finding {
-	return []finding{{Verdict: v, Found: fmt.Sprintf(format, args...), Remedy: remedy}}
+	told := text.OneLine(fmt.Sprintf(format, args...)) // the words of another server may be in it
+	if all := []rune(told); len(all) > maxFound {
+		told = string(all[:maxFound]) + "…"
+	}
+	return []finding{{Verdict: v, Found: told, Remedy: remedy}}
 }

@@ -56,6 +56,14 @@ func wantFinding(t *testing.T, findings map[string][]finding, check string, v ve
 	t.Errorf("%s: %+v, want a %s with %q", check, findings[check], v, text)
 }
 
+// What another server says is in it, so it must not control the terminal, or look like a finding of its own.
+func TestFound_IsOneLineOfVisibleCharacters(t *testing.T) {
+	f := found(broken, "", "it says %s", "\x1b[2Jno\nok       all: fine"+strings.Repeat("é", 2000))[0].Found
+	if !strings.HasPrefix(f, "it says [2Jno ok all: fine") || len([]rune(f)) != maxFound+1 {
+		t.Errorf("%q", f)
+	}
+}
+
 // modelServer lists a model for the key "right". Its clock is wrong.
 func modelServer(t *testing.T, clock time.Duration) string {
 	t.Helper()
