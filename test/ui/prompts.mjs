@@ -41,6 +41,9 @@ export default async function ({ base, open, shots }) {
   await other.page.evaluate(() => localStorage.setItem("parley.prompts", JSON.stringify(["Answer in a table.", "From the browser.", 7])));
   await show(other.page);
   await other.page.waitForSelector(".prompts .prompt");
+  out.before = await listed(other.page); // whoever uses the server would see what is moved
+  await other.page.getByRole("button", { name: "Move this browser" }).click();
+  await other.page.waitForFunction(() => document.querySelectorAll(".prompts .rules li").length === 3);
   out.browsers = await listed(other.page);
   out.stillInBrowser = await other.page.evaluate(() => localStorage.getItem("parley.prompts"));
   await other.page.getByRole("button", { name: "Edit prompt: From the browser." }).click();
@@ -69,7 +72,10 @@ export default async function ({ base, open, shots }) {
   await last.page.route("**/api/prompts", (r) => (r.request().method() === "POST" ? r.fulfill({ status: 409, json: { error: "full" } }) : r.continue()));
   await show(last.page);
   await last.page.waitForSelector(".prompts .prompt");
+  await last.page.getByRole("button", { name: "Move this browser" }).click();
+  await last.page.waitForFunction(() => document.querySelector("dialog.prompts [role=alert]").textContent);
   out.full = await last.page.locator("dialog.prompts [role=alert]").innerText();
+  out.stillListed = (await listed(last.page)).length;
   seen.errors.push(...other.seen.errors);
   return { ...out, seen };
 }

@@ -535,6 +535,7 @@ const german = (tools: Tools, { plural, count } = tools): Strings => ({
     title: "Gespeicherte Prompts",
     text: "Klicken Sie auf einen Prompt, um ihn in die Frage einzufügen. Ihre Prompts liegen auf dem Server, und nur Sie können sie sehen.",
     textForAll: "Klicken Sie auf einen Prompt, um ihn in die Frage einzufügen. Prompts liegen auf dem Server. Hier meldet sich niemand an, daher können alle, die ihn benutzen, sie sehen.",
+    move: "Prompts dieses Browsers auf den Server verschieben",
     search: "Prompts durchsuchen",
     none: "Noch keine gespeicherten Prompts.",
     field: "Neuer Prompt",

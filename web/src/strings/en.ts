@@ -534,6 +534,7 @@ export const english = (tools: Tools, { plural, count } = tools) => ({
     title: "Saved prompts",
     text: "Click a prompt to put it into the question. Your prompts are kept on the server, and only you can see them.",
     textForAll: "Click a prompt to put it into the question. Prompts are kept on the server. Nobody signs in here, so everyone who uses it can see them.",
+    move: "Move this browser's prompts to the server",
     search: "Search prompts",
     none: "No saved prompts yet.",
     field: "New prompt",

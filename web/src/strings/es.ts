@@ -535,6 +535,7 @@ const spanish = (tools: Tools, { plural, count } = tools): Strings => ({
     title: "Prompts guardados",
     text: "Haz clic en un prompt para ponerlo en la pregunta. Tus prompts se guardan en el servidor y solo tú puedes verlos.",
     textForAll: "Haz clic en un prompt para ponerlo en la pregunta. Los prompts se guardan en el servidor. Aquí nadie inicia sesión, así que los ven todos los que lo usan.",
+    move: "Mover los prompts de este navegador al servidor",
     search: "Buscar prompts",
     none: "Aún no hay prompts guardados.",
     field: "Nuevo prompt",

@@ -535,6 +535,7 @@ const french = (tools: Tools, { plural, count } = tools): Strings => ({
     title: "Prompts enregistrés",
     text: "Cliquez sur un prompt pour l'insérer dans la question. Vos prompts sont gardés sur le serveur, et vous seul pouvez les voir.",
     textForAll: "Cliquez sur un prompt pour l'insérer dans la question. Les prompts sont gardés sur le serveur. Personne ne s'y connecte : tous ceux qui l'utilisent peuvent donc les voir.",
+    move: "Déplacer les prompts de ce navigateur vers le serveur",
     search: "Rechercher dans les prompts",
     none: "Aucun prompt enregistré.",
     field: "Nouveau prompt",

@@ -13,16 +13,19 @@ const longest = 4000; // characters
 const manyPrompts = 8; // from which on they can be searched
 const before = "parley.prompts"; // where browsers kept them once
 
-/** Moves the prompts that this browser has kept to the server. */
-async function moveToServer(): Promise<void> {
+/** The prompts that this browser has kept, newest first. */
+function inBrowser(): string[] {
   let old: unknown = null;
   try {
     old = JSON.parse(localStorage.getItem(before) ?? "null");
   } catch {
     // Storage is switched off, or somebody else has written there.
   }
-  if (!Array.isArray(old)) return;
-  for (const text of old.reverse()) if (typeof text === "string" && text.trim()) await api.prompts.add({ text: text.slice(0, longest) });
+  return Array.isArray(old) ? old.filter((text): text is string => typeof text === "string" && text.trim() !== "") : [];
+}
+
+async function moveToServer(): Promise<void> {
+  for (const text of inBrowser().reverse()) await api.prompts.add({ text: text.slice(0, longest) });
   localStorage.removeItem(before);
 }
 
@@ -42,7 +45,8 @@ export function Prompts() {
     setWrong(fault);
     return !fault;
   };
-  useEffect(() => void run(moveToServer()), []);
+  const ownOnly = !!app.me.value?.subject; // otherwise everybody sees what is moved
+  useEffect(() => void run(ownOnly && inBrowser().length > 0 ? moveToServer() : Promise.resolve()), []);
   const insert = (prompt: string) => {
     const question = app.draft.value.trimEnd();
     app.draft.value = question ? `${question}\n${prompt}` : prompt;
@@ -59,7 +63,8 @@ export function Prompts() {
   const shown = (prompts ?? []).filter((p) => words.every((w) => p.text.toLowerCase().includes(w)));
   return (
     <Dialog title={s.title} onClose={close} class="confirm rights prompts">
-      <p>{app.me.value?.subject ? s.text : s.textForAll}</p>
+      <p>{ownOnly ? s.text : s.textForAll}</p>
+      {!ownOnly && inBrowser().length > 0 && <p><button type="button" onClick={() => void run(moveToServer())}>{s.move}</button></p>}
       {!prompts && !wrong && <Spinner label={strings.working} />}
       {prompts?.length === 0 && <p class="soft-note">{s.none}</p>}
       {prompts && prompts.length >= manyPrompts && <SearchField label={s.search} value={q} onInput={setQ} />}
