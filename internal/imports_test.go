@@ -90,6 +90,7 @@ var allowed = map[string][]string{
 	"extract/wiki":     {"extract", "extract/compose", "extract/zipxml", "extract/tabular"},
 	"extract/archive":  {"extract", "extract/zipxml", "extract/codepage"},
 	"extract/picture":  {"extract", "extract/compose"},
+	"extract/parquet":  {"extract", "extract/compose"},
 	"extract/code":     {"extract", "extract/compose"},
 	"extract/notes":    {"extract", "extract/compose"},
 	"extract/office97": {"extract", "extract/compose", "extract/tabular", "extract/cfb", "extract/numfmt", "extract/codepage"},

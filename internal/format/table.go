@@ -155,6 +155,12 @@ var Table = []Format{
 		Limits: "the first row counts as a header when it looks like one",
 	},
 	{
+		Name: "Parquet", Extensions: []string{"parquet"}, View: Sheet, Binary: true, Signatures: []string{"PAR1", "PARE"},
+		Media:  []Media{{"application/vnd.apache.parquet", []string{"parquet"}, ""}},
+		Reads:  "rows, with the names of the columns; a column within another as `a.b`, the items of a list with commas between them",
+		Limits: "no pictures and other binary values; no encrypted files",
+	},
+	{
 		Name: "JSON", Extensions: []string{"json", "jsonl"}, Rare: []string{"ndjson", "geojson"}, View: Text,
 		Media:  []Media{{"application/json", []string{"json"}, ""}},
 		Reads:  "each record as lines `key: value`, with its long parts below headings",

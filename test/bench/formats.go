@@ -51,6 +51,7 @@ var notMeasured = map[string]string{
 	"bzip2 archive":      "Go's library does not write it; what it holds is a tar archive",
 	"Word 97–2003":       "no Go library writes it, and it has tables of bytes in several streams",
 	"PowerPoint 97–2003": "no Go library writes it",
+	"Parquet":            "no library that writes it is in the program",
 	"7-Zip archive":      "no Go library writes it; LZMA is measured with xz",
 }
 

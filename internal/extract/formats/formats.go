@@ -12,6 +12,7 @@ import (
 	_ "parley/internal/extract/odf"
 	_ "parley/internal/extract/office97"
 	_ "parley/internal/extract/ooxml"
+	_ "parley/internal/extract/parquet"
 	_ "parley/internal/extract/pdf"
 	_ "parley/internal/extract/picture"
 	_ "parley/internal/extract/rtf"

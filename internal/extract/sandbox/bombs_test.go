@@ -72,6 +72,17 @@ func onePage(stream string) []byte {
 		"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 5 0 R /Resources << /Font << /R 3 0 R >> >> >>", stream)
 }
 
+// parquetText is a text of n bytes as a page has it.
+func parquetText(n int) []byte {
+	return append(binary.LittleEndian.AppendUint32(nil, uint32(n)), bytes.Repeat([]byte("a"), n)...)
+}
+
+// parquetGzip is such a text, compressed.
+func parquetGzip(t testing.TB, n int) []byte {
+	t.Helper()
+	return extracttest.Gzipped(t, "", parquetText(n))
+}
+
 // deepPages is a page tree that goes down n levels.
 func deepPages(n int) []byte {
 	objects := []string{"<< /Type /Catalog /Pages 2 0 R >>"}
@@ -150,6 +161,11 @@ func bombs(t testing.TB) map[string]bomb {
 		"wiki, brackets":         {"a.wiki", bytes.Repeat([]byte("{{a|[[b|"), 900_000), ""},
 		"csv, one row":           {"a.csv", bytes.Repeat([]byte("a,"), 15_000_000), ""},
 		"text, one line":         {"a.txt", bytes.Repeat([]byte("word "), 6_000_000), ""},
+		"parquet 1:1000":         {"a.parquet", extracttest.Parquet(0, 2, 1, extracttest.ParquetPage(0, 1, 0, many+4, parquetGzip(t, many))), extract.TooLarge},
+		"parquet, a dictionary":  {"a.parquet", extracttest.Parquet(0, 0, 30_000_000, extracttest.ParquetPage(2, 1, 0, 1<<20+4, parquetText(1<<20)), extracttest.ParquetPage(0, 30_000_000, 8, 6, []byte("\x01\x80\x8e\xce\x1c\x00"))), extract.TooLarge},
+		"parquet of nothing":     {"a.parquet", extracttest.Parquet(1, 0, 30_000_000, extracttest.ParquetPage(0, 30_000_000, 0, 9, []byte("\x05\x00\x00\x00\x80\x8e\xce\x1c\x00"))), ""},
+		"parquet, empty pages":   {"a.parquet", extracttest.Parquet(0, 0, 1, bytes.Repeat(extracttest.ParquetPage(0, 0, 0, 0, nil), 5_000_000)), extract.Damaged},
+		"parquet, columns":       {"a.parquet", extracttest.ParquetFooter(nil, extracttest.Thrift(2, slices.Repeat([][]byte{extracttest.Thrift(1, 6)}, 10_000_000))), extract.TooLarge},
 		"pdf, 1 GB stream":       {"a.pdf", onePage(flateStream(t, " ", 1_000_000_000)), ""},
 		"pdf, words":             {"a.pdf", onePage(flateStream(t, "BT /R 9 Tf (word) Tj ET ", 10_000_000)), ""},
 		"pdf, deep pages":        {"a.pdf", deepPages(50_000), ""},
