@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -106,5 +107,21 @@ func TestKept_HasLimits(t *testing.T) {
 	}
 	if code := s.keep(bob, "POST", "/api/folders", `{"name":"more"}`, nil); code != http.StatusCreated {
 		t.Errorf("somebody else's first: %d", code)
+	}
+}
+
+func TestKept_HasItsLimitForRequestsThatComeAtOnce(t *testing.T) {
+	s := newSite(t)
+	for i := range 190 {
+		s.keep(ann, "POST", "/api/folders", fmt.Sprintf(`{"name":"%d"}`, i), nil)
+	}
+	var adding sync.WaitGroup
+	for i := range 50 {
+		adding.Go(func() { s.send("POST", "/api/folders", fmt.Sprintf(`{"name":"more %d"}`, i)) })
+	}
+	adding.Wait()
+	var list []keptThing
+	if s.keep(ann, "GET", "/api/folders", "", &list); len(list) > 200 {
+		t.Errorf("%d are kept", len(list))
 	}
 }
