@@ -110,6 +110,9 @@ var references = regexp.MustCompile(`(?i)\b(?:(?:sub)?sections?|chapters?|append
 	`|\bdue (?:dates?|to|on|by|in|at|for)\b|\b(?:the|is|are|be|was|were|amounts?|falls?|when|past) due\b` +
 	`|^\(?\d{1,3}[a-z]?[.)] |^\(\d{1,3}[a-z]?\)|§{1,2} ?\d+[a-z]?|\b(?:abs|art|nr)(?:\.|atz|ikel|icle|ículo|icolo|igo) ?\d+[a-z]?\b`)
 
+// versionNumbers match numbers that stand for no quantity without a unit.
+var versionNumbers = regexp.MustCompile(`(?i)\bversi[oó]ns?(?:e|en)? \d[\d.]*`)
+
 // quantities are looked at in their order; the first that a question asks for counts. Other questions for a time than
 // those for a date, or for what is past, may be answered by a condition ("when the lamp is green") and are not among them.
 var quantities = []quantity{
@@ -120,6 +123,7 @@ var quantities = []quantity{
 	},
 	{
 		regexp.MustCompile(`(?i)\bhow (?:much|expensive)\b|\b(?:price|cost|fee|charge|salary|rate)\b of|what (?:does|do|did|will|would|is|are) .*\b(?:costs?|price|fees?|rate|charge)\b` +
+			`|what (?:is|are|was|were) the (?:\pL+ ){0,2}(?:fines?|fares?|tolls?|deposit)(?:\W*$| (?:for|of|to|if|when)\b)` +
 			`|was kostet|wie ?teuer|wie ?viel (?:kostet|geld|euro)|\bcombien (?:coûte|cela|ça)|cuánto (?:cuesta|vale|cobra)|quanto (?:costa|custa)|多少钱|いくら|얼마`),
 		money, bareNumber,
 	},
@@ -309,7 +313,7 @@ func (w *wanted) given(s string) float64 {
 	switch {
 	case w.quantity.MatchString(s):
 		return 1
-	case w.said != nil && w.said.MatchString(s):
+	case w.said != nil && w.said.MatchString(versionNumbers.ReplaceAllString(s, " ")):
 		return .5
 	}
 	return 0

@@ -47,8 +47,8 @@ func AnalyzeQuestion(s string) (toks []Token, forms map[string][]string) {
 // particles make nouns with the verbs that they follow: "log in" and "login".
 var particles = map[string]bool{"up": true, "down": true, "in": true, "out": true, "on": true, "off": true, "over": true}
 
-// englishForms returns the other forms of English verbs by their terms: those of irregular verbs, and the nouns that verbs form
-// with the particles behind them.
+// englishForms returns the other forms of English words by their terms: those of irregular verbs, the nouns that verbs form
+// with the particles behind them, and British and American spellings.
 func englishForms(toks []Token, words []string) map[string][]string {
 	forms := make(map[string][]string)
 	for i, t := range toks {
@@ -61,6 +61,11 @@ func englishForms(toks []Token, words []string) map[string][]string {
 		other := slices.Clone(formsOfVerbs()[t.Term])
 		if i+1 < len(toks) && particles[words[i+1]] {
 			other = append(other, Stem(t.Term+words[i+1]))
+		}
+		for _, spelled := range Spellings(words[i]) {
+			if form := Stem(spelled); form != t.Term && !slices.Contains(other, form) {
+				other = append(other, form)
+			}
 		}
 		if len(other) > 0 {
 			forms[t.Term] = other
