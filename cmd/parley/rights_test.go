@@ -42,7 +42,7 @@ type matrix struct {
 // idOf says what the first placeholder of a path names. A route with a placeholder that fits no row fails the test.
 var idOf = []struct{ path, kind string }{
 	{"/chat_history/sessions/{id}", "azure chat"},
-	{"/chat-history/{id}", "chat"}, {"/api/chats/{id}", "chat"}, {"/chat/{session_id}", "session"},
+	{"/chat-history/{id}", "chat"}, {"/api/chats/{id}", "chat"}, {"/api/prompts/{id}", "prompt"}, {"/api/folders/{id}", "folder"}, {"/chat/{session_id}", "session"},
 	{"/api/chat/{id}/stream", "stream"}, {"/v1/responses/{id}", "response"}, {"/v1/conversations/{id}", "conversation"},
 	{"/v1/files/{", "file"}, {"/v1/uploads/{", "upload"}, {"/v1/vector_stores/{", "store"}, {"/api/v1/knowledge/{id}", "store"},
 	{"/p/librechat/documents/{id}", "librechat file"}, {"/api/documents/{id}", "document"}, {"/api/turns/{id}", "turn"}, {"/api/jobs/{id}", "job"}, {"/api/keys/{id}", "key"},
@@ -108,6 +108,8 @@ func (m *matrix) own() {
 	m.made("POST", "/chat/"+m.ids["session"], `{"message":"What is the `+canary+`?"}`, "")
 	m.made("POST", "/chat_history", `{"id":"azure-chat-0001","answers":[["What is the `+canary+`?",{"message":{"content":"`+canary+`","role":"assistant"}}]]}`, "")
 	m.ids["chat"] = m.made("POST", "/chat-history", `{`+question+`}`, "id")
+	m.ids["prompt"] = m.made("POST", "/api/prompts", `{"text":"`+canary+`"}`, "id")
+	m.ids["folder"] = m.made("POST", "/api/folders", `{"name":"`+canary+`"}`, "id")
 	m.ids["response"] = m.made("POST", "/v1/responses", `{"model":"parley","input":"What is the `+canary+`?"}`, "id")
 	m.ids["conversation"] = m.made("POST", "/v1/conversations", `{"items":[{"type":"message","role":"user","content":"`+canary+`"}]}`, "id")
 	m.made("POST", "/history/generate", `{`+question+`}`, "")
