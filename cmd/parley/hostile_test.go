@@ -103,7 +103,7 @@ func (s *wholeServer) send(t testing.TB, op operation, body string) *httptest.Re
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	r.Header.Set("Prefer", "respond-async")
-	if slices.ContainsFunc([]string{"/api/keys", "/api/namespaces", "/api/users"}, func(path string) bool { return strings.HasPrefix(op.target, path) }) {
+	if slices.ContainsFunc([]string{"/api/keys", "/api/namespaces", "/api/users", "/api/budgets"}, func(path string) bool { return strings.HasPrefix(op.target, path) }) {
 		r.Header.Set("Authorization", "Bearer "+s.admin)
 	}
 	w := httptest.NewRecorder()
