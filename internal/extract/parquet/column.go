@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/binary"
 	"io"
+	"math"
 	"math/bits"
 	"strings"
 
@@ -130,7 +131,7 @@ func (c *column) page() error {
 		return err
 	}
 	unpacked, packed := head.get(2).n, head.get(3).n
-	if !head.has(1) || unpacked < 0 || packed < 0 || packed > c.t.size-c.at {
+	if !head.has(1) || unpacked < 0 || unpacked > math.MaxUint32 || packed < 0 || packed > c.t.size-c.at {
 		return broken()
 	}
 	if err := c.hold(unpacked + packed); err != nil {
@@ -155,7 +156,7 @@ func (c *column) page() error {
 	case dataPageV2:
 		v2 := head.get(8)
 		levels := v2.get(5).n + v2.get(6).n
-		if v2.get(5).n < 0 || v2.get(6).n < 0 || levels > packed || levels > unpacked {
+		if min(v2.get(5).n, v2.get(6).n) < 0 || max(v2.get(5).n, v2.get(6).n) > packed || levels > packed || levels > unpacked {
 			return broken()
 		}
 		if packed > levels && (!v2.has(7) || v2.get(7).n != 0) {
@@ -226,7 +227,7 @@ func (c *column) data(head node, data []byte, v2 bool) error {
 		encoding, defSize, repSize = head.get(4).n, head.get(5).n, head.get(6).n
 	}
 	// A cell costs at least a byte in a text of delimited values, which may have as many.
-	if c.t.cells += n; n < 0 || c.t.cells > c.t.limits.TextBytes {
+	if c.t.cells += n; n < 0 || n > c.t.limits.TextBytes || c.t.cells > c.t.limits.TextBytes {
 		return c.t.limits.TextExceeded()
 	}
 	c.inPage, c.left = n, c.left-n
