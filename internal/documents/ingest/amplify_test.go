@@ -16,7 +16,11 @@ import (
 func realBench(t *testing.T) *bench {
 	t.Helper()
 	b := newBench(t)
-	pool := sandbox.NewPool(sandbox.Options{Workers: 1, CacheDir: needs.ParserCache()})
+	options := sandbox.Options{Workers: 1, CacheDir: needs.ParserCache()}
+	if needs.Race {
+		options.Limits.MemoryBytes = 2 << 30 // the race detector keeps several bytes for each one
+	}
+	pool := sandbox.NewPool(options)
 	t.Cleanup(func() { pool.Close() })
 	b.cfg.Extractor, b.cfg.Workers = pool, 1
 	return b
