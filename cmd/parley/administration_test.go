@@ -141,7 +141,10 @@ func TestAdministration_SetsBudgets(t *testing.T) {
 	m := &matrix{wholeServer: w, t: t}
 	admin := newKey(t, w.serving.instance, apikey.Key{Role: access.Administrator})
 	reader := newKey(t, w.serving.instance, apikey.Key{Role: access.Reader})
-	for _, body := range []string{`{"user":{"requests":-1}}`, `{"user":{"cost_usd":-0.1}}`, `{"namespace":{"tokens":1e30}}`, `{"user":7}`, `[]`} {
+	for _, body := range []string{
+		`{"user":{"requests":-1},"namespace":{}}`, `{"user":{"cost_usd":-0.1},"namespace":{}}`, `{"user":{},"namespace":{"tokens":1e30}}`, `{"user":7,"namespace":{}}`, `[]`,
+		`{}`, `{"user":{"requests":1}}`, `{"user":{"requests":1},"namespace":null}`, // the limits that are not named must not be lifted
+	} {
 		if r := m.as(admin, http.MethodPut, "/api/budgets", body, "application/json"); r.Code != http.StatusBadRequest {
 			t.Errorf("%s: %d", body, r.Code)
 		}

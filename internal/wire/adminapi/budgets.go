@@ -67,14 +67,18 @@ func (h *Handler) budgets(w http.ResponseWriter, r *wire.Request) error {
 
 // setBudgets handles PUT /api/budgets.
 func (h *Handler) setBudgets(w http.ResponseWriter, r *wire.Request) error {
+	const expected = "expected user and namespace, each with requests, tokens and cost_usd, which are numbers; 0 means no limit"
 	var body struct {
-		User      limits `json:"user"`
-		Namespace limits `json:"namespace"`
+		User      *limits `json:"user"`
+		Namespace *limits `json:"namespace"`
 	}
-	if err := r.Decode(&body, "expected user and namespace, each with requests, tokens and cost_usd, which are numbers; 0 means no limit"); err != nil {
+	if err := r.Decode(&body, expected); err != nil {
 		return err
 	}
-	for name, l := range map[string]limits{"user": body.User, "namespace": body.Namespace} {
+	if body.User == nil || body.Namespace == nil { // or a body that names one of them would lift the limits of the other
+		return wire.Invalidf(expected)
+	}
+	for name, l := range map[string]*limits{"user": body.User, "namespace": body.Namespace} {
 		if min(l.Requests, l.Tokens, int64(l.Cost)) < 0 || max(l.Requests, l.Tokens) > maxLimit {
 			return wire.Invalidf("the limits of %s must be from 0, which means none, to %d", name, int64(maxLimit))
 		}
