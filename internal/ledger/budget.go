@@ -86,10 +86,17 @@ func NewBudgets(store Store, opts BudgetOptions) *Budgets {
 
 // RefusesUnpriced reports whether models without a known price are refused: money is limited, and no
 // price is assumed for them.
-func (b *Budgets) RefusesUnpriced() bool {
+func (b *Budgets) RefusesUnpriced(ctx context.Context) (bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.allowed.limitsMoney() && b.opts.Assumed == 0
+	if err := b.followChoice(ctx); err != nil {
+		return false, unreadable(err)
+	}
+	return b.allowed.limitsMoney() && b.opts.Assumed == 0, nil
+}
+
+func unreadable(err error) error {
+	return &chat.Error{Kind: chat.Unavailable, Msg: "The budget could not be read. Please try again.", Err: err}
 }
 
 // allowance returns what may be spent now, and whether administrators have chosen it.
@@ -147,7 +154,7 @@ func (b *Budgets) Reserve(ctx context.Context, scope Scope, user string, estimat
 		err = b.turnWindow(ctx)
 	}
 	if err != nil {
-		return nil, &chat.Error{Kind: chat.Unavailable, Msg: "The budget could not be read. Please try again.", Err: err}
+		return nil, unreadable(err)
 	}
 	limits := b.limitsOf(scope, user)
 	for key, limit := range limits {

@@ -246,6 +246,9 @@ func TestBudgets_OfMoneyRefuseModelsWithoutAKnownPrice(t *testing.T) {
 	}{
 		{"of a user", ledger.BudgetOptions{User: ledger.Limits{Micros: 1_000_000}}, chat.Models{Inference: "openai:small"}, chat.Invalid},
 		{"of a namespace", ledger.BudgetOptions{Namespace: ledger.Limits{Micros: 1_000_000}}, chat.Models{Inference: "openai:small"}, chat.Invalid},
+		{"chosen by an administrator", ledger.BudgetOptions{Chosen: func(context.Context) (ledger.Allowance, bool, error) {
+			return ledger.Allowance{User: ledger.Limits{Micros: 1_000_000}}, true, nil
+		}}, chat.Models{Inference: "openai:small"}, chat.Invalid},
 		{"another stage", ledger.BudgetOptions{User: ledger.Limits{Micros: 1_000_000}}, chat.Models{Inference: "openai:large", Judge: "openai:small"}, chat.Invalid},
 		{"known prices", ledger.BudgetOptions{User: ledger.Limits{Micros: 1_000_000}}, chat.Models{Inference: "openai:large", Rewrite: "builtin:rules"}, chat.Internal},
 		{"no limit of money", ledger.BudgetOptions{User: ledger.Limits{Requests: 1_000_000}}, chat.Models{Inference: "openai:small"}, chat.Internal},

@@ -38,9 +38,15 @@ func (r *Runner) estimate(req *chat.Request) ledger.Amount {
 // reserve admits a turn to the budgets. It refuses models of unknown price if money is limited and no
 // price is assumed, because the budget would not limit them.
 func (r *Runner) reserve(ctx context.Context, t *running, req *chat.Request, estimate ledger.Amount) (settle func(ledger.Amount), err error) {
-	if key := r.unpriced(&req.Options.Models); key != "" && r.opts.Budgets.RefusesUnpriced() {
-		return nil, &chat.Error{Kind: chat.Invalid, Msg: fmt.Sprintf(
-			"The price of the model %s is not known, and this server limits what answers may cost. Please choose another model.", llm.CleanName(key))}
+	if key := r.unpriced(&req.Options.Models); key != "" {
+		refuses, err := r.opts.Budgets.RefusesUnpriced(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if refuses {
+			return nil, &chat.Error{Kind: chat.Invalid, Msg: fmt.Sprintf(
+				"The price of the model %s is not known, and this server limits what answers may cost. Please choose another model.", llm.CleanName(key))}
+		}
 	}
 	return r.opts.Budgets.Reserve(ctx, t.record.Scope, req.Account.User, estimate)
 }
