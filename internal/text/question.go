@@ -62,9 +62,11 @@ func englishForms(toks []Token, words []string) map[string][]string {
 		if i+1 < len(toks) && particles[words[i+1]] {
 			other = append(other, Stem(t.Term+words[i+1]))
 		}
-		for _, spelled := range Spellings(words[i]) {
-			if form := Stem(spelled); form != t.Term && !slices.Contains(other, form) {
-				other = append(other, form)
+		if i < maxFormed {
+			for _, spelled := range Spellings(words[i]) {
+				if form := Stem(spelled); form != t.Term && !slices.Contains(other, form) {
+					other = append(other, form)
+				}
 			}
 		}
 		if len(other) > 0 {
