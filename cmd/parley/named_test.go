@@ -37,7 +37,7 @@ func (s *savedTurns) all() []turn.Record {
 var sessionID = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`)
 
 // All requests that the tests and openapi.json know are made. Whatever saves a turn, by whichever route, has made an answer.
-// One that is made of several turns names the first, so such requests are left out.
+// One that is made of several turns names the first, so such requests are left out, and those that set budgets, which refuse the others.
 func TestServer_EveryAnswerOfEveryRouteNamesItsTurn(t *testing.T) {
 	t.Parallel()
 	s := newWholeServer(t)
@@ -64,6 +64,9 @@ func TestServer_EveryAnswerOfEveryRouteNamesItsTurn(t *testing.T) {
 	var sending errgroup.Group
 	sending.SetLimit(32)
 	for _, op := range append(s.api.operations(t, true), fixtures(t)...) {
+		if op.target == "/api/budgets" {
+			continue
+		}
 		op.target = sessionID.ReplaceAllString(op.target, session.ID)
 		_, pattern := mux.Handler(httptest.NewRequest(op.method, op.target, nil))
 		for _, body := range op.bodies {
