@@ -115,6 +115,7 @@ func (p *program) open(ctx context.Context, cfg Config, options ...retrieval.Opt
 		Read:         answerer().Read,
 		Suggest:      answerer().Suggest,
 		Reader:       reader,
+		SmallTalk:    builtin.IsSmallTalk,
 		Prompts:      prompts,
 		Instructions: db.Instructions().Of,
 		Namespace:    cfg.Namespace,

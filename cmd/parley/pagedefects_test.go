@@ -93,14 +93,16 @@ func TestPage_TellsHowAnAnswerEnded(t *testing.T) {
 		{word: "length", text: citedWords + "The ferry", finish: "length"},
 		{word: "refused", status: http.StatusUnauthorized},
 		{word: "limited", status: http.StatusTooManyRequests},
+		{word: "Merci", text: "De rien. "},
+		{word: "walrus", text: "I don't know. "},
 		{word: "paraphrase", text: "Lodgings near beacons sheltered **seven guardians** throughout winters long gone [keepers.pdf#page=2]. "},
 		{word: "number", text: "Lighthouse keepers on Hirsholm island: 4711 lived there [keepers.pdf#page=2]. "},
 	})
 	p := serveWithModel(t, m.URL, pageDocuments(t))
 	var got struct {
-		Stopped, Reloaded, Broken, BrokenReloaded, Length, Refused, Limited, Paraphrase, Number answerState
-		Continued, Limit                                                                        string
-		Seen                                                                                    seenOnPage
+		Stopped, Reloaded, Broken, BrokenReloaded, Length, Refused, Limited, Paraphrase, Number, Thanked, Unknown answerState
+		Continued, Limit                                                                                          string
+		Seen                                                                                                      seenOnPage
 	}
 	onPage(t, "endings", p.addr, map[string]any{"question": askedPDF}, &got)
 	got.Seen.check(t)
@@ -121,6 +123,9 @@ func TestPage_TellsHowAnAnswerEnded(t *testing.T) {
 	}
 	if a := got.Paraphrase; a.Loud != "" || a.Doubtful != 0 || !strings.Contains(a.Quiet, "seven guardians") || strings.Contains(a.Quiet, "**") {
 		t.Errorf("a paraphrase: loud %q, quiet %q, %d doubtful", a.Loud, a.Quiet, a.Doubtful)
+	}
+	if got.Thanked.Text == "" || got.Thanked.Note != "" || !strings.Contains(got.Unknown.Note, "Nothing in your documents") {
+		t.Errorf("below a reply to thanks: %q, below one to a question without passages: %q", got.Thanked.Note, got.Unknown.Note)
 	}
 	if a := got.Number; a.Loud == "" || a.Doubtful != 1 {
 		t.Errorf("a wrong number: loud %q, %d doubtful", a.Loud, a.Doubtful)

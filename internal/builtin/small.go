@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -88,26 +89,44 @@ var smallMatchers = sync.OnceValue(func() [][4]*regexp.Regexp {
 // maxSmall is the length in bytes of the longest message that may be small talk.
 const maxSmall = 100
 
-// smallReply returns what to say to small talk; "" for any other message.
-func smallReply(ctx context.Context, ev *llm.Evidence) string {
-	if ev == nil || len(ev.Question) > maxSmall {
-		return ""
+// matchSmall returns the language in which a message is small talk, and what it is of smallMatchers; false for any other message.
+func matchSmall(message string) (say smallTalk, what int, ok bool) {
+	if len(message) > maxSmall {
+		return smallTalk{}, 0, false
 	}
-	message := strings.TrimFunc(ev.Question, func(r rune) bool { return !unicode.IsLetter(r) })
+	message = strings.TrimFunc(message, func(r rune) bool { return !unicode.IsLetter(r) })
 	for i, m := range smallMatchers() {
-		say := smallTalks[i]
-		switch {
-		case m[0].MatchString(message):
-			return joined(say.hello, say.does, say.which(ctx, ev))
-		case m[1].MatchString(message):
-			return say.welcome
-		case m[2].MatchString(message):
-			return joined(say.does, say.which(ctx, ev))
-		case m[3].MatchString(message):
-			return say.which(ctx, ev)
+		if what := slices.IndexFunc(m[:], func(x *regexp.Regexp) bool { return x.MatchString(message) }); what >= 0 {
+			return smallTalks[i], what, true
 		}
 	}
-	return ""
+	return smallTalk{}, 0, false
+}
+
+// IsSmallTalk reports whether a message is one that no document needs to answer: a greeting, thanks, or a question about the
+// answerer or its documents.
+func IsSmallTalk(message string) bool {
+	_, _, ok := matchSmall(message)
+	return ok
+}
+
+// smallReply returns what to say to small talk; "" for any other message.
+func smallReply(ctx context.Context, ev *llm.Evidence) string {
+	if ev == nil {
+		return ""
+	}
+	say, what, ok := matchSmall(ev.Question)
+	switch {
+	case !ok:
+		return ""
+	case what == 0:
+		return joined(say.hello, say.does, say.which(ctx, ev))
+	case what == 1:
+		return say.welcome
+	case what == 2:
+		return joined(say.does, say.which(ctx, ev))
+	}
+	return say.which(ctx, ev)
 }
 
 // which says which documents there are; "" if that is not known.

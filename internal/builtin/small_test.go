@@ -36,6 +36,9 @@ func TestSmallReply_AnswersWhatNoDocumentAnswers(t *testing.T) {
 		if got := smallReply(t.Context(), &llm.Evidence{Question: message, Documents: documents}); got != want {
 			t.Errorf("%q: got %q, want %q", message, got, want)
 		}
+		if got := IsSmallTalk(message); got != (want != "") {
+			t.Errorf("%q: IsSmallTalk says %v", message, got)
+		}
 	}
 }
 

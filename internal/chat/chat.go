@@ -267,7 +267,8 @@ type PassagesRetrieved struct {
 	Captions  bool                `json:"captions"`
 	Matched   int                 `json:"matched"`
 	Passages  []retrieval.Passage `json:"passages"`
-	Terms     []retrieval.Term    `json:"terms,omitempty"` // terms of the query, as the index knows them
+	Terms     []retrieval.Term    `json:"terms,omitempty"`      // terms of the query, as the index knows them
+	SmallTalk bool                `json:"small_talk,omitempty"` // no document needs to answer the message
 }
 
 // PromptBuilt carries the messages that the model receives.

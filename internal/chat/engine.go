@@ -71,16 +71,17 @@ type SuggestInput struct {
 type Config struct {
 	Retriever Retriever
 	Models    ModelResolver
-	Rerankers RerankerResolver       // [answering models rerank]
-	Rewrite   RewriteFunc            // [the question is the query]
-	Read      ReadFunc               // [grounded models see only the passages of the prompt]
-	Coverage  Coverage               // [nothing is reported missing]
-	Tools     Toolbox                // tools that the server runs [none]
-	OnRequest []string               // names of Tools that only Options.MoreTools makes callable [none]
-	Suggest   SuggestFunc            // [only models suggest questions]
-	Reader    ReaderFunc             // [the built-in reranker compares words only]
-	Writes    func(tool string) bool // reports whether a tool changes something, so that the user must confirm each call [no tool does]
-	Prompts   *prompt.Set            // the prompts for models [the built-in ones]
+	Rerankers RerankerResolver          // [answering models rerank]
+	Rewrite   RewriteFunc               // [the question is the query]
+	Read      ReadFunc                  // [grounded models see only the passages of the prompt]
+	Coverage  Coverage                  // [nothing is reported missing]
+	Tools     Toolbox                   // tools that the server runs [none]
+	OnRequest []string                  // names of Tools that only Options.MoreTools makes callable [none]
+	Suggest   SuggestFunc               // [only models suggest questions]
+	Reader    ReaderFunc                // [the built-in reranker compares words only]
+	SmallTalk func(message string) bool // reports whether no document needs to answer a message, such as a greeting [none does]
+	Writes    func(tool string) bool    // reports whether a tool changes something, so that the user must confirm each call [no tool does]
+	Prompts   *prompt.Set               // the prompts for models [the built-in ones]
 
 	// Instructions returns the instructions that models get when they answer from a namespace, "" for nothing [nothing].
 	Instructions func(ctx context.Context, namespace string) (string, error)

@@ -60,6 +60,7 @@ func (t *turn) retrieved() PassagesRetrieved {
 		Matched:   t.found.Matched,
 		Passages:  t.found.Passages,
 		Terms:     t.found.Terms,
+		SmallTalk: t.cfg.SmallTalk != nil && t.cfg.SmallTalk(t.asked),
 	}
 }
 

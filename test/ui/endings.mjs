@@ -4,14 +4,14 @@ import { begin } from "./ask.mjs";
 export default async function ({ open, question }) {
   const { page, seen } = await open();
   const over = () => page.waitForFunction(() => document.querySelector(".answer:last-of-type") && !document.querySelector(".answer.at-work"));
-  const send = async (word) => {
+  const send = async (word, before = question) => {
     await begin(page);
-    await page.fill("#question", `${question} ${word}`);
+    await page.fill("#question", `${before} ${word}`);
     await page.keyboard.press("Enter");
     await page.waitForSelector(".answer");
   };
-  const asked = async (word) => {
-    await send(word);
+  const asked = async (word, before) => {
+    await send(word, before);
     await over();
     return page.evaluate(state);
   };
@@ -46,7 +46,9 @@ export default async function ({ open, question }) {
   const limited = await asked("limited");
   const paraphrase = await asked("paraphrase");
   const number = await asked("number");
-  return { stopped, reloaded, broken, brokenReloaded, length, continued, limit, refused, limited, paraphrase, number, seen };
+  const thanked = await asked("Merci beaucoup !", "");
+  const unknown = await asked("walrus", "");
+  return { thanked, unknown, stopped, reloaded, broken, brokenReloaded, length, continued, limit, refused, limited, paraphrase, number, seen };
 }
 
 function state() {

@@ -32,7 +32,7 @@ export interface Answer {
   cost: number | null;
   duration: number; // ms
   step: string; // the stage at work, while there is no event of it
-  found: number; // passages retrieved
+  found: number; // passages retrieved; -1 when none were needed, or before they are
   error: AnswerError | null;
   labels: string[]; // every citation that the text may have
   feedback: Feedback | null; // of whoever asked
@@ -87,6 +87,7 @@ interface Body {
   message?: string;
   usage?: WireUsage;
   passages?: unknown[] | null;
+  small_talk?: boolean;
   labels?: string[] | null;
   finish_reason?: string;
   questions?: string[] | null;
@@ -109,7 +110,7 @@ export function apply(answer: Answer, { type, event }: TurnEvent): void {
       finishStage(answer, e);
       break;
     case "passages_retrieved":
-      answer.found = e.passages?.length ?? 0;
+      answer.found = e.small_talk ? -1 : (e.passages?.length ?? 0);
       break;
     case "prompt_built":
       answer.labels = e.labels ?? [];
