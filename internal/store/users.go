@@ -54,7 +54,9 @@ var aboutUsers = []personal{
 	{table: "said", where: "turn_id IN (SELECT id FROM turns WHERE owner = ?)", keeps: true}, // the messages once more
 	{table: "transcripts", kind: "chat", where: "owner = ?", hidden: []string{"origin"}},
 	{table: "transcript_messages", kind: "chat_message", keeps: true, where: "transcript IN (SELECT key FROM transcripts WHERE owner = ?)", json: []string{"body"}},
-	{table: "shelf", kind: "file_or_store", where: "owner = ?", json: []string{"body"}},
+	{table: "shelf", kind: "prompt", where: "owner = ? AND kind = 'prompt'", json: []string{"body"}},
+	{table: "shelf", kind: "folder", where: "owner = ? AND kind = 'folder'", json: []string{"body"}},
+	{table: "shelf", kind: "file_or_store", where: "owner = ? AND kind NOT IN ('prompt', 'folder')", json: []string{"body"}},
 	{table: "jobs", kind: "job", where: "owner = ?", hidden: []string{"origin"}, json: []string{"request", "counts", "files"}},
 	{table: "accounts", kind: "totals", where: "owner = ?"},
 	{table: "ledger", kind: "usage", where: "owner = ?", update: nameless},

@@ -96,11 +96,13 @@ func everythingOf(t *testing.T, db *DB, who, text string) {
 		c.Title, c.Messages = text, []transcript.Message{{ID: "1", Body: json.RawMessage(`"` + text + `"`)}}
 		return nil
 	})
-	if err == nil {
-		_, err = db.Shelf().Save(ctx, shelf.Key{Kind: shelf.Files, Owner: who, ID: "f" + text}, func(i *shelf.Item, _ bool) error {
-			i.Body = json.RawMessage(`{"name":"` + text + `"}`)
-			return nil
-		})
+	for _, kind := range []shelf.Kind{shelf.Files, shelf.Prompts, shelf.Folders} {
+		if err == nil {
+			_, err = db.Shelf().Save(ctx, shelf.Key{Kind: kind, Owner: who, ID: string(kind) + text}, func(i *shelf.Item, _ bool) error {
+				i.Body = json.RawMessage(`{"name":"` + text + `"}`)
+				return nil
+			})
+		}
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +154,7 @@ func TestUsers_ADeletionLeavesNothingButAmounts(t *testing.T) {
 			kinds[kind]++
 			return nil
 		})
-		for kind, want := range map[string]int{"conversation": 1, "turn": 2, "message": 4, "chat": 1, "chat_message": 1, "file_or_store": 1, "job": 1, "usage": 1,
+		for kind, want := range map[string]int{"conversation": 1, "turn": 2, "message": 4, "chat": 1, "chat_message": 1, "file_or_store": 1, "prompt": 1, "folder": 1, "job": 1, "usage": 1,
 			"usage_unfinished": 1, "session": 1, "idempotency_key": 2} {
 			if kinds[kind] != want || err != nil {
 				t.Errorf("%d records of the kind %s, %v; want %d", kinds[kind], kind, err, want)
