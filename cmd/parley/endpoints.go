@@ -3,9 +3,9 @@ package main
 import (
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 
+	"parley/internal/lazyregexp"
 	"parley/internal/llm"
 	"parley/internal/llm/openai"
 	"parley/internal/llm/rerankapi"
@@ -43,7 +43,7 @@ func (e endpoints) list() map[string]endpoint { return content[map[string]endpoi
 // names returns the names in alphabetical order.
 func (e endpoints) names() []string { return sortedNames(e.list()) }
 
-var endpointName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
+var endpointName = lazyregexp.New(`^[a-z][a-z0-9-]{0,39}$`)
 
 func (e endpoints) check() error {
 	for _, name := range e.names() {

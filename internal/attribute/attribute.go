@@ -6,12 +6,13 @@ import (
 	"encoding/json"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"parley/internal/lazyregexp"
 )
 
 // Values are the attributes of a document by key. Each is a string, a float64, a bool, or a list ([]any) of these.
@@ -193,7 +194,7 @@ func resolved(n *yaml.Node) *yaml.Node {
 }
 
 // plainNumber matches a number in decimal digits.
-var plainNumber = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
+var plainNumber = lazyregexp.New(`^-?[0-9]+(\.[0-9]+)?$`)
 
 // scalar returns the value of a YAML scalar. Dates stay texts, as they are written, and so do numbers that would not be
 // written so: a version 1.10, a code 007.

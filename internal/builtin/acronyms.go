@@ -1,12 +1,12 @@
 package builtin
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"parley/internal/lazyregexp"
 	"parley/internal/text"
 )
 
@@ -14,7 +14,7 @@ import (
 func (n need) spellsOut(s string) bool { return slices.ContainsFunc(acronyms(s), n.names) }
 
 // bracketed is what stands in brackets.
-var bracketed = regexp.MustCompile(`\(([^()]{2,80})\)`)
+var bracketed = lazyregexp.New(`\(([^()]{2,80})\)`)
 
 // maxSpelled is how many bytes before an acronym may spell it out.
 const maxSpelled = 200

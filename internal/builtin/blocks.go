@@ -1,13 +1,13 @@
 package builtin
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"parley/internal/lazyregexp"
 	"parley/internal/llm"
 	"parley/internal/text"
 )
@@ -108,7 +108,7 @@ func broken(s string, all []piece, i int) bool {
 }
 
 // announcing finds sentences that announce a list, though no colon ends them: "These steps must be done."
-var announcing = regexp.MustCompile(`(?i)(?:^|[^\pL])(?:(?:the )?following|as follows|below|these (?:\pL+ ){0,3}(?:steps|things|documents|items|conditions|requirements|rules|points|options|cases|tasks|tools|ways|types|kinds|reasons)` +
+var announcing = lazyregexp.New(`(?i)(?:^|[^\pL])(?:(?:the )?following|as follows|below|these (?:\pL+ ){0,3}(?:steps|things|documents|items|conditions|requirements|rules|points|options|cases|tasks|tools|ways|types|kinds|reasons)` +
 	`|folgende[nrsm]?|wie folgt|diese[nr]? (?:\pL+ )?(?:schritte|punkte|unterlagen|bedingungen|voraussetzungen|regeln)|suivante?s?|ci-dessous|siguientes?|a continuación|seguenti?|seguintes?|abaixo)(?:[^\pL]|$)|以下|下列|如下`)
 
 // markAnnouncements marks sentences that announce the list behind them.
@@ -125,10 +125,10 @@ func markAnnouncements(s string, all []piece) {
 const minContents = 3
 
 // howTo matches titles of instructions, as contents list them: "How to request leave".
-var howTo = regexp.MustCompile(`(?i)^(?:[-*•·–] |\d+[.)] )?how to [^.!:]*$`)
+var howTo = lazyregexp.New(`(?i)^(?:[-*•·–] |\d+[.)] )?how to [^.!:]*$`)
 
 // seeAlso matches headings of lists of other pages.
-var seeAlso = regexp.MustCompile(`(?i)^(?:[\d.]+ )?(?:see also|related (?:topics|pages|articles|links)|siehe auch|voir aussi|véase también|vedi anche|ver(?: e)? también|ver também|veja também|另请参阅|参见|関連項目)[:：]?$`)
+var seeAlso = lazyregexp.New(`(?i)^(?:[\d.]+ )?(?:see also|related (?:topics|pages|articles|links)|siehe auch|voir aussi|véase también|vedi anche|ver(?: e)? también|ver também|veja também|另请参阅|参见|関連項目)[:：]?$`)
 
 // markContents marks lists of questions, of titles or of other pages. Such a list answers nothing.
 func markContents(s string, all []piece) {
@@ -154,7 +154,7 @@ func markContents(s string, all []piece) {
 }
 
 // contentsEntry finds an entry of a table of contents: the number of a section, its heading and a page.
-var contentsEntry = regexp.MustCompile(`^(?:\d+|[A-Z])((?:\.\d+)*)\.?\s[^\n]*\pL[^\n]*\s(\d{1,4})$`)
+var contentsEntry = lazyregexp.New(`^(?:\d+|[A-Z])((?:\.\d+)*)\.?\s[^\n]*\pL[^\n]*\s(\d{1,4})$`)
 
 // markEntries marks entries of a table of contents: at least two in a row with pages in their order, one of them of a
 // part of a chapter.

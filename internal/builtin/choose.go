@@ -5,12 +5,12 @@ import (
 	"context"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"parley/internal/lazyregexp"
 	"parley/internal/llm"
 )
 
@@ -182,7 +182,7 @@ func needFor(ev *llm.Evidence) need {
 }
 
 // addsSubject matches questions that repeat the previous one for another subject: "And for a child?"
-var addsSubject = regexp.MustCompile(`(?i)^\W*(?:and|or|und|oder|et|ou|y|o|e|ed)(?: what about| how about)? (?:(?:for|in|on|at|with|of|für|bei|im|in|mit|pour|dans|chez|avec|para|en|con|per|em|com) )?` +
+var addsSubject = lazyregexp.New(`(?i)^\W*(?:and|or|und|oder|et|ou|y|o|e|ed)(?: what about| how about)? (?:(?:for|in|on|at|with|of|für|bei|im|in|mit|pour|dans|chez|avec|para|en|con|per|em|com) )?` +
 	`(?:(?:an?|the|my|our|eine?[nrm]?|d(?:er|ie|as|en|em)|les?|la|un[ae]?|el|l[oa]s|il|os?|as?|uma?) )?[^\s?]+(?: [^\s?]+){0,4}\?*$`)
 
 // units returns what the question needs, and the units that may answer it.
@@ -392,7 +392,7 @@ func (n need) passageTerms(p llm.Passage) map[string]bool {
 }
 
 // further finds where a further question begins within a question.
-var further = regexp.MustCompile(`(?i),? (?:and|or) (?:also )?(?:what|how|which|when|where|who|why|does|do|is|are|can)\b|[?.;]\s`)
+var further = lazyregexp.New(`(?i),? (?:and|or) (?:also )?(?:what|how|which|when|where|who|why|does|do|is|are|can)\b|[?.;]\s`)
 
 // clauses returns what each part of a question asks for that asks for several things, as long as
 // it is no mere addition to the others: "and what does it cost?".

@@ -4,40 +4,40 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"parley/internal/lazyregexp"
 	"parley/internal/llm"
 	"parley/internal/text"
 )
 
 // operation is what a question wants to be done with a column of a table.
 type operation struct {
-	asks  *regexp.Regexp
+	asks  *lazyregexp.Regexp
 	price bool // the column is that of the price, whatever the question calls it
 	name  string
 }
 
 // The operations; the first that a question asks for counts.
 var operations = []operation{
-	{regexp.MustCompile(`(?i)\b(?:most expensive|dearest|costliest)\b|\bteuerste[nrsm]?\b|\bplus (?:cher|chère)s?\b|\bm[áa]s car[oa]s?\b|\bpiù car[oaie]\b|\bmais car[oa]s?\b|最贵`), true, "max"},
-	{regexp.MustCompile(`(?i)\b(?:cheapest|least expensive)\b|\b(?:billigste|günstigste)[nrsm]?\b|\bmoins (?:cher|chère)s?\b|\bm[áa]s barat[oa]s?\b|\b(?:meno car[oaie]|più economic[oaie])\b|\bmais barat[oa]s?\b|最便宜`), true, "min"},
-	{regexp.MustCompile(`(?i)\b(?:total|altogether|together|in all|sum of)\b|\b(?:insgesamt|zusammen|summe)\b|\b(?:au total|en tout|somme)\b|\b(?:en total|suma)\b|\b(?:in totale|somma)\b|\b(?:no total|soma)\b|总共|一共|合计|总和`), false, "sum"},
-	{regexp.MustCompile(`(?i)\b(?:average|on average)\b|\bdurchschnitt\pL*|\bmoyenne\b|\bpromedio\b|\bin media\b|\bem média\b|平均`), false, "average"},
-	{regexp.MustCompile(`(?i)\b(?:most|highest|largest|biggest|greatest|longest)\b|\b(?:meist|höchst|größt|längst)e[nrsm]?\b|\bplus (?:grande?|haute?|élevée?|longu?e?|de|d['’])|\b(?:mayor|m[áa]s (?:alt[oa]|grande|larg[oa]))\b|\b(?:maggiore|più (?:alt[oa]|grande|lung[oa]))\b|\b(?:maior|mais (?:alt[oa]|grande|long[oa]))\b|最[多高大长]`), false, "max"},
-	{regexp.MustCompile(`(?i)\b(?:least|lowest|smallest|fewest|shortest)\b|\b(?:wenigst|niedrigst|kleinst|kürzest|geringst)e[nrsm]?\b|\b(?:plus (?:petite?|basse?|bas|courte?)|moins (?:de|d['’]))|\b(?:menor|m[áa]s (?:baj[oa]|pequeñ[oa]|cort[oa]))\b|\b(?:minore|più (?:bass[oa]|piccol[oa]|cort[oa]))\b|\bmais (?:baix[oa]|pequen[oa]|curt[oa])\b|最[少低小短]`), false, "min"},
-	{regexp.MustCompile(`(?i)\bhow many\b|\bwie ?viele\b|\bcombien d(?:e |['’])|\bcuánt[oa]s\b|\bquant[ie]\b|\bquant[oa]s\b`), false, "count"},
+	{lazyregexp.New(`(?i)\b(?:most expensive|dearest|costliest)\b|\bteuerste[nrsm]?\b|\bplus (?:cher|chère)s?\b|\bm[áa]s car[oa]s?\b|\bpiù car[oaie]\b|\bmais car[oa]s?\b|最贵`), true, "max"},
+	{lazyregexp.New(`(?i)\b(?:cheapest|least expensive)\b|\b(?:billigste|günstigste)[nrsm]?\b|\bmoins (?:cher|chère)s?\b|\bm[áa]s barat[oa]s?\b|\b(?:meno car[oaie]|più economic[oaie])\b|\bmais barat[oa]s?\b|最便宜`), true, "min"},
+	{lazyregexp.New(`(?i)\b(?:total|altogether|together|in all|sum of)\b|\b(?:insgesamt|zusammen|summe)\b|\b(?:au total|en tout|somme)\b|\b(?:en total|suma)\b|\b(?:in totale|somma)\b|\b(?:no total|soma)\b|总共|一共|合计|总和`), false, "sum"},
+	{lazyregexp.New(`(?i)\b(?:average|on average)\b|\bdurchschnitt\pL*|\bmoyenne\b|\bpromedio\b|\bin media\b|\bem média\b|平均`), false, "average"},
+	{lazyregexp.New(`(?i)\b(?:most|highest|largest|biggest|greatest|longest)\b|\b(?:meist|höchst|größt|längst)e[nrsm]?\b|\bplus (?:grande?|haute?|élevée?|longu?e?|de|d['’])|\b(?:mayor|m[áa]s (?:alt[oa]|grande|larg[oa]))\b|\b(?:maggiore|più (?:alt[oa]|grande|lung[oa]))\b|\b(?:maior|mais (?:alt[oa]|grande|long[oa]))\b|最[多高大长]`), false, "max"},
+	{lazyregexp.New(`(?i)\b(?:least|lowest|smallest|fewest|shortest)\b|\b(?:wenigst|niedrigst|kleinst|kürzest|geringst)e[nrsm]?\b|\b(?:plus (?:petite?|basse?|bas|courte?)|moins (?:de|d['’]))|\b(?:menor|m[áa]s (?:baj[oa]|pequeñ[oa]|cort[oa]))\b|\b(?:minore|più (?:bass[oa]|piccol[oa]|cort[oa]))\b|\bmais (?:baix[oa]|pequen[oa]|curt[oa])\b|最[少低小短]`), false, "min"},
+	{lazyregexp.New(`(?i)\bhow many\b|\bwie ?viele\b|\bcombien d(?:e |['’])|\bcuánt[oa]s\b|\bquant[ie]\b|\bquant[oa]s\b`), false, "count"},
 }
 
 // bounded finds words that look like an operation and set a limit: "at most".
-var bounded = regexp.MustCompile(`(?i)\bat (?:most|least)\b|\bzumindest\b`)
+var bounded = lazyregexp.New(`(?i)\bat (?:most|least)\b|\bzumindest\b`)
 
 var (
-	priceColumn = regexp.MustCompile(`(?i)\b(?:unit )?(?:price|cost|fee)s?\b|preis|kosten|gebühr|\b(?:prix|tarif|coût)\b|\b(?:precio|tarifa|prezzo|tariffa|costo|preço)\b|价`)
-	totalRow    = regexp.MustCompile(`(?i)^\W*(?:(?:grand |sub)?total|sum|all|gesamt|insgesamt|summe|somme|suma|totale|somma|soma)\b|^(?:合计|总计|小计)`)
-	fromTo      = regexp.MustCompile(`(?i)\b(?:from|between|von|zwischen|de|entre|desde|dal|tra|fra)\b\D{0,12}(\d{1,6})\D{1,12}?(\d{1,6})\b`)
+	priceColumn = lazyregexp.New(`(?i)\b(?:unit )?(?:price|cost|fee)s?\b|preis|kosten|gebühr|\b(?:prix|tarif|coût)\b|\b(?:precio|tarifa|prezzo|tariffa|costo|preço)\b|价`)
+	totalRow    = lazyregexp.New(`(?i)^\W*(?:(?:grand |sub)?total|sum|all|gesamt|insgesamt|summe|somme|suma|totale|somma|soma)\b|^(?:合计|总计|小计)`)
+	fromTo      = lazyregexp.New(`(?i)\b(?:from|between|von|zwischen|de|entre|desde|dal|tra|fra)\b\D{0,12}(\d{1,6})\D{1,12}?(\d{1,6})\b`)
 )
 
 // minRows is how many rows there must be to compare.

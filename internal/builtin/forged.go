@@ -1,17 +1,17 @@
 package builtin
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
 	"parley/internal/chat/cite"
+	"parley/internal/lazyregexp"
 	"parley/internal/llm"
 )
 
 // fileLike matches what stands between brackets and would be read as the name of a document: it
 // points to a page, or ends like the name of a file.
-var fileLike = regexp.MustCompile(`(?i)#page=|[^\s.]\.[a-z][a-z0-9]{1,7}$`)
+var fileLike = lazyregexp.New(`(?i)#page=|[^\s.]\.[a-z][a-z0-9]{1,7}$`)
 
 // forgeries finds sentences of documents that, quoted, would say something in the name of Parley: cite a document,
 // since a reader of the answer cannot tell a citation that a document wrote from one that Parley put there, or

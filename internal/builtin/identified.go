@@ -1,15 +1,16 @@
 package builtin
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"parley/internal/lazyregexp"
 )
 
 // asksWhich finds the things of which a question wants to know which one it is: "which database", "quelle base".
-var asksWhich = regexp.MustCompile(`(?i)^\W*(?:(?:and|but|so|in|on|at|from|by|with|und|mit|in|auf|et|avec|dans|y|con|en|e|com|em) )?` +
+var asksWhich = lazyregexp.New(`(?i)^\W*(?:(?:and|but|so|in|on|at|from|by|with|und|mit|in|auf|et|avec|dans|y|con|en|e|com|em) )?` +
 	`(?:which|what|welche[nrsm]?|quel(?:le)?|qu[eé]|cuál|quale?|che)\s(?:(?:kind|type|sort) of )?(\pL[\pL-]*(?: \pL[\pL-]*)?)`)
 
 // verbs end the name of the things that a question asks for.
@@ -18,7 +19,7 @@ var verbs = set(`is are was were do does did can could may must should will woul
 	est sont était a ont peut doit faut utilise es son era tiene puede debe usa hay è sono ha può deve são tem pode`)
 
 // several finds words for several things: what they are may be said in many words.
-var several = regexp.MustCompile(`[^s]s$|(?:tt|ng|ft|kt|el)e$|en$`)
+var several = lazyregexp.New(`[^s]s$|(?:tt|ng|ft|kt|el)e$|en$`)
 
 // whichOf returns the terms of the things that a question wants one of, nil for none.
 func whichOf(question string) map[string]bool {

@@ -1,11 +1,11 @@
 package builtin
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
+	"parley/internal/lazyregexp"
 	"parley/internal/llm"
 )
 
@@ -22,13 +22,13 @@ const (
 
 var (
 	// asksValue finds questions for the value of something.
-	asksValue = regexp.MustCompile(`(?i)\b(?:what(?:['’]s| is| was| are| were| does| did)|how (?:much|many|high|large|big|long|old|tall|heavy|far|fast)|wie ?(?:viele?|hoch|groß|lange?|schwer|alt|weit)|was (?:ist|sind|war|waren|kostet|kosten)|wie lautete?|combien|quel(?:le)?s? (?:est|sont|était|étaient|a été)|cuánt[oa]s?|cuál(?:es)? (?:es|son|fue|fueron|era)|qual[ei]? (?:è|é|sono|era|erano|foi|foram|são)|quant[oiae]s?)(?:[^\pL]|$)|多少|几|是什么|是几`)
+	asksValue = lazyregexp.New(`(?i)\b(?:what(?:['’]s| is| was| are| were| does| did)|how (?:much|many|high|large|big|long|old|tall|heavy|far|fast)|wie ?(?:viele?|hoch|groß|lange?|schwer|alt|weit)|was (?:ist|sind|war|waren|kostet|kosten)|wie lautete?|combien|quel(?:le)?s? (?:est|sont|était|étaient|a été)|cuánt[oa]s?|cuál(?:es)? (?:es|son|fue|fueron|era)|qual[ei]? (?:è|é|sono|era|erano|foi|foram|são)|quant[oiae]s?)(?:[^\pL]|$)|多少|几|是什么|是几`)
 	// inUnits finds what the numbers of a table count, above it.
-	inUnits = regexp.MustCompile(`(?i)(?:\b(?:amounts?|dollars|euros?|usd|eur|gbp|chf|shares|beträge|angaben|montants?|importi|valores) |[$€£¥] )?\b(?:in|en|em) (?:(?:us)?[$€£¥] ?|(?:usd|eur|gbp|chf) ?)?(?:thousands|millions|billions|tausend|mio\.?|mrd\.?|millionen|milliarden|milliers|milliards|miles|millones|migliaia|milioni|milhares|milhões|t€)(?: (?:(?:of|de|di) )?(?:u\.?s\.? )?(?:dollars|euros?|[$€£¥]|usd|eur|gbp|chf))?`)
+	inUnits = lazyregexp.New(`(?i)(?:\b(?:amounts?|dollars|euros?|usd|eur|gbp|chf|shares|beträge|angaben|montants?|importi|valores) |[$€£¥] )?\b(?:in|en|em) (?:(?:us)?[$€£¥] ?|(?:usd|eur|gbp|chf) ?)?(?:thousands|millions|billions|tausend|mio\.?|mrd\.?|millionen|milliarden|milliers|milliards|miles|millones|migliaia|milioni|milhares|milhões|t€)(?: (?:(?:of|de|di) )?(?:u\.?s\.? )?(?:dollars|euros?|[$€£¥]|usd|eur|gbp|chf))?`)
 	// filler finds words that say only that a value is asked for, or that it is of the end of a time.
-	filler   = regexp.MustCompile(`(?i)\b(?:total )?(?:amount|value|number) of\b|\b(?:at|by|as of) (?:the )?end of\b|\byear[- ]end\b|\bend of (?:the )?(?:fiscal )?year\b|\b(?:gesamt)?(?:betrag|wert|summe) (?:de[rs]|von)\b|\b(?:am|zum) ende\b|\bmontant (?:total )?d|\b(?:fin|final) de\b|\b(?:importe|valor|montante|importo) (?:total[e]? )?d`)
-	asides   = regexp.MustCompile(`^ *\([^()]*\)`) // what stands before the name of the first column: "(in millions) 2021"
-	someYear = regexp.MustCompile(`(?:^|[^\pL\d]|(?i:fy))((?:19|20)\d\d)(?:[^\pL\d]|$)`)
+	filler   = lazyregexp.New(`(?i)\b(?:total )?(?:amount|value|number) of\b|\b(?:at|by|as of) (?:the )?end of\b|\byear[- ]end\b|\bend of (?:the )?(?:fiscal )?year\b|\b(?:gesamt)?(?:betrag|wert|summe) (?:de[rs]|von)\b|\b(?:am|zum) ende\b|\bmontant (?:total )?d|\b(?:fin|final) de\b|\b(?:importe|valor|montante|importo) (?:total[e]? )?d`)
+	asides   = lazyregexp.New(`^ *\([^()]*\)`) // what stands before the name of the first column: "(in millions) 2021"
+	someYear = lazyregexp.New(`(?:^|[^\pL\d]|(?i:fy))((?:19|20)\d\d)(?:[^\pL\d]|$)`)
 )
 
 // lookedUp answers a question for one value with a cell of a table: the one whose row has the name that the question uses, in the

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"parley/internal/lazyregexp"
 	"parley/internal/llm"
 	"parley/internal/text"
 )
@@ -16,10 +17,10 @@ type name struct {
 }
 
 var (
-	word       = regexp.MustCompile(`[\pL\d]+(?:[-_][\pL\d]+)*`)
-	identifier = regexp.MustCompile(`^\pL+[-_]?\d[\pL\d]*$`) // "TL-40", not "40th" or "40-day"
-	aYear      = regexp.MustCompile(`^(?:19|20)\d\d$`)
-	runs       = regexp.MustCompile(`\pL+|\d+`)
+	word       = lazyregexp.New(`[\pL\d]+(?:[-_][\pL\d]+)*`)
+	identifier = lazyregexp.New(`^\pL+[-_]?\d[\pL\d]*$`) // "TL-40", not "40th" or "40-day"
+	aYear      = lazyregexp.New(`^(?:19|20)\d\d$`)
+	runs       = lazyregexp.New(`\pL+|\d+`)
 )
 
 // Names that begin with a capital are known in these languages. German writes all nouns so.

@@ -4,10 +4,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"parley/internal/lazyregexp"
 )
 
 // option finds the options of programs in a question: "-s", "--dry-run".
-var option = regexp.MustCompile(`(?:^|[\s"'“‘` + "`" + `(\[])(--?[\pL\d][\pL\d-]*)`)
+var option = lazyregexp.New(`(?:^|[\s"'“‘` + "`" + `(\[])(--?[\pL\d][\pL\d-]*)`)
 
 // aboutOptions returns the units that describe an option of the question, or else those that hold one, or else all
 // units. What is said of another option shares all other words with the answer.

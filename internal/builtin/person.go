@@ -1,24 +1,25 @@
 package builtin
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"parley/internal/lazyregexp"
 )
 
 // Questions for a person, and texts that name one by a title, by initials or by what somebody does.
 var (
-	asksPerson = regexp.MustCompile(`(?i)\b(?:who|whom|whose|wer|wen|wem|wessen|wie (?:heißt|heißen)|(?:avec|pour|par|chez|de) qui|quién(?:es)?|chi|quem)\b|^\W*(?:et |à )?qui\b|谁|哪位|誰|누구`)
+	asksPerson = lazyregexp.New(`(?i)\b(?:who|whom|whose|wer|wen|wem|wessen|wie (?:heißt|heißen)|(?:avec|pour|par|chez|de) qui|quién(?:es)?|chi|quem)\b|^\W*(?:et |à )?qui\b|谁|哪位|誰|누구`)
 
-	titled = regexp.MustCompile(`(?:^|[^\pL])(?:(?:Mr|Mrs|Ms|Dr|Prof|Mme|Mlle|Sr|Sra|Sig|Dott|Herrn?|Frau|Madame|Monsieur|Señora?|Signora?|Senhora?)\.? |\p{Lu}\. ?)\p{Lu}`)
-	aRole  = regexp.MustCompile(`(?i)(?:^|[^\pL\d._/-])(?:director|manager|team|officer|department|head|board|committee|chair|staff|employees?|members?|leitung|leiter|abteilung|vorstand|directeur|responsable|service|director|equipo|direttore|responsabile|diretor)\b|部|经理|主任|人员`)
+	titled = lazyregexp.New(`(?:^|[^\pL])(?:(?:Mr|Mrs|Ms|Dr|Prof|Mme|Mlle|Sr|Sra|Sig|Dott|Herrn?|Frau|Madame|Monsieur|Señora?|Signora?|Senhora?)\.? |\p{Lu}\. ?)\p{Lu}`)
+	aRole  = lazyregexp.New(`(?i)(?:^|[^\pL\d._/-])(?:director|manager|team|officer|department|head|board|committee|chair|staff|employees?|members?|leitung|leiter|abteilung|vorstand|directeur|responsable|service|director|equipo|direttore|responsabile|diretor)\b|部|经理|主任|人员`)
 
 	// asksWho finds questions for the name of a person who did something once. Who may do or get something is said in many words.
-	asksWho = regexp.MustCompile(`(?i)^\W*(?:and )?who (\pL{2,}ed|wrote|built|made|drew|won|said|sent|led|gave|sold|bought)\b`)
+	asksWho = lazyregexp.New(`(?i)^\W*(?:and )?who (\pL{2,}ed|wrote|built|made|drew|won|said|sent|led|gave|sold|bought)\b`)
 
 	// initials finds persons who are named by the first letters of their names, as in minutes. Other things have such names, too.
-	initials = regexp.MustCompile(`\b\p{Lu}\. ?\p{Lu}|\b\p{Lu}{2,3}\b`)
+	initials = lazyregexp.New(`\b\p{Lu}\. ?\p{Lu}|\b\p{Lu}{2,3}\b`)
 )
 
 // namesPerson reports whether a text names somebody: by a title, initials or an office, by two names in a row, or by one

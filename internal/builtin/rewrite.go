@@ -4,13 +4,13 @@ package builtin
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"parley/internal/chat"
+	"parley/internal/lazyregexp"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 	"parley/internal/text"
@@ -114,7 +114,7 @@ func beginning(s string) string {
 // maxContextWords bounds the words taken from a history; the search keeps the strongest of them.
 const maxContextWords = 400
 
-var citation = regexp.MustCompile(`\[[^\[\]\n]{1,300}\]`)
+var citation = lazyregexp.New(`\[[^\[\]\n]{1,300}\]`)
 
 // uncite removes citations: the names of files are not what a conversation is about.
 func uncite(s string) string { return citation.ReplaceAllString(s, " ") }
@@ -240,7 +240,7 @@ func isElliptic(q string) bool {
 	return content == 0 || content == 1 && !definition.MatchString(lower)
 }
 
-var definition = regexp.MustCompile(`^(what|who)('s| is| are| was| were) (an? )?[^ ]+ *[?.!]*$`)
+var definition = lazyregexp.New(`^(what|who)('s| is| are| was| were) (an? )?[^ ]+ *[?.!]*$`)
 
 // wordSpans returns the words of s as written.
 func wordSpans(s string) []text.Span {

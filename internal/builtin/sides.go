@@ -4,25 +4,25 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 
+	"parley/internal/lazyregexp"
 	"parley/internal/llm"
 )
 
 // comparisons match questions about how two things differ. each asks what one of them is.
 var comparisons = []struct {
-	asks *regexp.Regexp
+	asks *lazyregexp.Regexp
 	each string
 }{
-	{regexp.MustCompile(`(?i)\bdifferences? (?:is there )?between (.{1,80}?) and (.{1,80}?)\W*$`), "What is %s?"},
-	{regexp.MustCompile(`(?i)^\W*how (?:do|does|is|are) (.{1,80}?) (?:differ|different) from (.{1,80}?)\W*$`), "What is %s?"},
-	{regexp.MustCompile(`(?i)\bunterschiede? (?:besteht |gibt es )?zwischen (.{1,80}?) und (.{1,80}?)\W*$`), "Was ist %s?"},
-	{regexp.MustCompile(`(?i)\bdifférences? (?:y a-t-il )?entre (.{1,80}?) et (.{1,80}?)\W*$`), "Qu’est-ce que %s ?"},
-	{regexp.MustCompile(`(?i)\bdiferencias? (?:hay )?entre (.{1,80}?) [ye] (.{1,80}?)\W*$`), "¿Qué es %s?"},
-	{regexp.MustCompile(`(?i)\bdifferenz[ae] (?:c['’]è )?(?:tra|fra) (.{1,80}?) ed? (.{1,80}?)\W*$`), "Che cos’è %s?"},
-	{regexp.MustCompile(`(?i)\bdiferenças? (?:há |existe )?entre (.{1,80}?) e (.{1,80}?)\W*$`), "O que é %s?"},
-	{regexp.MustCompile(`^(.{1,40}?)[和与跟](.{1,40}?)(?:之间)?(?:有什么|有何|的)?(?:区别|不同|差别)`), "%s是什么？"},
+	{lazyregexp.New(`(?i)\bdifferences? (?:is there )?between (.{1,80}?) and (.{1,80}?)\W*$`), "What is %s?"},
+	{lazyregexp.New(`(?i)^\W*how (?:do|does|is|are) (.{1,80}?) (?:differ|different) from (.{1,80}?)\W*$`), "What is %s?"},
+	{lazyregexp.New(`(?i)\bunterschiede? (?:besteht |gibt es )?zwischen (.{1,80}?) und (.{1,80}?)\W*$`), "Was ist %s?"},
+	{lazyregexp.New(`(?i)\bdifférences? (?:y a-t-il )?entre (.{1,80}?) et (.{1,80}?)\W*$`), "Qu’est-ce que %s ?"},
+	{lazyregexp.New(`(?i)\bdiferencias? (?:hay )?entre (.{1,80}?) [ye] (.{1,80}?)\W*$`), "¿Qué es %s?"},
+	{lazyregexp.New(`(?i)\bdifferenz[ae] (?:c['’]è )?(?:tra|fra) (.{1,80}?) ed? (.{1,80}?)\W*$`), "Che cos’è %s?"},
+	{lazyregexp.New(`(?i)\bdiferenças? (?:há |existe )?entre (.{1,80}?) e (.{1,80}?)\W*$`), "O que é %s?"},
+	{lazyregexp.New(`^(.{1,40}?)[和与跟](.{1,40}?)(?:之间)?(?:有什么|有何|的)?(?:区别|不同|差别)`), "%s是什么？"},
 }
 
 const (
@@ -79,4 +79,4 @@ func (a Answerer) bothSides(ctx context.Context, ev *llm.Evidence, chosen []unit
 }
 
 // differing matches sentences that state a difference.
-var differing = regexp.MustCompile(`(?i)\b(?:differ\pL*|unlike|whereas|while|instead|unterschied\pL*|unterscheide\pL*|während|hingegen|dagegen|contrairement|tandis|alors que|diffère\pL*|mientras|diferencia\pL*|mentre|invece|enquanto|diferença\pL*)\b|不同|区别|差别|而`)
+var differing = lazyregexp.New(`(?i)\b(?:differ\pL*|unlike|whereas|while|instead|unterschied\pL*|unterscheide\pL*|während|hingegen|dagegen|contrairement|tandis|alors que|diffère\pL*|mientras|diferencia\pL*|mentre|invece|enquanto|diferença\pL*)\b|不同|区别|差别|而`)

@@ -2,13 +2,13 @@ package builtin
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"parley/internal/chat"
+	"parley/internal/lazyregexp"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 	"parley/internal/text"
@@ -162,7 +162,7 @@ func questionsFrom(passages []retrieval.Passage) []string {
 	return append(questions, plainly...)
 }
 
-var leadingNumber = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}:?\s+|^(?:[0-9]+|[A-Z][.][0-9]+)([.)][0-9]*)*[.)]?\s+|^[•▪‣-]\s+`)
+var leadingNumber = lazyregexp.New(`^[0-9]{4}-[0-9]{2}-[0-9]{2}:?\s+|^(?:[0-9]+|[A-Z][.][0-9]+)([.)][0-9]*)*[.)]?\s+|^[•▪‣-]\s+`)
 
 // bare returns a heading without its number and its last colon or full stop.
 func bare(h string) string {
@@ -170,7 +170,7 @@ func bare(h string) string {
 }
 
 // dangling finds headings whose subject is named elsewhere.
-var dangling = regexp.MustCompile(`\b(?:it|its|they|them|their|he|she|him|his|her)\b`)
+var dangling = lazyregexp.New(`\b(?:it|its|they|them|their|he|she|him|his|her)\b`)
 
 // maxTitle is how many words a heading may have that ends with a full stop; with more it is a sentence.
 const maxTitle = 4
@@ -297,8 +297,8 @@ func inSentence(h string, names map[string]bool) string {
 
 // capitalised finds words with a capital that do not begin a sentence, and anyWord all.
 var (
-	capitalised = regexp.MustCompile(`[\pL\pN,] (\p{Lu}\p{Ll}+)`)
-	anyWord     = regexp.MustCompile(`\pL+`)
+	capitalised = lazyregexp.New(`[\pL\pN,] (\p{Lu}\p{Ll}+)`)
+	anyWord     = lazyregexp.New(`\pL+`)
 )
 
 // namesIn returns the words that passages write with a capital within sentences, and never without.
@@ -330,10 +330,10 @@ func isMostlyLetters(s string) bool {
 }
 
 // defined finds "Coinsurance is a …", "An Out-of-Network Provider is a …", "Deductibles are the …".
-var defined = regexp.MustCompile(`^(The |An? )?(\pL[\pL-]*(?: [\pL-]+){0,3}) (is|are|refers to) ((?:an?|the|any|when|what) )`)
+var defined = lazyregexp.New(`^(The |An? )?(\pL[\pL-]*(?: [\pL-]+){0,3}) (is|are|refers to) ((?:an?|the|any|when|what) )`)
 
 // placed finds predicates that say how something is or where it stands, not what it is: "Second class is the rule."
-var placed = regexp.MustCompile(`^(?:the|an?) (?:rule|exception|same|only|main|reason|case|problem|question` +
+var placed = lazyregexp.New(`^(?:the|an?) (?:rule|exception|same|only|main|reason|case|problem|question` +
 	`|best|better|worst|most|good|bad|great|must|little|lot|few)\b`)
 
 func fromDefinition(s string, names map[string]bool) string {

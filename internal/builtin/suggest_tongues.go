@@ -2,56 +2,56 @@ package builtin
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"parley/internal/lazyregexp"
 	"parley/internal/retrieval"
 	"parley/internal/text"
 )
 
 // tongue is how questions are made in a language other than English.
 type tongue struct {
-	says    string         // what a document says about something: the document, the thing
-	about   string         // what is said about something, wherever
-	explain string         // asks to explain what a heading says that begins like a question
-	process *regexp.Regexp // finds headings that name something that is done
-	works   string         // asks how that works; it stands behind an article
-	defines *regexp.Regexp // finds what a sentence defines: its article, its name, the verb
-	what    string         // asks what that is
-	several string         // … where there are several
+	says    string             // what a document says about something: the document, the thing
+	about   string             // what is said about something, wherever
+	explain string             // asks to explain what a heading says that begins like a question
+	process *lazyregexp.Regexp // finds headings that name something that is done
+	works   string             // asks how that works; it stands behind an article
+	defines *lazyregexp.Regexp // finds what a sentence defines: its article, its name, the verb
+	what    string             // asks what that is
+	several string             // … where there are several
 }
 
 var tongues = map[string]tongue{
 	"de": {
 		"Was sagt „%s“ über „%s“?", "Was gilt für „%s“?", "Können Sie erklären, %s?",
-		regexp.MustCompile(`^\p{Lu}\pL{3,}(?:ung|tion)$`), "Wie funktioniert die %s?",
-		regexp.MustCompile(`^((?:Eine?|D(?:er|ie|as)) )?(\p{Lu}[\pL-]+) (ist|sind) (?:eine?|d(?:er|ie|as)|jede[rs]?) `), "Was ist %s%s?", "Was sind %s%s?",
+		lazyregexp.New(`^\p{Lu}\pL{3,}(?:ung|tion)$`), "Wie funktioniert die %s?",
+		lazyregexp.New(`^((?:Eine?|D(?:er|ie|as)) )?(\p{Lu}[\pL-]+) (ist|sind) (?:eine?|d(?:er|ie|as)|jede[rs]?) `), "Was ist %s%s?", "Was sind %s%s?",
 	},
 	"fr": {
 		"Que dit « %s » sur « %s » ?", "Que faut-il savoir sur « %s » ?", "Pouvez-vous expliquer %s ?",
-		regexp.MustCompile(`^\p{Lu}\pL{3,}[ts]ion$`), "Comment fonctionne la %s ?",
-		regexp.MustCompile(`^(L[ea] |Les |L[’'])([\pL-]+(?: d(?:e|u|es) [\pL-]+)?) (est|sont) (?:une?|les?|la|des) `), "Qu’est-ce que %s%s ?", "Que sont %s%s ?",
+		lazyregexp.New(`^\p{Lu}\pL{3,}[ts]ion$`), "Comment fonctionne la %s ?",
+		lazyregexp.New(`^(L[ea] |Les |L[’'])([\pL-]+(?: d(?:e|u|es) [\pL-]+)?) (est|sont) (?:une?|les?|la|des) `), "Qu’est-ce que %s%s ?", "Que sont %s%s ?",
 	},
 	"es": {
 		"¿Qué dice «%s» sobre «%s»?", "¿Qué hay que saber sobre «%s»?", "¿Puede explicar %s?",
-		regexp.MustCompile(`^\p{Lu}\pL{3,}[cs]ión$`), "¿Cómo funciona la %s?",
-		regexp.MustCompile(`^(El |La |Los |Las )([\pL-]+(?: de [\pL-]+)?) (es|son) (?:una?|el|la|los|las) `), "¿Qué es %s%s?", "¿Qué son %s%s?",
+		lazyregexp.New(`^\p{Lu}\pL{3,}[cs]ión$`), "¿Cómo funciona la %s?",
+		lazyregexp.New(`^(El |La |Los |Las )([\pL-]+(?: de [\pL-]+)?) (es|son) (?:una?|el|la|los|las) `), "¿Qué es %s%s?", "¿Qué son %s%s?",
 	},
 	"it": {
 		"Che cosa dice «%s» su «%s»?", "Che cosa bisogna sapere su «%s»?", "Può spiegare %s?",
-		regexp.MustCompile(`^\p{Lu}\pL{3,}[zs]ione$`), "Come funziona la %s?",
-		regexp.MustCompile(`^(Il |La |Lo |I |Gli |Le |L[’'])([\pL-]+(?: di [\pL-]+)?) (è|sono) (?:una?|il|la|lo|i|gli|le) `), "Che cos’è %s%s?", "Che cosa sono %s%s?",
+		lazyregexp.New(`^\p{Lu}\pL{3,}[zs]ione$`), "Come funziona la %s?",
+		lazyregexp.New(`^(Il |La |Lo |I |Gli |Le |L[’'])([\pL-]+(?: di [\pL-]+)?) (è|sono) (?:una?|il|la|lo|i|gli|le) `), "Che cos’è %s%s?", "Che cosa sono %s%s?",
 	},
 	"pt": {
 		"O que diz «%s» sobre «%s»?", "O que é preciso saber sobre «%s»?", "Pode explicar %s?",
-		regexp.MustCompile(`^\p{Lu}\pL{3,}[çs]ão$`), "Como funciona a %s?",
-		regexp.MustCompile(`^(O |A |Os |As )([\pL-]+(?: de [\pL-]+)?) (é|são) (?:uma?|os?|as?) `), "O que é %s%s?", "O que são %s%s?",
+		lazyregexp.New(`^\p{Lu}\pL{3,}[çs]ão$`), "Como funciona a %s?",
+		lazyregexp.New(`^(O |A |Os |As )([\pL-]+(?: de [\pL-]+)?) (é|são) (?:uma?|os?|as?) `), "O que é %s%s?", "O que são %s%s?",
 	},
 	"zh": {
 		says: "《%s》对“%s”有什么规定？", about: "关于“%s”有什么规定？",
-		defines: regexp.MustCompile(`^()(\p{Han}{2,8})，?(是指)`), what: "什么是%s%s？", several: "什么是%s%s？",
+		defines: lazyregexp.New(`^()(\p{Han}{2,8})，?(是指)`), what: "什么是%s%s？", several: "什么是%s%s？",
 	},
 }
 
@@ -92,7 +92,7 @@ func (t *tongue) fromHeading(h, title string) (question string, plain bool) {
 }
 
 // elided finds the article of French and Italian before a vowel.
-var elided = regexp.MustCompile(`((?:fonctionne|funziona) )la ([aeiouéèêh])`)
+var elided = lazyregexp.New(`((?:fonctionne|funziona) )la ([aeiouéèêh])`)
 
 // fromDefinition returns the question that a sentence answers that says what something is.
 func (t *tongue) fromDefinition(s string) string {
@@ -124,7 +124,7 @@ func lowerFirst(s string) string {
 }
 
 // aPart finds headings that only count the parts of a document.
-var aPart = regexp.MustCompile(`(?i)^(?:kapitel|chapter|chapitre|cap[ií]tulo|capitolo|teil|part|partie|parte|anhang|appendix|annexe?|anexo|allegato|abschnitt|section|sección|sezione|seção) ?[\dIVXA-Z.]{0,6}$|^第.{1,4}[章节条编]$`)
+var aPart = lazyregexp.New(`(?i)^(?:kapitel|chapter|chapitre|cap[ií]tulo|capitolo|teil|part|partie|parte|anhang|appendix|annexe?|anexo|allegato|abschnitt|section|sección|sezione|seção) ?[\dIVXA-Z.]{0,6}$|^第.{1,4}[章节条编]$`)
 
 // isVague reports whether a heading says nothing of what stands below it.
 func isVague(h string) bool { return vague[strings.ToLower(h)] || aPart.MatchString(h) }

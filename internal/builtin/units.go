@@ -3,13 +3,13 @@ package builtin
 import (
 	"cmp"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
 
+	"parley/internal/lazyregexp"
 	"parley/internal/llm"
 	"parley/internal/text"
 )
@@ -82,7 +82,7 @@ func candidates(ev *llm.Evidence, n need) []unit {
 }
 
 // quotedQuestion finds a question between quotation marks behind other words.
-var quotedQuestion = regexp.MustCompile(`[^\s"“”„«»「][^"“”„«»「]*["“„«「]([^"“”„«»「」]+[?？])\s?["”“»」]`)
+var quotedQuestion = lazyregexp.New(`[^\s"“”„«»「][^"“”„«»「]*["“„«「]([^"“”„«»「」]+[?？])\s?["”“»」]`)
 
 // onlyQuoted reports whether a text quotes the question instead of answering it: `"What is the capital of France?" was refused`.
 func (n need) onlyQuoted(s string) bool {
@@ -147,13 +147,13 @@ const (
 // contact is a way to reach somebody, which documents give without saying what it is.
 type contact struct {
 	names func() map[string]bool // terms for it
-	looks *regexp.Regexp
+	looks *lazyregexp.Regexp
 }
 
 var contacts = []contact{
-	{named("phone telephone telefon telefonnummer téléphone teléfono telefono"), regexp.MustCompile(`\+?\d[\d ()/-]{5,}\d`)},
-	{named("email mail mailadresse courriel correo"), regexp.MustCompile(`[\w.+-]+@[\w-]+\.\w`)},
-	{named("website webseite url link"), regexp.MustCompile(`https?://|\bwww\.`)},
+	{named("phone telephone telefon telefonnummer téléphone teléfono telefono"), lazyregexp.New(`\+?\d[\d ()/-]{5,}\d`)},
+	{named("email mail mailadresse courriel correo"), lazyregexp.New(`[\w.+-]+@[\w-]+\.\w`)},
+	{named("website webseite url link"), lazyregexp.New(`https?://|\bwww\.`)},
 }
 
 func named(words string) func() map[string]bool {
@@ -218,10 +218,10 @@ func spans(s string) []text.Span {
 }
 
 // addressed finds the lines of a mail's header that say from whom it is and to whom.
-var addressed = regexp.MustCompile(`^(?:From|To|Cc|Bcc|Reply-To|Von|An|Kopie|De|À|Para|Da|A|发件人|收件人|差出人|宛先)\s?[:：] [^\n]{0,200}@[^\n]{0,200}$`)
+var addressed = lazyregexp.New(`^(?:From|To|Cc|Bcc|Reply-To|Von|An|Kopie|De|À|Para|Da|A|发件人|收件人|差出人|宛先)\s?[:：] [^\n]{0,200}@[^\n]{0,200}$`)
 
 // aField finds the line of a form: "Subject: quotation".
-var aField = regexp.MustCompile(`^\pL[\pL -]{0,24}: \S`)
+var aField = lazyregexp.New(`^\pL[\pL -]{0,24}: \S`)
 
 // byFields splits what are several lines of a form, such as the header of a mail.
 func byFields(s string, all []text.Span) (out []text.Span) {
@@ -248,7 +248,7 @@ func hasCells(line string) bool { return strings.Contains(line, " | ") }
 // isRow reports whether a line is a row whose cells are named: "Plan: Standard; Deductible: $2,000".
 func isRow(line string) bool { return strings.Contains(line, "; ") && namedRow.MatchString(line) }
 
-var namedRow = regexp.MustCompile(`^[^:;\s][^:;]{0,60}: [^;]*[^;\s]; [^:;\s][^:;]{0,60}: \S`)
+var namedRow = lazyregexp.New(`^[^:;\s][^:;]{0,60}: [^;]*[^;\s]; [^:;\s][^:;]{0,60}: \S`)
 
 // proseSpans returns the sentences of a text without the marks of list items.
 func proseSpans(s string) []text.Span {
@@ -333,7 +333,7 @@ func kindOf(s string, headings []string, small bool) kind {
 }
 
 // entry matches a name with its description, as in a manual page.
-var entry = regexp.MustCompile(`^[\pL\p{Nd}][\pL\p{Nd}_.+()-]{1,40} [-–—] \pL.{12,}`)
+var entry = lazyregexp.New(`^[\pL\p{Nd}][\pL\p{Nd}_.+()-]{1,40} [-–—] \pL.{12,}`)
 
 // isWhole reports whether a sentence that begins with a small letter may be one all the same, as one does that begins with
 // the name of a program: it ends as a sentence does.
@@ -348,34 +348,34 @@ func unfinished(s string) bool {
 }
 
 // numbered finds headings by the number of their section, which cannot be a decimal: "2.1.3 Fees", "2.1. Fees".
-var numbered = regexp.MustCompile(`^\d+(?:\.\d+){2,}\.? |^\d+\.\d+\. `)
+var numbered = lazyregexp.New(`^\d+(?:\.\d+){2,}\.? |^\d+\.\d+\. `)
 
 // dated finds headings of logs: "2026-11-21: what was decided".
-var dated = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}\b`)
+var dated = lazyregexp.New(`^\d{4}-\d{2}-\d{2}\b`)
 
 // asks reports whether a piece asks what follows it answers. A heading does so without a question mark too.
 func asks(k kind, s string) bool {
 	return k == question || k == heading && askingHeading.MatchString(bare(s))
 }
 
-var askingHeading = regexp.MustCompile(`(?i)^(?:what|when|where|who|which|why|how|can|may|do|does|is|are|should|must|was|wer|wann|wo|wie|warum|welche|comment|quand|qui|que|quel\pL*|pourquoi|cómo|cuándo|quién|cuál\pL*|come|quando|chi|che|quale|quali|como|quem|qual|quais)\b|^(?i:où|qué)(?:[^\pL]|$)`)
+var askingHeading = lazyregexp.New(`(?i)^(?:what|when|where|who|which|why|how|can|may|do|does|is|are|should|must|was|wer|wann|wo|wie|warum|welche|comment|quand|qui|que|quel\pL*|pourquoi|cómo|cuándo|quién|cuál\pL*|come|quando|chi|che|quale|quali|como|quem|qual|quais)\b|^(?i:où|qué)(?:[^\pL]|$)`)
 
 // answerLabel stands before an answer: "A:", "Answer:".
-var answerLabel = regexp.MustCompile(`^(?i:A|R|Answer|Antwort|Réponse|Respuesta|Risposta|Resposta|答|回答)\s?[:.：]\s+`)
+var answerLabel = lazyregexp.New(`^(?i:A|R|Answer|Antwort|Réponse|Respuesta|Risposta|Resposta|答|回答)\s?[:.：]\s+`)
 
 // questionLabel stands before what is asked, which need not be put as a question: "Q: I lost the receipt."
-var questionLabel = regexp.MustCompile(`^(?i:Q|Question|Frage|Pregunta|Pergunta|Domanda|问|質問)\s?[:：]\s*\S`)
+var questionLabel = lazyregexp.New(`^(?i:Q|Question|Frage|Pregunta|Pergunta|Domanda|问|質問)\s?[:：]\s*\S`)
 
 // subject is what a sentence says something of.
-var subject = regexp.MustCompile(`^(?:(?:The|An?|D(?:er|ie|as)|Eine?|L[ea]s?|Une?|El|L[oa]s?|Una?|Il|Gli|[OA]s?|Uma?) |L['’])?([^,;:]{1,80}?)` +
+var subject = lazyregexp.New(`^(?:(?:The|An?|D(?:er|ie|as)|Eine?|L[ea]s?|Une?|El|L[oa]s?|Una?|Il|Gli|[OA]s?|Uma?) |L['’])?([^,;:]{1,80}?)` +
 	`(?: (?:is|are|was|were|means?|refers? to|provides?|allows?|lets?|enables?|denotes?|describes?|represents?|stands? for|consists? of|ist|sind|bedeutet|bezeichnet|est|sont|désigne|consiste|signifie|es|son|significa|è|sono|é|são) |: | [-–—] |是指?|指)`)
 
 // placing matches sentences whose first words are not what they describe: "For a Mac it is …", "This new plan is …".
-var placing = regexp.MustCompile(`(?i)^(?:for|in|on|at|by|with|without|from|to|of|if|when|while|as|after|before|during|until|using|like|unlike|because|since|this|that|these|those|such|another|other|some|any|each` +
+var placing = lazyregexp.New(`(?i)^(?:for|in|on|at|by|with|without|from|to|of|if|when|while|as|after|before|during|until|using|like|unlike|because|since|this|that|these|those|such|another|other|some|any|each` +
 	`|für|bei|mit|ohne|von|vor|nach|zu|wenn|falls|während|wegen|durch|diese[rsmn]?|pour|dans|avec|sans|chez|si|quand|pendant|cette?|ces|para|con|sin|por|cuando|per|senza|quando|questo|questa|com|sem|este|esta)\s`)
 
 // denies finds what begins by saying what something is not.
-var denies = regexp.MustCompile(`(?i)^(?:not|never|no|nicht|keine?|pas|non)\b`)
+var denies = lazyregexp.New(`(?i)^(?:not|never|no|nicht|keine?|pas|non)\b`)
 
 // defines reports whether a sentence says what that is which is asked for: its subject is made of
 // the question's words and hardly any other.
@@ -403,7 +403,7 @@ func (n need) namesAnother(s string) bool {
 }
 
 // yesOrNo finds what begins by saying yes or no.
-var yesOrNo = regexp.MustCompile(`(?i)^(?:yes|no|ja|nein|oui|non|sí|sì|sim|não|是的|不是|不)[,.!:;，。！]`)
+var yesOrNo = lazyregexp.New(`(?i)^(?:yes|no|ja|nein|oui|non|sí|sì|sim|não|是的|不是|不)[,.!:;，。！]`)
 
 // leans reports whether a sentence opens with words that refer to the one before it.
 func leans(s string) bool {
@@ -419,14 +419,14 @@ func leans(s string) bool {
 }
 
 // refersBack finds sentences that refer to the one before them behind an adverb, or in a set phrase: "Currently these are …".
-var refersBack = regexp.MustCompile(`(?i)^(?:\pL+,? )?(?:these|those|this) (?:are|is|were|was)\b|^\pL+ (?:sind|ist|waren|war) (?:dies|das)\b|^(?:\pL+,? )?(?:il s['’]agit d|se trata de|si tratta d|trata-se d)|^es handelt sich (?:dabei |hierbei )?um\b`)
+var refersBack = lazyregexp.New(`(?i)^(?:\pL+,? )?(?:these|those|this) (?:are|is|were|was)\b|^\pL+ (?:sind|ist|waren|war) (?:dies|das)\b|^(?:\pL+,? )?(?:il s['’]agit d|se trata de|si tratta d|trata-se d)|^es handelt sich (?:dabei |hierbei )?um\b`)
 
 // pointing matches sentences whose object was named before: "You can find them in the folder."
-var pointing = regexp.MustCompile(`(?i)^(?:(?:you|we|one|users|please|then|to|and)\s)?(?:(?:can|may|must|should|will|could)\s)?(?:(?:also|then|always|never)\s)?\pL{2,}\s(?:them|these|those)\s(?:in|at|on|from|by|to|with|for|as|below|here|there)\b`)
+var pointing = lazyregexp.New(`(?i)^(?:(?:you|we|one|users|please|then|to|and)\s)?(?:(?:can|may|must|should|will|could)\s)?(?:(?:also|then|always|never)\s)?\pL{2,}\s(?:them|these|those)\s(?:in|at|on|from|by|to|with|for|as|below|here|there)\b`)
 
 // openings finds them in several languages. "Il", "es" and "sie" are not among them: they begin many sentences that
 // stand alone.
-var openings = regexp.MustCompile(`(?i)^(?:(?:this|these|those|they|it|he|she|however|additionally|also|therefore|otherwise|instead` +
+var openings = lazyregexp.New(`(?i)^(?:(?:this|these|those|they|it|he|she|however|additionally|also|therefore|otherwise|instead` +
 	`|dies|diese|dieser|dieses|dabei|dazu|damit|dafür|hierzu|hierbei|außerdem|zudem|jedoch|andernfalls|sonst|stattdessen|zum beispiel|beispielsweise` +
 	`|cela|ceci|ces|ceux-ci|celui-ci|celle-ci|celles-ci|ils|elles|toutefois|cependant|sinon|en outre|de plus|par ex\pL+` +
 	`|esto|estos|estas|este|esta|además|sin embargo|por ejemplo|de lo contrario|en cambio` +

@@ -2,34 +2,35 @@ package builtin
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"parley/internal/lazyregexp"
 )
 
 // wanted is what an answer must have to be one.
 type wanted struct {
-	quantity   *regexp.Regexp  // nil for none: what the text of an answer must match
-	said       *regexp.Regexp  // what an answer may say instead; nil for nothing
-	asking     map[string]bool // terms of the words in which it asks how long something is
-	list       bool            // several things, or steps in their order
-	definition bool            // what something is
-	negation   bool            // what is not so, or not allowed
-	decision   bool            // yes or no
-	time       bool            // when something is
-	person     bool            // who somebody is
-	who        bool            // nothing else than who somebody is
-	did        map[string]bool // terms of what somebody did, with who; none for verbs without a term
-	contact    *regexp.Regexp  // nil for none: how to reach somebody, which the text of an answer must match
-	counted    map[string]bool // terms of the things that a question counts ("how many doors"); nil if it counts nothing
-	words      map[string]bool // terms of the question as it is put
-	which      map[string]bool // terms of the things of which it wants one ("which database"); nil for none
+	quantity   *lazyregexp.Regexp // nil for none: what the text of an answer must match
+	said       *lazyregexp.Regexp // what an answer may say instead; nil for nothing
+	asking     map[string]bool    // terms of the words in which it asks how long something is
+	list       bool               // several things, or steps in their order
+	definition bool               // what something is
+	negation   bool               // what is not so, or not allowed
+	decision   bool               // yes or no
+	time       bool               // when something is
+	person     bool               // who somebody is
+	who        bool               // nothing else than who somebody is
+	did        map[string]bool    // terms of what somebody did, with who; none for verbs without a term
+	contact    *lazyregexp.Regexp // nil for none: how to reach somebody, which the text of an answer must match
+	counted    map[string]bool    // terms of the things that a question counts ("how many doors"); nil if it counts nothing
+	words      map[string]bool    // terms of the question as it is put
+	which      map[string]bool    // terms of the things of which it wants one ("which database"); nil for none
 }
 
 // A kind of quantity, with how questions ask for it and how answers look, in several languages.
 type quantity struct {
-	asks, looks *regexp.Regexp
-	says        *regexp.Regexp // what an answer may say instead; nil for nothing
+	asks, looks *lazyregexp.Regexp
+	says        *lazyregexp.Regexp // what an answer may say instead; nil for nothing
 }
 
 // numberWords are numbers that are written in letters, and words for none and for all. Numerals of
@@ -44,9 +45,9 @@ const numberWords = `one|two|three|four|five|six|seven|eight|nine|ten|eleven|twe
 // money finds an amount of money, or what stands for one; bareNumber one without a currency, as tables have. The number of a version,
 // a date and a name with a number are none.
 var (
-	money = regexp.MustCompile(`(?i)[$€£¥₩₹](?: ?\p{Nd}|\))|\b(?:eur|usd|gbp|chf)\b|[\p{Nd}一二三四五六七八九十百千万两半십백천만] ?(?:[$€£¥₩₹元円원%]|(?:eur|usd|gbp|chf|[ck]|m)\b)|\p{Nd}[.,]-|\b(?:free|nothing|double|half|euros?|dollars?|pounds?|gratis|kostenlos|gratuit\pL*|gratuito|grátis)\b|免费|倍|无料|\b(?:cents?|pence|francs?|franken|kostenfrei|beitragsfrei)\b` +
+	money = lazyregexp.New(`(?i)[$€£¥₩₹](?: ?\p{Nd}|\))|\b(?:eur|usd|gbp|chf)\b|[\p{Nd}一二三四五六七八九十百千万两半십백천만] ?(?:[$€£¥₩₹元円원%]|(?:eur|usd|gbp|chf|[ck]|m)\b)|\p{Nd}[.,]-|\b(?:free|nothing|double|half|euros?|dollars?|pounds?|gratis|kostenlos|gratuit\pL*|gratuito|grátis)\b|免费|倍|无料|\b(?:cents?|pence|francs?|franken|kostenfrei|beitragsfrei)\b` +
 		`|\b(?:no|without|keine?|ohne|aucuns?|sans|sin|senza|sem|nessun[oa]?) (?:\pL+ )?(?:costs?|charges?|fees?|kosten|gebühr(?:en)?|frais|costes?|costi?|custos?|taxas?)\b`)
-	bareNumber = regexp.MustCompile(`(?i)(?:^|[^\p{Latin}\p{Nd}.,/-])[\p{Nd}]+(?:[.,'’ ][\p{Nd}]+)?(?:[^\p{Latin}\p{Nd}.,/-]|[.,]?-?(?:\s|$))|[一二三四五六七八九十百千万两半零]|(?:^|[^\pL])(?:` + onlyNumbers + `)(?:[^\pL]|$)`)
+	bareNumber = lazyregexp.New(`(?i)(?:^|[^\p{Latin}\p{Nd}.,/-])[\p{Nd}]+(?:[.,'’ ][\p{Nd}]+)?(?:[^\p{Latin}\p{Nd}.,/-]|[.,]?-?(?:\s|$))|[一二三四五六七八九十百千万两半零]|(?:^|[^\pL])(?:` + onlyNumbers + `)(?:[^\pL]|$)`)
 )
 
 // timeWords say how often, how long or how soon without a number.
@@ -57,13 +58,13 @@ const timeWords = `always|never|daily|weekly|monthly|quarterly|yearly|annual(?:l
 
 // anyNumber finds a number, in digits or in words, or what says how often or how long without one. Articles are none: "ein Jahr"
 // is, "eine Bank" and "um zu" are not.
-var anyNumber = regexp.MustCompile(`(?i)[每]|(?:^|[^\pL])(?:` + timeWords + `|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth)(?:[^\pL]|$)|` + aNumber)
+var anyNumber = lazyregexp.New(`(?i)[每]|(?:^|[^\pL])(?:` + timeWords + `|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth)(?:[^\pL]|$)|` + aNumber)
 
 // aCount matches a number of things, or words for "any number".
-var aCount = regexp.MustCompile(`(?i)(?:^|[^\pL])(?:as many|so viele|autant|tant[oa]s)(?:[^\pL]|$)|` + aNumber)
+var aCount = lazyregexp.New(`(?i)(?:^|[^\pL])(?:as many|so viele|autant|tant[oa]s)(?:[^\pL]|$)|` + aNumber)
 
 // clock matches opening hours.
-var clock = regexp.MustCompile(`(?i)\d{1,2}(?:[:.h]\d\d|\s?[ap]\.?m\b|\s?(?:uhr|h|heures|horas)\b)|\b(?:24/7|round the clock|midnight|noon|all day|rund um die uhr|mitternacht)\b|[\p{Nd}一二三四五六七八九十]+[时点]|\d{1,2} ?(?:[-–]|to|till|until|bis|à|a|às|alle) ?\d{1,2}` +
+var clock = lazyregexp.New(`(?i)\d{1,2}(?:[:.h]\d\d|\s?[ap]\.?m\b|\s?(?:uhr|h|heures|horas)\b)|\b(?:24/7|round the clock|midnight|noon|all day|rund um die uhr|mitternacht)\b|[\p{Nd}一二三四五六七八九十]+[时点]|\d{1,2} ?(?:[-–]|to|till|until|bis|à|a|às|alle) ?\d{1,2}` +
 	`|\b(?:` + onlyNumbers + `)(?: o['’]clock| uhr)?(?: (?:[ap]\.?m\.?|(?:in the )?\pL+ing))? (?:to|till|until|bis|à|a|às|alle) (?:` + onlyNumbers + `)\b`)
 
 // aNumber matches a number, in digits or in words.
@@ -73,17 +74,17 @@ var aNumber = `[\p{Nd}\p{Nl}\p{No}]|[一二三四五六七八九十百千万两�
 	`|seconde|heure|jour|nuit|semaine|mois|trimestre|an|année|tiers|segundo|minuto|hora|día|noche|semana|mes|año|tercio|secondo|ora|giorno|notte|settimana|mese|anno|terzo|dia|noite|mês|ano|terço)`
 
 // duration matches a number with a unit of time or length. It does not match "twice a day" or "in version 2".
-var duration = regexp.MustCompile(`(?i)(?:[\p{Nd}\p{No}][^\n;:]{0,24}?|(?:^|[^\pL])(?:` + numberWords + `|an?|few|several|mehrere\pL*|einige\pL*|quelques|plusieurs|varios|alcun[ie]|algun[sa]s?)(?:[^\pL\n;:][^\n;:]{0,23}?)?)` +
+var duration = lazyregexp.New(`(?i)(?:[\p{Nd}\p{No}][^\n;:]{0,24}?|(?:^|[^\pL])(?:` + numberWords + `|an?|few|several|mehrere\pL*|einige\pL*|quelques|plusieurs|varios|alcun[ie]|algun[sa]s?)(?:[^\pL\n;:][^\n;:]{0,23}?)?)` +
 	`(?:second|minut|hour|day|night|week|month|quarter|year|decade|centur|sekunde|stunde|tag(?:en?|s|es)?\b|tägig|nacht|nächte|woche|wöchig|monat|quartal|jahr|jährig` +
 	`|heure|jour|nuit|semaine|mois|trimestre|\bans?\b|année|siècle|segundo|hora|día|noche|semana|mes(?:es)?\b|año|secondo|\bor[ae]\b|giorn|notte|settiman|ann[oi]\b|\bdias?\b|noite|mês|\banos?\b` +
 	`|charact|chars?\b|zeichen|caract|caratter|byte|page|seite|página|pagin|words?|wörter|\bmots|\bmins?\b|\d ?[smhdwy]\b|\d ?[mck]?m\b|met(?:re|er|ro)|mètre|feet|foot|inch|miles?|meile)` +
 	`|[\p{Nd}一二三四五六七八九十百千万两半数几][^\n。；]{0,6}?[秒分时天日周週月年]`)
 
 // asksDuration matches questions that ask how long something is.
-var asksDuration = regexp.MustCompile(`(?i)\bhow long\b|\bwie ?lange\b|combien de temps|cuánto tiempo|quanto tempo|多长时间|多久[^一]*$`)
+var asksDuration = lazyregexp.New(`(?i)\bhow long\b|\bwie ?lange\b|combien de temps|cuánto tiempo|quanto tempo|多长时间|多久[^一]*$`)
 
 // untilWhen matches durations without a number: "until", "permanently".
-var untilWhen = regexp.MustCompile(`(?i)(?:^|[^\pL])(?:always|immediately|at once|until|till|indefinitely|permanently|overnight|forever|unlimited|as long as|no limit|immer|sofort|unverzüglich\pL*|bis|solange|unbefristet\pL*|dauerhaft\pL*|unbegrenzt\pL*` +
+var untilWhen = lazyregexp.New(`(?i)(?:^|[^\pL])(?:always|immediately|at once|until|till|indefinitely|permanently|overnight|forever|unlimited|as long as|no limit|immer|sofort|unverzüglich\pL*|bis|solange|unbefristet\pL*|dauerhaft\pL*|unbegrenzt\pL*` +
 	`|toujours|immédiatement|jusqu\pL*|indéfiniment|siempre|hasta|inmediatamente|indefinidamente|sempre|fino|subito|até|ilimitad[oa]|imediatamente)(?:[^\pL]|$)|永久|立即|随时|长期`)
 
 // onlyNumbers is numberWords without the words that are also articles.
@@ -93,46 +94,46 @@ var onlyNumbers = func() string {
 }()
 
 // measure finds a number with a unit. A year is none.
-var measure = regexp.MustCompile(`(?i)(?:[\p{Nd}\p{No}]|(?:^|[^\pL])(?:` + numberWords + `))(?:[,.][-–—]{1,2})? ?-?(?:[%€$£¥°"′″]|(?:[mckµ]?m|ft|feet|foot|in|inch(?:es)?|yards?|mi|miles?|meilen?|millas?|miglia|milhas?|[mck]?g|lbs?|oz` +
+var measure = lazyregexp.New(`(?i)(?:[\p{Nd}\p{No}]|(?:^|[^\pL])(?:` + numberWords + `))(?:[,.][-–—]{1,2})? ?-?(?:[%€$£¥°"′″]|(?:[mckµ]?m|ft|feet|foot|in|inch(?:es)?|yards?|mi|miles?|meilen?|millas?|miglia|milhas?|[mck]?g|lbs?|oz` +
 	`|(?:[a-zé]+)?met(?:re|er|ro|ri)s?|mètres?|(?:kilo|milli)?gramm?[eoi]?s?|kilos?|tonn?[eas]*|pounds?|pfund|percent|prozent|pour ?cent|per ?cento|por ?ciento|degrees?|grad|degrés?|grad[oi]s?|celsius|fahrenheit|kelvin` +
 	`|euros?|dollars?|stories|storeys|floors|minutes?|minuten|hours?|stunden|days?|tage)(?:[^\pL]|$)|[米公里尺厘度斤克吨层元])`)
 
 // aVersion finds the number of a version.
-var aVersion = regexp.MustCompile(`[\p{Nd}]`)
+var aVersion = lazyregexp.New(`[\p{Nd}]`)
 
 // size matches an amount of data.
-var size = regexp.MustCompile(`(?i)\p{Nd} ?(?:[kmgtp]i?b?|bytes?|(?:kilo|mega|giga|tera)(?:byte|bit)s?|octets?|[kmgt]o)(?:[^\pL\p{Nd}]|$)|\b(?:unlimited|no limit|unbegrenzt|illimité|ilimitado|illimitato)|无限`)
+var size = lazyregexp.New(`(?i)\p{Nd} ?(?:[kmgtp]i?b?|bytes?|(?:kilo|mega|giga|tera)(?:byte|bit)s?|octets?|[kmgt]o)(?:[^\pL\p{Nd}]|$)|\b(?:unlimited|no limit|unbegrenzt|illimité|ilimitado|illimitato)|无限`)
 
 // references match numbers that are not quantities: those of sections, paragraphs, items and pages, "one" in "one of", and the English "due", which is
 // two in Italian.
-var references = regexp.MustCompile(`(?i)\b(?:(?:sub)?sections?|chapters?|appendix|figures?|fig\.|tables?|pages?|steps?|notes?|footnotes?|abschnitte?|kapitel|anhang|abbildung|tabelle|seiten?|schritt|chapitres?|annexe|tableau|secci[oó]n|cap[ií]tulo|tabla|p[aá]gina|sezione|capitolo|tabella|pagina|seção|tabela) \(?[A-Z]?[\d.]*\d\)?` +
+var references = lazyregexp.New(`(?i)\b(?:(?:sub)?sections?|chapters?|appendix|figures?|fig\.|tables?|pages?|steps?|notes?|footnotes?|abschnitte?|kapitel|anhang|abbildung|tabelle|seiten?|schritt|chapitres?|annexe|tableau|secci[oó]n|cap[ií]tulo|tabla|p[aá]gina|sezione|capitolo|tabella|pagina|seção|tabela) \(?[A-Z]?[\d.]*\d\)?` +
 	`|\b(?:one of|no one|any one|every one|each one|this one|that one|one another|at once)\b|\b[a-z_]\w*=\d+` +
 	`|\bdue (?:dates?|to|on|by|in|at|for)\b|\b(?:the|is|are|be|was|were|amounts?|falls?|when|past) due\b` +
 	`|^\(?\d{1,3}[a-z]?[.)] |^\(\d{1,3}[a-z]?\)|§{1,2} ?\d+[a-z]?|\b(?:abs|art|nr)(?:\.|atz|ikel|icle|ículo|icolo|igo) ?\d+[a-z]?\b`)
 
 // versionNumbers match numbers that stand for no quantity without a unit.
-var versionNumbers = regexp.MustCompile(`(?i)\bversi[oó]ns?(?:e|en)? \d[\d.]*`)
+var versionNumbers = lazyregexp.New(`(?i)\bversi[oó]ns?(?:e|en)? \d[\d.]*`)
 
 // quantities are looked at in their order; the first that a question asks for counts. Other questions for a time than
 // those for a date, or for what is past, may be answered by a condition ("when the lamp is green") and are not among them.
 var quantities = []quantity{
 	{
-		regexp.MustCompile(`(?i)\b(?:how (?:much|many|large|big)|what (?:is|are) the (?:minimum|maximum|least|recommended|required)|minimum|maximum)\b.*\b(?:memory|ram|disk|storage|swap|bandwidth|(?:file|upload|message) size|[kmgt]i?b|(?:mega|giga|kilo|tera)?bytes)\b` +
+		lazyregexp.New(`(?i)\b(?:how (?:much|many|large|big)|what (?:is|are) the (?:minimum|maximum|least|recommended|required)|minimum|maximum)\b.*\b(?:memory|ram|disk|storage|swap|bandwidth|(?:file|upload|message) size|[kmgt]i?b|(?:mega|giga|kilo|tera)?bytes)\b` +
 			`|wie ?viel\b.*(?:speicher|festplatte|plattenplatz|gigabyte|megabyte)|combien de (?:mémoire|ram|stockage|gigaoctets)|cuánt[oa] (?:memoria|ram|almacenamiento|disco)|quant[oa] (?:memoria|memória|ram|disco|armazenamento)|多[少大](?:的)?(?:内存|磁盘|硬盘|存储|空间)`),
 		size, nil,
 	},
 	{
-		regexp.MustCompile(`(?i)\bhow (?:much|expensive)\b|\b(?:price|cost|fee|charge|salary|rate)\b of|what (?:does|do|did|will|would|is|are) .*\b(?:costs?|price|fees?|rate|charge)\b` +
+		lazyregexp.New(`(?i)\bhow (?:much|expensive)\b|\b(?:price|cost|fee|charge|salary|rate)\b of|what (?:does|do|did|will|would|is|are) .*\b(?:costs?|price|fees?|rate|charge)\b` +
 			`|what (?:is|are|was|were) the (?:\pL+ ){0,2}(?:fines?|fares?|tolls?|deposit)(?:\W*$| (?:for|of|to|if|when)\b)` +
 			`|was kostet|wie ?teuer|wie ?viel (?:kostet|geld|euro)|\bcombien (?:coûte|cela|ça)|cuánto (?:cuesta|vale|cobra)|quanto (?:costa|custa)|多少钱|いくら|얼마`),
 		money, bareNumber,
 	},
 	{
-		regexp.MustCompile(`(?i)\bhow (?:tall|high|deep|wide|thick|far|heavy|hot|cold)\b|\bwie heiß(?:[^\pL]|$)|\bwie (?:hoch|tief|breit|dick|weit|schwer|kalt)\b|多[高深宽厚远重]`),
+		lazyregexp.New(`(?i)\bhow (?:tall|high|deep|wide|thick|far|heavy|hot|cold)\b|\bwie heiß(?:[^\pL]|$)|\bwie (?:hoch|tief|breit|dick|weit|schwer|kalt)\b|多[高深宽厚远重]`),
 		measure, nil,
 	},
 	{
-		regexp.MustCompile(`(?i)\b(?:which|what)\b.{0,30}\bversions?\b|\bwelche[rsn]?\b.{0,30}\bversion|\bquelles?\b.{0,30}\bversion|\bqu[eé] versi[oó]n|\bqu[ea]l[ei]? vers[iã]|(?:哪个|什么|几)版本`),
+		lazyregexp.New(`(?i)\b(?:which|what)\b.{0,30}\bversions?\b|\bwelche[rsn]?\b.{0,30}\bversion|\bquelles?\b.{0,30}\bversion|\bqu[eé] versi[oó]n|\bqu[ea]l[ei]? vers[iã]|(?:哪个|什么|几)版本`),
 		aVersion, nil,
 	},
 	{
@@ -140,46 +141,46 @@ var quantities = []quantity{
 		duration, untilWhen,
 	},
 	{
-		regexp.MustCompile(`(?i)\bhow many times\b|\bcombien de fois\b|\bcuántas veces\b|\bquante volte\b|\bquantas vezes\b`),
+		lazyregexp.New(`(?i)\bhow many times\b|\bcombien de fois\b|\bcuántas veces\b|\bquante volte\b|\bquantas vezes\b`),
 		anyNumber, nil,
 	},
 	{
-		regexp.MustCompile(`(?i)\bhow many\b|\bwie ?viele[nr]?\b|\bcombien (?:de |d['’])|\bcuánt[oa]s\b|\bquant[ie]\b|\bquant[oa]s\b`),
+		lazyregexp.New(`(?i)\bhow many\b|\bwie ?viele[nr]?\b|\bcombien (?:de |d['’])|\bcuánt[oa]s\b|\bquant[ie]\b|\bquant[oa]s\b`),
 		aCount, nil,
 	},
 	{
-		regexp.MustCompile(`(?i)\b(?:opening|business|office) (?:hours|times)\b|(?:^|[^\pL])öffnungszeit|\bgeschäftszeit|\bheures? d['’]ouverture|\bhoraires d['’]ouverture|\bhorarios? de (?:apertura|atención)|\bhorario de abertura|\borari(?:o)? di apertura|营业时间|开放时间`),
+		lazyregexp.New(`(?i)\b(?:opening|business|office) (?:hours|times)\b|(?:^|[^\pL])öffnungszeit|\bgeschäftszeit|\bheures? d['’]ouverture|\bhoraires d['’]ouverture|\bhorarios? de (?:apertura|atención)|\bhorario de abertura|\borari(?:o)? di apertura|营业时间|开放时间`),
 		clock, nil,
 	},
 	{
-		regexp.MustCompile(`(?i)\bhow (?:many|long|old|often|far|tall|big|large|fast|high|deep|heavy|hot|cold|wide|quickly|soon|late|early)\b|\bwhat (?:percentage|year|share|number|age)\b|^\W*(?:within|for|until|by|from|in|since) (?:what|which|how)\b|\b(?:minimum|maximum|most)\b.*\b(?:age|length|number|amount|it can|I can)\b` +
+		lazyregexp.New(`(?i)\bhow (?:many|long|old|often|far|tall|big|large|fast|high|deep|heavy|hot|cold|wide|quickly|soon|late|early)\b|\bwhat (?:percentage|year|share|number|age)\b|^\W*(?:within|for|until|by|from|in|since) (?:what|which|how)\b|\b(?:minimum|maximum|most)\b.*\b(?:age|length|number|amount|it can|I can)\b` +
 			`|wie ?groß(?:[^\pL]|$)|wie ?(?:viele?[nrm]?|hoch|lange?|oft|weit|alt|schwer|schnell|breit|tief)\b|\bcombien\b|cuánt[oa]s?\b|quant[oiae]s?\b|hoeveel|hoe (?:lang|hoog|vaak)\b` +
 			`|сколько|多少|多久|多长|多大|几[个天年月日次小]|いくつ|何[時日人年月回]|몇`),
 		anyNumber, nil,
 	},
 	{
-		regexp.MustCompile(`(?i)\bwhen (?:was|were|did)\b|\bsince when\b|\bseit wann\b|\bdepuis quand\b|\bdesde cuándo\b|\bda quando\b|\bdesde quando\b|\b(?:what|which) (?:date|year)\b|\bwann (?:wurden?|war(?:en)?)\b|\bin welchem jahr\b` +
+		lazyregexp.New(`(?i)\bwhen (?:was|were|did)\b|\bsince when\b|\bseit wann\b|\bdepuis quand\b|\bdesde cuándo\b|\bda quando\b|\bdesde quando\b|\b(?:what|which) (?:date|year)\b|\bwann (?:wurden?|war(?:en)?)\b|\bin welchem jahr\b` +
 			`|\bquand (?:a|ont|fut|furent)\b|\bquelle (?:date|année)|\bcuándo (?:fue|fueron)\b|\bqué (?:fecha|año)|\bquando (?:fu|furono|foi|foram)\b|\bche (?:data|anno)|\bque (?:data|ano)\b|哪[一]?年|什么日期`),
 		aDate, nil,
 	},
 }
 
 // asksList finds questions for several things or for what to do, step by step.
-var asksList = regexp.MustCompile(`(?i)\b(?:steps?|list|order|procedure|which|what|who|whom|where)\b.*\b(?:steps?|all|every|things|documents|items|kinds|types|order|countries|conditions|requirements|teams|people|products|exceptions)\b` +
+var asksList = lazyregexp.New(`(?i)\b(?:steps?|list|order|procedure|which|what|who|whom|where)\b.*\b(?:steps?|all|every|things|documents|items|kinds|types|order|countries|conditions|requirements|teams|people|products|exceptions)\b` +
 	`|\bhow (?:do|can|should|must|to)\b|\bwhat (?:all|should|must|do|does|can|are|may|need)\b|\bwhat .*\b(?:have to|need to|not allowed|include|includes|cover|covers|contain|contains|hold|consist)\b|\bwho (?:is|are|was|were|has|have|can|may)\b|^\W*(?:which|what) \pL+s\b|\bname (?:the|all)\b` +
 	`|\bwelche[nrs]?\b|\bwas (?:muss|müssen|soll|sollte|darf|dürfen|gehört|umfasst|zählt|sind|brauch)|\bwie (?:kann|geht?|muss|\pL+e|\pL+st|\pL+t|\pL+en) (?:ich|man|du|wir|sie)\b|\bwie (?:kann|muss|geht)\b|\bwer (?:darf|ist|hat|sind|muss)\b|schritte` +
 	`|\b(?:quels|quelles)\b|\bque (?:faut|dois|doit|faire|comprend)|\bcomment\b|étapes|\b(?:cuáles|qué (?:debo|hay|documentos|incluye|pasos)|cómo|pasos|quiénes)\b|\b(?:quali|che cosa (?:devo|include|comprende)|cosa devo|come (?:si|posso|devo)|passi)\b|\b(?:quais|o que (?:devo|inclui)|como (?:posso|devo|faço)|passos)\b` +
 	`|哪些|什么(?:材料|情况|条件|步骤)|怎么|怎样|如何|步骤`)
 
 // negated finds questions for what is not so, and texts that say it.
-var negated = regexp.MustCompile(`(?i)\b(?:not|never|no|none|nobody|nothing|cannot|can't|cant|don't|doesn't|isn't|aren't|won't|mustn't|may not|forbidden|prohibited|banned|excluded|except|without|unless|ineligible|not ok` +
+var negated = lazyregexp.New(`(?i)\b(?:not|never|no|none|nobody|nothing|cannot|can't|cant|don't|doesn't|isn't|aren't|won't|mustn't|may not|forbidden|prohibited|banned|excluded|except|without|unless|ineligible|not ok` +
 	`|nicht|nie|niemals|keine?[nrms]?|verboten|untersagt|ausgeschlossen|außer|ohne|unzulässig|interdite?s?|ne|pas|jamais|aucune?|sauf|exclue?s?|prohibid[oa]s?|nunca|jamás|no|ningun[oa]?|salvo|excepto|vietat[oaie]|non|mai|nessun[oa]?|tranne|escluso|proibid[oa]s?|não|nunca|nenhuma?|exceto)\b|不|禁止|没有|未|除外|不得|勿`)
 
 // asksNegation finds questions for what is not so or not allowed, not those that only hold the word "no".
-var asksNegation = regexp.MustCompile(`(?i)\b(?:not|never|cannot|can't|cant|mustn't|may not|forbidden|prohibited|banned|excluded|exempt|nicht|verboten|untersagt|ausgeschlossen|interdits?|interdites?|prohibid[oa]s?|vietat[oaie]|proibid[oa]s?|exclue?s?)\b|不能|不得|禁止|不可`)
+var asksNegation = lazyregexp.New(`(?i)\b(?:not|never|cannot|can't|cant|mustn't|may not|forbidden|prohibited|banned|excluded|exempt|nicht|verboten|untersagt|ausgeschlossen|interdits?|interdites?|prohibid[oa]s?|vietat[oaie]|proibid[oa]s?|exclue?s?)\b|不能|不得|禁止|不可`)
 
 // decides finds questions that are answered by yes or no.
-var decides = regexp.MustCompile(`(?i)^\W*(?:and |but |so )?(?:is|are|was|were|do|does|did|can|could|may|must|should|will|would|has|have|am|might)\b|^\W*(?:ist|sind|war|darf|dürfen|kann|können|muss|müssen|gibt es|hat|haben|wird|werden|bekomme|soll)\b|^\W*(?:est-ce|peut-on|puis-je|y a-t-il|dois-je|faut-il|est-il)|^\W*¿?(?:es|puedo|se puede|hay|tengo|debo|tiene)\b|^\W*(?:posso|si può|devo|c['’]è|ci sono|pode|devo|tenho)(?:[^\pL]|$)|^[^\pL]*(?:está|è|é|há)(?:[^\pL]|$)|[吗嗎]|是否|能否|可以.*吗`)
+var decides = lazyregexp.New(`(?i)^\W*(?:and |but |so )?(?:is|are|was|were|do|does|did|can|could|may|must|should|will|would|has|have|am|might)\b|^\W*(?:ist|sind|war|darf|dürfen|kann|können|muss|müssen|gibt es|hat|haben|wird|werden|bekomme|soll)\b|^\W*(?:est-ce|peut-on|puis-je|y a-t-il|dois-je|faut-il|est-il)|^\W*¿?(?:es|puedo|se puede|hay|tengo|debo|tiene)\b|^\W*(?:posso|si può|devo|c['’]è|ci sono|pode|devo|tenho)(?:[^\pL]|$)|^[^\pL]*(?:está|è|é|há)(?:[^\pL]|$)|[吗嗎]|是否|能否|可以.*吗`)
 
 // wantedBy returns what an answer to a question must have.
 func wantedBy(question string) wanted {
@@ -225,19 +226,19 @@ func wantedBy(question string) wanted {
 
 // howMuchOf finds the word behind "how much", and paid are those with which that asks for an amount of money.
 var (
-	howMuchOf = regexp.MustCompile(`(?i)\bhow much (\pL+)`)
+	howMuchOf = lazyregexp.New(`(?i)\bhow much (\pL+)`)
 	paid      = set(`do does did is are was were will would can could may might must should shall has have had to if when am i it they we you
 		money cash tax rent pay salary interest compensation deposit`)
 )
 
 // asksDefinition finds questions for what something is.
-var asksDefinition = regexp.MustCompile(`(?i)^\W*(?:what|who)(?:'s|’s| is| are| was| were) |^\W*what (?:does|do) .* (?:mean|stand for|do)\W*$|^\W*define ` +
+var asksDefinition = lazyregexp.New(`(?i)^\W*(?:what|who)(?:'s|’s| is| are| was| were) |^\W*what (?:does|do) .* (?:mean|stand for|do)\W*$|^\W*define ` +
 	`|^\W*was (?:ist|sind|bedeutet|heißt|versteht)\b|^\W*wer ist\b|^\W*qu['’]est-ce qu|^\W*que signifie|^\W*¿?qué (?:es|son|significa)\b|^\W*(?:che )?cos['’]è|^\W*o que (?:é|são|significa)|是什么|什么是|とは`)
 
 // certain reports whether a text says yes or no to something.
 func certain(s string) bool { return permits.MatchString(s) || negated.MatchString(s) }
 
-var permits = regexp.MustCompile(`(?i)\b(?:yes|may|can|must|only|always|allowed|permitted|possible|required|free|ja|darf|dürfen|kann|können|muss|müssen|nur|erlaubt|möglich|oui|peut|peuvent|doit|doivent|seulement|permis|puede|pueden|debe|deben|solo|permitid[oa]|possono|deve|devono|solo|consentit[oa]|sim|pode|podem|devem|apenas|permitid[oa])\b|(?:^|[^\pL])(?:sí|sì|può|autorisé)(?:[^\pL]|$)|可以|必须|应当|允许`)
+var permits = lazyregexp.New(`(?i)\b(?:yes|may|can|must|only|always|allowed|permitted|possible|required|free|ja|darf|dürfen|kann|können|muss|müssen|nur|erlaubt|möglich|oui|peut|peuvent|doit|doivent|seulement|permis|puede|pueden|debe|deben|solo|permitid[oa]|possono|deve|devono|solo|consentit[oa]|sim|pode|podem|devem|apenas|permitid[oa])\b|(?:^|[^\pL])(?:sí|sì|può|autorisé)(?:[^\pL]|$)|可以|必须|应当|允许`)
 
 // lastHeading returns the heading right above a passage without its number, "" for none.
 func lastHeading(headings []string) string {
@@ -249,29 +250,29 @@ func lastHeading(headings []string) string {
 
 // Questions for a time, and texts that name one.
 var (
-	asksTime = regexp.MustCompile(`(?i)\b(?:when|what (?:time|date|day|year)|by when|until when|wann|um wie ?viel uhr|welche[rsnm]? (?:tag|datum|jahr)|quand|quelle date|cuándo|a qué hora|quando|a che ora|a que horas)\b|^\W*à quelle heure|什么时候|何时|几点|哪天|いつ|언제`)
-	aTime    = regexp.MustCompile(`(?i)\b(?:january|february|march|april|may|june|july|august|september|october|november|december|monday|tuesday|wednesday|thursday|friday|saturday|sunday|noon|midnight|januar|februar|märz|mai|juni|juli|oktober|dezember|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|uhr|janvier|février|mars|avril|juin|juillet|août|septembre|octobre|novembre|décembre|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre|lunes|martes|miércoles|jueves|viernes|gennaio|febbraio|aprile|maggio|giugno|luglio|settembre|ottobre|dicembre|janeiro|fevereiro|março|maio|junho|julho|setembro|outubro|novembro|dezembro|segunda|terça|quarta|quinta|sexta)\b|(?:^|[^\pL])(?:luned|marted|mercoled|gioved|venerd)ì(?:[^\pL]|$)|\d{1,2}(?::\d\d|\s?[ap]\.?m\b|\s?(?:st|nd|rd|th)\b|\.\s|\s?h\b)|\b(?:19|20)\d\d\b|[年月日时点]`)
+	asksTime = lazyregexp.New(`(?i)\b(?:when|what (?:time|date|day|year)|by when|until when|wann|um wie ?viel uhr|welche[rsnm]? (?:tag|datum|jahr)|quand|quelle date|cuándo|a qué hora|quando|a che ora|a que horas)\b|^\W*à quelle heure|什么时候|何时|几点|哪天|いつ|언제`)
+	aTime    = lazyregexp.New(`(?i)\b(?:january|february|march|april|may|june|july|august|september|october|november|december|monday|tuesday|wednesday|thursday|friday|saturday|sunday|noon|midnight|januar|februar|märz|mai|juni|juli|oktober|dezember|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|uhr|janvier|février|mars|avril|juin|juillet|août|septembre|octobre|novembre|décembre|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre|lunes|martes|miércoles|jueves|viernes|gennaio|febbraio|aprile|maggio|giugno|luglio|settembre|ottobre|dicembre|janeiro|fevereiro|março|maio|junho|julho|setembro|outubro|novembro|dezembro|segunda|terça|quarta|quinta|sexta)\b|(?:^|[^\pL])(?:luned|marted|mercoled|gioved|venerd)ì(?:[^\pL]|$)|\d{1,2}(?::\d\d|\s?[ap]\.?m\b|\s?(?:st|nd|rd|th)\b|\.\s|\s?h\b)|\b(?:19|20)\d\d\b|[年月日时点]`)
 
 	// aDate finds when something was, which may be said by what was before or after it.
-	aDate = regexp.MustCompile(aTime.String() + `|\b1\d{3}\b|(?i)(?:^|[^\pL])(?:ago|yesterday|today|since|before|after|during|century|vor|nach|seit|während|jahrhundert|avant|après|depuis|pendant|siècle|antes|después|desde|durante|siglo|prima|dopo|secolo|depois|século)(?:[^\pL]|$)|[前后後]`)
+	aDate = lazyregexp.New(aTime.String() + `|\b1\d{3}\b|(?i)(?:^|[^\pL])(?:ago|yesterday|today|since|before|after|during|century|vor|nach|seit|während|jahrhundert|avant|après|depuis|pendant|siècle|antes|después|desde|durante|siglo|prima|dopo|secolo|depois|século)(?:[^\pL]|$)|[前后後]`)
 )
 
 // asksContact finds questions for a phone number or an address of e-mail, asksPhone those for the former, and asksPlace those for any address.
 var (
-	asksContact = regexp.MustCompile(`(?i)^\W*(?:what|which|wie lautet|wie ist|welche|quel(?:le)?|cuál|qual[ei]?|che)\b.{0,40}` +
+	asksContact = lazyregexp.New(`(?i)^\W*(?:what|which|wie lautet|wie ist|welche|quel(?:le)?|cuál|qual[ei]?|che)\b.{0,40}` +
 		`(?:` + phoneNumber + `|e-?mail[ -]?address|e-?mail-?adresse|adresse (?:e-?mail|mail|électronique)|correo electrónico|indirizzo e-?mail|endereço de e-?mail)`)
-	asksPlace = regexp.MustCompile(`(?i)^\W*(?:(?:to|at) )?(?:what|which) (?:postal |mailing )?address\b|^\W*an welche adresse|^\W*à quelle adresse|^\W*¿?a qué dirección|^\W*a quale indirizzo`)
-	asksPhone = regexp.MustCompile(`(?i)` + phoneNumber)
-	aPhone    = regexp.MustCompile(`\p{Nd}{3}|\p{Nd}\p{Nd}[ /-]\p{Nd}\p{Nd}`)
-	anAddress = regexp.MustCompile(`@|https?://|\bwww\.`)
-	aPlace    = regexp.MustCompile(anAddress.String() + `|\p{Nd}`)
+	asksPlace = lazyregexp.New(`(?i)^\W*(?:(?:to|at) )?(?:what|which) (?:postal |mailing )?address\b|^\W*an welche adresse|^\W*à quelle adresse|^\W*¿?a qué dirección|^\W*a quale indirizzo`)
+	asksPhone = lazyregexp.New(`(?i)` + phoneNumber)
+	aPhone    = lazyregexp.New(`\p{Nd}{3}|\p{Nd}\p{Nd}[ /-]\p{Nd}\p{Nd}`)
+	anAddress = lazyregexp.New(`@|https?://|\bwww\.`)
+	aPlace    = lazyregexp.New(anAddress.String() + `|\p{Nd}`)
 )
 
 const phoneNumber = `(?:phone|fax|mobile) number|telefonnummer|handynummer|numéro de (?:téléphone|portable)|(?:número|numero) d[ei] tel[eé]fon[eo]|número de telefone`
 
 // asksCount finds questions for how many things there are. German is not among its languages: the things are often a part
 // of a longer word there.
-var asksCount = regexp.MustCompile(`(?i)\b(?:how many|number of|combien d[e'’]|nombre d[e'’]|cuánt[oa]s|número de|quant[ie]|quantos|quantas)\s?(\pL{3,})`)
+var asksCount = lazyregexp.New(`(?i)\b(?:how many|number of|combien d[e'’]|nombre d[e'’]|cuánt[oa]s|número de|quant[ie]|quantos|quantas)\s?(\pL{3,})`)
 
 // countedBy returns the terms of the things that a question wants counted; none if it says so only in words in which questions are put
 // about anything.

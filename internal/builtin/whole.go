@@ -3,17 +3,17 @@ package builtin
 import (
 	"cmp"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
+	"parley/internal/lazyregexp"
 	"parley/internal/llm"
 )
 
 // Requests for a summary: what asks for one, the words that may stand before it, and questions that are one as a whole.
 var (
-	summaryWord = regexp.MustCompile(`(?i)\b(?:summary|summari[sz]e|summari[sz]ing|overview|gist|tl;? ?dr|(?:main|key) (?:points|ideas|takeaways)|nutshell` +
+	summaryWord = lazyregexp.New(`(?i)\b(?:summary|summari[sz]e|summari[sz]ing|overview|gist|tl;? ?dr|(?:main|key) (?:points|ideas|takeaways)|nutshell` +
 		`|zusammenfass\pL+|fass(?:e|en|t)?|überblick|sommaire|synthèse|resum(?:en|ir|a|o)|resúme\pL*|riassun\pL+|sintesi)(?:[^\pL]|$)|résum\pL+|总结|概括|概述|摘要|主要内容|要約|まとめ|概要`)
 	beforeSummary = set(`a an the me us i you we to of in is are what please can could would will need want like have give write show make get provide
 		tell let's short brief quick good concise one single paragraph sentence sentences few
@@ -21,12 +21,12 @@ var (
 		donne donnez moi nous fais faites un une le la les court courte bref brève peux pouvez tu vous s'il te plaît
 		dame haz hazme una breve corto puedes puede el los las por favor fammi dammi fai uno breve puoi il lo faça dê me um uma pode
 		请 帮我 给我 一下`)
-	asksSubject = regexp.MustCompile(`(?i)^\W*(?:what(?:'s|’s| is| are) .+ about|tell me about .+` +
+	asksSubject = lazyregexp.New(`(?i)^\W*(?:what(?:'s|’s| is| are) .+ about|tell me about .+` +
 		`|what do(?:es)? (?:this|the|that|my|these) (?:\w+ )?` + kindOfText + ` (?:say|contain|cover|describe)|what(?:'s|’s| is) (?:in|inside) (?:this|the|that|my) ` + kindOfText +
 		`|(?:please )?(?:explain|describe|outline) (?:this|the|that|my) ` + kindOfText + `|what (?:topics|subjects|areas) (?:does|do|are) .+ (?:cover|covered in|discussed in|treat).*` +
 		`|what are the (?:main|key) (?:topics|subjects)(?: (?:of|in) .+)?|worum geht(?:'s| es) .+|wovon handel\pL+ .+|de quoi (?:parle|traite|s['’]agit).+` +
 		`|¿?de qué (?:trata|habla) .+|di (?:che )?cosa (?:parla|tratta) .+|do que (?:trata|fala) .+|.+(?:讲了什么|讲的是什么))\W*$`)
-	interrogative = regexp.MustCompile(`(?i)^\W*(?:who|where|when|which|why|how|what|is|are|do|does|did|has|have|may|must|should` +
+	interrogative = lazyregexp.New(`(?i)^\W*(?:who|where|when|which|why|how|what|is|are|do|does|did|has|have|may|must|should` +
 		`|wo|wer|wann|wie|warum|welche\pL*|où|qui|quand|comment|pourquoi|quel\pL*|dónde|quién|cuándo|cómo|dove|chi|quando|come|onde|quem)(?:[^\pL]|$)`)
 )
 
@@ -123,7 +123,7 @@ const (
 )
 
 // goesOn finds sentences that go on with what stands before them.
-var goesOn = regexp.MustCompile(`(?i)^(?:but|so|and|or|then|thus|hence|because|aber|also|denn|mais|donc|pero|entonces|ma|quindi|mas|então)\b|^(?:但|所以|因此)`)
+var goesOn = lazyregexp.New(`(?i)^(?:but|so|and|or|then|thus|hence|because|aber|also|denn|mais|donc|pero|entonces|ma|quindi|mas|então)\b|^(?:但|所以|因此)`)
 
 // opening returns the units with which passages begin, within limits, as a summary of them: the first two of the first
 // passage, and then one below each other heading. What answers a question says little without it, and is left out.

@@ -1,11 +1,11 @@
 package chat
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"parley/internal/chat/prompt"
+	"parley/internal/lazyregexp"
 )
 
 // The limits of a model's suggestions.
@@ -57,7 +57,7 @@ func (h *holdBack) end() string {
 	return ""
 }
 
-var followUp = regexp.MustCompile(`<<([^<>]+)>>`)
+var followUp = lazyregexp.New(`<<([^<>]+)>>`)
 
 // questions returns the texts that the model wrote in double angle brackets.
 func (h *holdBack) questions() []string {

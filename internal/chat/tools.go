@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"parley/internal/lazyregexp"
 	"parley/internal/llm"
 )
 
@@ -25,7 +25,7 @@ const (
 )
 
 // toolName matches the tool names that providers accept.
-var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+var toolName = lazyregexp.New(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // checkTools checks the tools that a client offers.
 func checkTools(o *Options) error {

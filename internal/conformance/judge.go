@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"parley/internal/lazyregexp"
 )
 
 // kind is a set of JSON types.
@@ -342,7 +343,7 @@ func unbuffered(place string) Rule {
 }
 
 // traces are words that only the inside of a server says.
-var traces = regexp.MustCompile(`Traceback \(most recent|goroutine \d+ \[|^\s+at .+\(.+:\d+\)|File "[^"]+", line \d+|panic: |(?i)\bsk-[a-z0-9]{16}|/site-packages/|node_modules/`)
+var traces = lazyregexp.New(`Traceback \(most recent|goroutine \d+ \[|^\s+at .+\(.+:\d+\)|File "[^"]+", line \d+|panic: |(?i)\bsk-[a-z0-9]{16}|/site-packages/|node_modules/`)
 
 // refusal are the rules of a reply to a bad request: a status that says so, and a body in the shape of the protocol.
 func refusal(place, demand string, judgements ...judgement) []Rule {

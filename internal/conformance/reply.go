@@ -11,7 +11,6 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"parley/internal/interrupt"
+	"parley/internal/lazyregexp"
 )
 
 // The limits of one reply.
@@ -84,7 +84,7 @@ func newClient(o Options) *client {
 	}
 }
 
-var placeholder = regexp.MustCompile(`\{(question|[a-z]+_id)\}`)
+var placeholder = lazyregexp.New(`\{(question|[a-z]+_id)\}`)
 
 // fill puts saved values into a text. It returns the name of one that is missing, or "".
 func (c *client) fill(text string) (filled, missing string) {

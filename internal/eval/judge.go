@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"parley/internal/lazyregexp"
 	"parley/internal/text"
 )
 
@@ -138,7 +139,7 @@ func superfluous(pieces []string, facts []pattern) (n int) {
 	return n
 }
 
-var listItem = regexp.MustCompile(`^([-*•·|]|\(?\d{1,2}[.)]|\(?[a-z]\))\s`)
+var listItem = lazyregexp.New(`^([-*•·|]|\(?\d{1,2}[.)]|\(?[a-z]\))\s`)
 
 // pattern is a regular expression that ignores case. Where a match begins or ends with a letter or a
 // digit it must not stand within a longer word or number: "25" is neither in "125" nor in "25.5".
@@ -176,8 +177,8 @@ func (p pattern) in(s string) bool {
 }
 
 var (
-	decimalBefore = regexp.MustCompile(`\d[.,]$`)
-	decimalBehind = regexp.MustCompile(`^[.,]\d`)
+	decimalBefore = lazyregexp.New(`\d[.,]$`)
+	decimalBehind = lazyregexp.New(`^[.,]\d`)
 )
 
 // joined reports whether a word or a number goes on across the border between two pieces.

@@ -8,15 +8,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"time"
 
+	"parley/internal/lazyregexp"
 	"parley/internal/retrieval"
 	"parley/internal/shelf"
 )
 
 // ids are the ids of files that clients may choose. They are safe as names of files.
-var ids = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$`)
+var ids = lazyregexp.New(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$`)
 
 // ErrBadID means that a client has chosen an id that no file can have.
 var ErrBadID = errors.New("the id of a file must be 1 to 128 letters, digits, dots, dashes and underscores")

@@ -2,7 +2,6 @@ package ocr
 
 import (
 	"image"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -10,6 +9,7 @@ import (
 
 	"parley/internal/extract"
 	"parley/internal/extract/compose"
+	"parley/internal/lazyregexp"
 )
 
 // line is a line of words on a picture.
@@ -204,7 +204,7 @@ type block struct {
 	text  compose.Mapped
 }
 
-var item = regexp.MustCompile(`^([•‣▪◦*–-]|\(?(\d{1,2}|[a-z])[.)])$`)
+var item = lazyregexp.New(`^([•‣▪◦*–-]|\(?(\d{1,2}|[a-z])[.)])$`)
 
 // blocks makes blocks of a paragraph.
 func blocks(p []line, body int) []block {

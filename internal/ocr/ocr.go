@@ -17,13 +17,14 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/tetratelabs/wazero"
+
+	"parley/internal/lazyregexp"
 )
 
 // Made by internal/ocr/generate, which names the packages, their versions, checksums and licences.
@@ -132,7 +133,7 @@ func unpack(packed []byte) ([]byte, error) {
 	return data, nil
 }
 
-var languageName = regexp.MustCompile(`^[A-Za-z][A-Za-z_]{1,30}$`)
+var languageName = lazyregexp.New(`^[A-Za-z][A-Za-z_]{1,30}$`)
 
 // CheckLanguages reports which of the languages cannot be read with the files of a folder.
 func CheckLanguages(languages []string, dir string) error {

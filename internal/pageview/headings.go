@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"io"
-	"regexp"
 	"strings"
 	"time"
 
 	"parley/internal/documents/ingest"
 	"parley/internal/extract"
 	"parley/internal/format"
+	"parley/internal/lazyregexp"
 	"parley/internal/retrieval"
 )
 
@@ -94,9 +94,9 @@ func (v *Viewer) markdownHeadings(d retrieval.Document) ([]Heading, error) {
 }
 
 var (
-	atxHeading = regexp.MustCompile(`^ {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$`)
-	underline  = regexp.MustCompile(`^ {0,3}(=+|-+)[ \t]*$`)
-	fence      = regexp.MustCompile("^ {0,3}(```+|~~~+)")
+	atxHeading = lazyregexp.New(`^ {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$`)
+	underline  = lazyregexp.New(`^ {0,3}(=+|-+)[ \t]*$`)
+	fence      = lazyregexp.New("^ {0,3}(```+|~~~+)")
 )
 
 func headingsOf(r io.Reader) (all []Heading, err error) {

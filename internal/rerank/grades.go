@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"parley/internal/lazyregexp"
 	"parley/internal/llm"
 )
 
@@ -93,9 +93,9 @@ func (m mention) score(top float64, at, n int) float64 {
 }
 
 // plainList is a reply that has nothing but numbers in it.
-var plainList = regexp.MustCompile(`^[\s\[\]().,;>]*\d[\d\s\[\]().,;>]*$`)
+var plainList = lazyregexp.New(`^[\s\[\]().,;>]*\d[\d\s\[\]().,;>]*$`)
 
-var digits = regexp.MustCompile(`\d+`)
+var digits = lazyregexp.New(`\d+`)
 
 func readMentions(reply string) ([]mention, error) {
 	reply = strings.TrimSpace(reply)

@@ -5,10 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"parley/internal/lazyregexp"
 	"parley/internal/llm"
 )
 
@@ -58,7 +58,7 @@ func (j Judge) Rerank(ctx context.Context, req Request) (Ranking, error) {
 }
 
 // numbered matches text with which a passage could pass for another one.
-var numbered = regexp.MustCompile(`\[(\d+)\]`)
+var numbered = lazyregexp.New(`\[(\d+)\]`)
 
 // list returns the question and the passages, a line each.
 func (j Judge) list(req Request) string {

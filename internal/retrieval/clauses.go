@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"maps"
-	"regexp"
 	"slices"
 	"unicode/utf8"
 
+	"parley/internal/lazyregexp"
 	"parley/internal/lexical"
 	"parley/internal/text"
 )
@@ -83,7 +83,7 @@ func beginning(s string) string {
 }
 
 // clauseStart finds where a further question begins within a question.
-var clauseStart = regexp.MustCompile(`(?i),? (?:and|or) (?:also )?(?:what|how|which|when|where|who|why|does|do|is|are|can)\b|[?.;]\s`)
+var clauseStart = lazyregexp.New(`(?i),? (?:and|or) (?:also )?(?:what|how|which|when|where|who|why|does|do|is|are|can)\b|[?.;]\s`)
 
 const (
 	minClause  = 2 // words that carry meaning

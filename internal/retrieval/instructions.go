@@ -1,15 +1,15 @@
 package retrieval
 
 import (
-	"regexp"
 	"strings"
 
+	"parley/internal/lazyregexp"
 	"parley/internal/text"
 )
 
 // instruction finds sentences that say how to answer, not what: "Round to two decimals.",
 // "If that is not relevant, please state why."
-var instruction = regexp.MustCompile(`(?i)^\W*(?:please,? |kindly |also,? )?(?:answer|respond|reply|give|provide|return|round|state|assume|base|approach|express|write|say|explain|use|utili[sz]e|keep|be)\b` +
+var instruction = lazyregexp.New(`(?i)^\W*(?:please,? |kindly |also,? )?(?:answer|respond|reply|give|provide|return|round|state|assume|base|approach|express|write|say|explain|use|utili[sz]e|keep|be)\b` +
 	`|^\W*if\b.*\b(?:state|return|say|answer|explain|respond|reply|write)\b`)
 
 // instructionShare is the weight of an instruction's word in the search, relative to a word of the question.

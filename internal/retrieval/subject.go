@@ -1,11 +1,11 @@
 package retrieval
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"parley/internal/lazyregexp"
 	"parley/internal/lexical"
 	"parley/internal/text"
 )
@@ -52,7 +52,7 @@ type word struct {
 }
 
 // auxiliaries are words without weight of their own that questions begin with, and that text.Terms keeps.
-var auxiliaries = regexp.MustCompile(`(?i)^(?:does|did|has|have|had|may|might|must|should|would|could|shall)$`)
+var auxiliaries = lazyregexp.New(`(?i)^(?:does|did|has|have|had|may|might|must|should|would|could|shall)$`)
 
 // usual reports whether questions about anything may begin with a word: "Does", "Which".
 func usual(word string) bool { return len(text.Terms(word)) == 0 || auxiliaries.MatchString(word) }
@@ -90,7 +90,7 @@ func wordsOf(query string) (words []word) {
 const maxJoined = 3
 
 // shortYear finds years beside a period in short: FY2018, FY22, 2Q23, H12021.
-var shortYear = regexp.MustCompile(`(?i)^(?:[fc]y|[1-4]q|q[1-4]|[12]h|h[12])(?:(20\d\d|19\d\d)|(\d\d))$`)
+var shortYear = lazyregexp.New(`(?i)^(?:[fc]y|[1-4]q|q[1-4]|[12]h|h[12])(?:(20\d\d|19\d\d)|(\d\d))$`)
 
 // yearIn returns the year that a word has beside a period, "" for none.
 func yearIn(word string) string {

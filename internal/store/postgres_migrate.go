@@ -8,9 +8,10 @@ import (
 	"io/fs"
 	"log/slog"
 	"path"
-	"regexp"
 
 	"github.com/jackc/pgx/v5"
+
+	"parley/internal/lazyregexp"
 )
 
 // migratePostgres creates the schema or brings it up to date. Processes that start at the same time
@@ -119,8 +120,8 @@ func postgresMigrations(part string) ([]migration, error) {
 }
 
 var (
-	textType = regexp.MustCompile(`\bTEXT\b`)
-	blobType = regexp.MustCompile(`\bBLOB\b`)
+	textType = lazyregexp.New(`\bTEXT\b`)
+	blobType = lazyregexp.New(`\bBLOB\b`)
 )
 
 // portable replaces the names of SQLite's types in statements that create tables. Text is compared

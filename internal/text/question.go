@@ -1,11 +1,12 @@
 package text
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"parley/internal/lazyregexp"
 )
 
 // AnalyzeQuestion is Analyze for a question. It also marks function words of the question's own
@@ -183,7 +184,7 @@ func foldedWords(toks []Token, s string) []string {
 var prepositions = map[string]bool{"according": true, "regarding": true, "concerning": true, "considering": true}
 
 // standsFor finds the verb of questions about an abbreviation: "What does SLA stand for?"
-var standsFor = regexp.MustCompile(`(?i)\bwhat (?:does|do|did) .*\b(stand) for\W*$`)
+var standsFor = lazyregexp.New(`(?i)\bwhat (?:does|do|did) .*\b(stand) for\W*$`)
 
 // minInflected is the minimum length in characters of a word without its ending.
 const minInflected = 4

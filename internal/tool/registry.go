@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"parley/internal/lazyregexp"
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 )
@@ -43,7 +43,7 @@ type Registry struct {
 // lists exclude it. The error does not say which.
 var ErrUnknown = errors.New("no such tool")
 
-var validName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+var validName = lazyregexp.New(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // NewRegistry returns a registry of the tools. It is an error if two tools share a name, if
 // providers would reject a name, or if a list names a tool that does not exist.

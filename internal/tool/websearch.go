@@ -9,10 +9,10 @@ import (
 	"html"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"parley/internal/lazyregexp"
 	"parley/internal/llm"
 )
 
@@ -125,7 +125,7 @@ func (w webSearch) request(ctx context.Context, query string) (*http.Request, er
 	return http.NewRequestWithContext(ctx, http.MethodGet, w.opts.URL+"?"+url.Values{"q": {query}, "format": {"json"}}.Encode(), nil)
 }
 
-var markup = regexp.MustCompile(`<[^>]*>`)
+var markup = lazyregexp.New(`<[^>]*>`)
 
 // describe writes the results one a paragraph. Engines mark words in HTML.
 func describe(results []webResult) string {

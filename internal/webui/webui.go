@@ -21,11 +21,12 @@ import (
 	"mime"
 	"net/http"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"parley/internal/lazyregexp"
 )
 
 //go:embed dist
@@ -40,7 +41,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 const permissions = "camera=(), display-capture=(), geolocation=(), microphone=(self), payment=(), serial=(), usb=()"
 
 // hashed matches names with a content hash: app-3f9c2b1d.js, index.DkX0_a1B.css.
-var hashed = regexp.MustCompile(`[.-][0-9A-Za-z_]{8,}\.[0-9a-z]+$`)
+var hashed = lazyregexp.New(`[.-][0-9A-Za-z_]{8,}\.[0-9a-z]+$`)
 
 // Site serves the page. Create it with New. It is safe for concurrent use.
 type Site struct {

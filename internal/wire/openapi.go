@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
+
+	"parley/internal/lazyregexp"
 )
 
 // openAPIBase contains what belongs to no protocol: the title, the shared schema of errors, parameters
@@ -328,4 +329,4 @@ func (part *apiPart) fillParameters(op object, rt Route) error {
 }
 
 // pathParameter finds the names of the parts of a pattern that vary.
-var pathParameter = regexp.MustCompile(`\{(\w+)(?:\.\.\.)?\}`)
+var pathParameter = lazyregexp.New(`\{(\w+)(?:\.\.\.)?\}`)

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +21,7 @@ import (
 	"github.com/go-jose/go-jose/v4/jwt"
 
 	"parley/internal/access"
+	"parley/internal/lazyregexp"
 	"parley/internal/lru"
 )
 
@@ -97,7 +97,7 @@ type provider struct {
 	keys   *keySet
 }
 
-var providerName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`)
+var providerName = lazyregexp.New(`^[a-z0-9][a-z0-9-]{0,39}$`)
 
 // New returns a verifier. It connects to no provider yet.
 func New(providers []Provider, transport http.RoundTripper, now func() time.Time) (*Verifier, error) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +14,8 @@ import (
 	"github.com/yuin/goldmark/renderer/html"
 	nethtml "golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"parley/internal/lazyregexp"
 )
 
 // markdowns are the ways in which front ends render an answer: CommonMark and GitHub's dialect with
@@ -71,9 +72,9 @@ var (
 	// fetching are elements whose href browsers fetch, or whose href changes other addresses.
 	fetching = []string{"link", "base", "image", "use", "feimage"}
 	// styled matches the addresses that a style fetches.
-	styled = regexp.MustCompile(`(?i)(?:url\(|@import|image-set\(|src\()\s*["']?([^"')\s]*)`)
+	styled = lazyregexp.New(`(?i)(?:url\(|@import|image-set\(|src\()\s*["']?([^"')\s]*)`)
 	// refreshed matches the address to which a page moves by itself.
-	refreshed = regexp.MustCompile(`(?is)^\s*\d*[.\d]*\s*[;,]?\s*(?:url\s*=)?\s*["']?(.*)`)
+	refreshed = lazyregexp.New(`(?is)^\s*\d*[.\d]*\s*[;,]?\s*(?:url\s*=)?\s*["']?(.*)`)
 )
 
 // fetchOf returns the request that an element makes to another site, or the script that it runs, or

@@ -2,17 +2,17 @@ package cite
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 
+	"parley/internal/lazyregexp"
 	"parley/internal/text"
 )
 
 var (
 	// itemMark matches the number of an item or a step at the beginning of a sentence.
-	itemMark = regexp.MustCompile(`^\W*(?:\p{L}+\s+)?\d{1,3}\s*[.):]\s`)
+	itemMark = lazyregexp.New(`^\W*(?:\p{L}+\s+)?\d{1,3}\s*[.):]\s`)
 	// ownLine matches lines that are not part of the sentence around them: table rows and headings.
-	ownLine = regexp.MustCompile(`(?m)^[ \t]*[|#].*$`)
+	ownLine = lazyregexp.New(`(?m)^[ \t]*[|#].*$`)
 )
 
 // citationMark is the place of a citation in a text from which the citations were removed.

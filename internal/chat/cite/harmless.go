@@ -2,8 +2,9 @@ package cite
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
+
+	"parley/internal/lazyregexp"
 )
 
 // The filter holds back at most this much of each construct to see where it leads.
@@ -220,7 +221,7 @@ func (f *filter) image(in string, final bool) (safe, ok bool) {
 }
 
 // linkLike matches text that some renderers turn into links, which can extend over brackets.
-var linkLike = regexp.MustCompile(`(?i)\w:\S|www\.`)
+var linkLike = lazyregexp.New(`(?i)\w:\S|www\.`)
 
 // stays reports whether fetching an address reaches only the site that shows it, or an address that the
 // user gave.

@@ -3,13 +3,13 @@ package cite
 import (
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 
 	"parley/internal/chat/prompt"
+	"parley/internal/lazyregexp"
 )
 
 // Limits of the text between brackets.
@@ -22,20 +22,20 @@ const (
 
 var (
 	// citationLike matches labels that can only be meant as citations of documents.
-	citationLike = regexp.MustCompile(`(?i)(?:#page=|[^\s.]\.(?:` + prompt.DocumentExts + `)$)`)
+	citationLike = lazyregexp.New(`(?i)(?:#page=|[^\s.]\.(?:` + prompt.DocumentExts + `)$)`)
 	// ownForm matches the form in which Parley, and nothing else, writes citations of pages.
-	ownForm = regexp.MustCompile(`(?i)^[^"\[\]]*[^\s"\[\]]#page=\d+$`)
+	ownForm = lazyregexp.New(`(?i)^[^"\[\]]*[^\s"\[\]]#page=\d+$`)
 	// pageForm splits a label into name and page, in the forms in which models write pages: "#page=3",
 	// "#3", ", p. 3", " (page 3-4)".
-	pageForm = regexp.MustCompile(`(?i)^(.*?)[\s,(]*(?:#\s*(?:pages?|p\.?)?|\b(?:pages?|pp?\.?|seiten?|p[áa]g(?:ina)?s?\.?))[\s=:]*(\d{1,6})(?:\s*[-–—]\s*(\d{1,6}))?\s*\)?$`)
+	pageForm = lazyregexp.New(`(?i)^(.*?)[\s,(]*(?:#\s*(?:pages?|p\.?)?|\b(?:pages?|pp?\.?|seiten?|p[áa]g(?:ina)?s?\.?))[\s=:]*(\d{1,6})(?:\s*[-–—]\s*(\d{1,6}))?\s*\)?$`)
 	// bareForm matches a page without a name, "3" or "p. 3", after another page of the same document.
-	bareForm = regexp.MustCompile(`(?i)^#?\s*(?:pages?|pp?\.?)?[\s=:]*(\d{1,6})$`)
+	bareForm = lazyregexp.New(`(?i)^#?\s*(?:pages?|pp?\.?)?[\s=:]*(\d{1,6})$`)
 	// leadIn matches the words that models write before a label.
-	leadIn = regexp.MustCompile(`(?i)^(?:sources?|quellen?|citations?|cited|refs?|references?|see(?: also)?|siehe|vgl\.?|cf\.?|from)\s*:?\s+|^\w{1,12}:\s+`)
+	leadIn = lazyregexp.New(`(?i)^(?:sources?|quellen?|citations?|cited|refs?|references?|see(?: also)?|siehe|vgl\.?|cf\.?|from)\s*:?\s+|^\w{1,12}:\s+`)
 	// escaped matches an escaped Markdown character.
-	escaped = regexp.MustCompile(`\\([\\_*\[\]()#.\-])`)
+	escaped = lazyregexp.New(`\\([\\_*\[\]()#.\-])`)
 	// separator matches what separates the labels in one pair of brackets.
-	separator = regexp.MustCompile(`(?i)\s*[,;|]\s*(?:and\s+)?|\s+(?:and|und|&)\s+`)
+	separator = lazyregexp.New(`(?i)\s*[,;|]\s*(?:and\s+)?|\s+(?:and|und|&)\s+`)
 )
 
 // labels resolves the text that a model writes between brackets to citations that the passages allow.

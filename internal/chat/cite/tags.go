@@ -1,8 +1,9 @@
 package cite
 
 import (
-	"regexp"
 	"strings"
+
+	"parley/internal/lazyregexp"
 )
 
 // rawTags are elements whose content is not text.
@@ -13,13 +14,13 @@ var rawTags = map[string]bool{
 
 var (
 	// attribute matches one attribute of a tag, attributes the list of them.
-	attribute  = regexp.MustCompile(`\s+([A-Za-z][\w:.-]*)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'=<>` + "`" + `]+)))?`)
-	attributes = regexp.MustCompile(`^(?:` + attribute.String() + `)*\s*/?$`)
+	attribute  = lazyregexp.New(`\s+([A-Za-z][\w:.-]*)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'=<>` + "`" + `]+)))?`)
+	attributes = lazyregexp.New(`^(?:` + attribute.String() + `)*\s*/?$`)
 	// tagName matches the name of an HTML element.
-	tagName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9:-]*$`)
+	tagName = lazyregexp.New(`^[A-Za-z][A-Za-z0-9:-]*$`)
 	// hiddenAttribute matches an address between angle brackets that a renderer could take for a tag with an
 	// attribute, since a slash separates attributes.
-	hiddenAttribute = regexp.MustCompile(`(?i)[/\s](?:style|on\w*)\s*=`)
+	hiddenAttribute = lazyregexp.New(`(?i)[/\s](?:style|on\w*)\s*=`)
 )
 
 // tag reports whether the tag with which in begins is safe: it ends on its line, within maxTagBytes,

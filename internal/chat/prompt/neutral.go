@@ -1,7 +1,6 @@
 package prompt
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -10,6 +9,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"parley/internal/format"
+	"parley/internal/lazyregexp"
 	"parley/internal/text"
 )
 
@@ -31,16 +31,16 @@ var roles = []string{"system", "assistant", "user", "human", "developer", "tool"
 var (
 	// labelHead matches the text before the colon of a line that looks like a source whose document has
 	// no pages.
-	labelHead = regexp.MustCompile(`(?i)^\s*\S.{0,200}\.(?:` + DocumentExts + `)\s*$`)
+	labelHead = lazyregexp.New(`(?i)^\s*\S.{0,200}\.(?:` + DocumentExts + `)\s*$`)
 	// pageLabel matches the end of the label of any other source.
-	pageLabel = regexp.MustCompile(`(?i)(#page=\d+)[^\S\n]*:`)
+	pageLabel = lazyregexp.New(`(?i)(#page=\d+)[^\S\n]*:`)
 	// bracketed matches a text in brackets that users would take for a citation. It contains no other
 	// bracket.
-	bracketed = regexp.MustCompile(`(?i)[\[【［]([^\[\]【】［］]{0,250}(?:#page=\d+|\.(?:` + DocumentExts + `))\s*)[\]】］]`)
+	bracketed = lazyregexp.New(`(?i)[\[【［]([^\[\]【】［］]{0,250}(?:#page=\d+|\.(?:` + DocumentExts + `))\s*)[\]】］]`)
 	// instTag matches tags with which some models mark turns.
-	instTag = regexp.MustCompile(`(?i)\[(/?(?:inst|sys|system_prompt|tool_calls|tool_results|tool_content|available_tools))\]`)
+	instTag = lazyregexp.New(`(?i)\[(/?(?:inst|sys|system_prompt|tool_calls|tool_results|tool_content|available_tools))\]`)
 	// roleTag matches tags with which other models mark turns and calls.
-	roleTag = regexp.MustCompile(`(?i)<(/?(?:s|system|user|assistant|human|tool|tool_calls?|tool_response|function_calls?|invoke|start_of_turn|end_of_turn|bos|eos|think)\b[^<>]{0,80}>)`)
+	roleTag = lazyregexp.New(`(?i)<(/?(?:s|system|user|assistant|human|tool|tool_calls?|tool_response|function_calls?|invoke|start_of_turn|end_of_turn|bos|eos|think)\b[^<>]{0,80}>)`)
 )
 
 // Neutral returns a document's text in the form that is used in prompts and data_points: on one line,
@@ -167,7 +167,7 @@ func nextAngle(text string) int { return strings.IndexAny(text, "<>") }
 // replaceBetween replaces each match of a pattern by its first group between before and after. The
 // pattern must begin and end with marks that next finds, and have no mark between them. Matching each
 // pair of marks separately is many times as fast as searching the whole text.
-func replaceBetween(text string, next func(string) int, pattern *regexp.Regexp, before, after string) string {
+func replaceBetween(text string, next func(string) int, pattern *lazyregexp.Regexp, before, after string) string {
 	var b strings.Builder
 	done := 0
 	for i := next(text); i >= 0; {

@@ -17,11 +17,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"text/template"
 	"unicode/utf8"
+
+	"parley/internal/lazyregexp"
 )
 
 //go:embed default
@@ -122,7 +123,7 @@ func BuiltIn() *Set {
 }
 
 // domainName matches valid names of domains.
-var domainName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+var domainName = lazyregexp.New(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 
 // read overlays the domains of one folder. The built-in prompts have the folder name "".
 func (p *Set) read(folder fs.FS, name string) error {

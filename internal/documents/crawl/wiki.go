@@ -2,9 +2,10 @@ package crawl
 
 import (
 	"net/url"
-	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"parley/internal/lazyregexp"
 )
 
 // rawAddress returns the address of the source of an article in a MediaWiki: the article's address with
@@ -78,8 +79,8 @@ func articleAddress(from *url.URL, title string) *url.URL {
 }
 
 var (
-	wikiLink     = regexp.MustCompile(`\[\[([^\[\]|#\n]{1,255})[\]|#]`)
-	wikiRedirect = regexp.MustCompile(`^\s*#\pL+\s*:?\s*\[\[([^\[\]|#\n]{1,255})[^\n]*\]\]`)
+	wikiLink     = lazyregexp.New(`\[\[([^\[\]|#\n]{1,255})[\]|#]`)
+	wikiRedirect = lazyregexp.New(`^\s*#\pL+\s*:?\s*\[\[([^\[\]|#\n]{1,255})[^\n]*\]\]`)
 )
 
 // readWikiHead reads the links of an article and its redirect.

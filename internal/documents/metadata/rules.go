@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"parley/internal/lazyregexp"
 	"parley/internal/text"
 )
 
@@ -149,7 +150,7 @@ func newEntry(name, value *yaml.Node) (*entry, error) {
 }
 
 // asterisks matches runs of asterisks that mean the same as two of them, but cost more.
-var asterisks = regexp.MustCompile(`\*{3,}`)
+var asterisks = lazyregexp.New(`\*{3,}`)
 
 // patternOf converts a file name pattern to an expression for paths below the folder: * matches any
 // characters except /, ** any, and ? one. A pattern without / is matched with the last part of the path.

@@ -2,13 +2,13 @@ package upload
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 
+	"parley/internal/lazyregexp"
 	"parley/internal/text"
 )
 
@@ -74,6 +74,6 @@ func check(name string) error {
 func valid(name string) bool { return check(name) == nil }
 
 // device matches names that Windows treats as devices, with any extension.
-var device = regexp.MustCompile(`^(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?$`)
+var device = lazyregexp.New(`^(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?$`)
 
 func deviceName(name string) bool { return device.MatchString(name) }

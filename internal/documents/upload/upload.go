@@ -19,10 +19,11 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"parley/internal/lazyregexp"
 )
 
 // Store keeps uploaded files. It is safe for concurrent use.
@@ -71,7 +72,7 @@ func stagedFolder(job string) string { return path.Join(staged, plain(strings.To
 func stagedName(job, name string) string { return path.Join(stagedFolder(job), name) }
 
 // plainName matches folder names that work unchanged on every system.
-var plainName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+var plainName = lazyregexp.New(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 
 // plain returns a folder name for a text. Different texts get different names.
 func plain(text string) string {

@@ -2,11 +2,11 @@ package code
 
 import (
 	"context"
-	"regexp"
 	"strings"
 
 	"parley/internal/extract"
 	"parley/internal/extract/compose"
+	"parley/internal/lazyregexp"
 )
 
 var _ = extract.Register("configuration", extract.Reader{Read: readConfig})
@@ -85,8 +85,8 @@ func (r *configReader) isHidden(line string) bool {
 }
 
 var (
-	iniSection  = regexp.MustCompile(`^\s*\[{1,2}\s*([^\[\]]{1,200}?)\s*\]{1,2}\s*(?:[#;].*)?$`)
-	yamlSection = regexp.MustCompile(`^(?:["']?)([\p{L}_][\p{L}\d_./ -]{0,100}?)["']?:\s*(?:[&!]\S+\s*)?(?:#.*)?$`)
+	iniSection  = lazyregexp.New(`^\s*\[{1,2}\s*([^\[\]]{1,200}?)\s*\]{1,2}\s*(?:[#;].*)?$`)
+	yamlSection = lazyregexp.New(`^(?:["']?)([\p{L}_][\p{L}\d_./ -]{0,100}?)["']?:\s*(?:[&!]\S+\s*)?(?:#.*)?$`)
 )
 
 // section returns the name of the section that a line opens: [name], and in YAML a key at the margin that

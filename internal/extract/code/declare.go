@@ -1,30 +1,31 @@
 package code
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"parley/internal/lazyregexp"
 )
 
 // The forms in which the common languages declare what has a name. Each has the name as its one group.
 var (
 	// A keyword before a name: func (c *File) Open, def read, pub async fn run, class A, CREATE is not here.
-	keyword = regexp.MustCompile(`^(?:export\s+|default\s+|declare\s+|pub(?:\([^)]*\))?\s+|public\s+|private\s+|protected\s+|internal\s+|fileprivate\s+|` +
+	keyword = lazyregexp.New(`^(?:export\s+|default\s+|declare\s+|pub(?:\([^)]*\))?\s+|public\s+|private\s+|protected\s+|internal\s+|fileprivate\s+|` +
 		`static\s+|abstract\s+|final\s+|sealed\s+|open\s+|override\s+|virtual\s+|async\s+|unsafe\s+|extern\s+(?:"C"\s+)?|const\s+|inline\s+|partial\s+|readonly\s+|` +
 		`data\s+|case\s+|suspend\s+|local\s+|mutating\s+|implicit\s+|recursive\s+|pure\s+|elemental\s+|template\s*<[^>]*>\s*)*` +
 		`(?:func(?:\s+\([^)]*\))?|fn|def|defp|defmodule|defmacro|class|interface|@interface|struct|enum|trait|union|module|mod|namespace|` +
 		`protocol|extension|object|record|type|function\*?|fun|sub|subroutine|proc|contract|macro_rules!|message|service|rpc|resource|variable)` +
 		`\s+"?((?:self\.)?[\p{L}_$][\p{L}\d_$:.'!?]*(?:"\s+"[\w.-]+)?)`)
 	// struct stat st; and class A; declare a variable, or say that there is such a class.
-	variable = regexp.MustCompile(`^(?:(?:static|const|extern)\s+)*(?:struct|enum|union|class)\b[^{]*;`)
+	variable = lazyregexp.New(`^(?:(?:static|const|extern)\s+)*(?:struct|enum|union|class)\b[^{]*;`)
 	// impl<T> Display for Name
-	implementation = regexp.MustCompile(`^(?:unsafe\s+)?impl(?:<[^{]*?>)?\s+([\p{L}_][^{]{0,80}?)\s*(?:where\b.*)?\{?$`)
+	implementation = lazyregexp.New(`^(?:unsafe\s+)?impl(?:<[^{]*?>)?\s+([\p{L}_][^{]{0,80}?)\s*(?:where\b.*)?\{?$`)
 	// const name = (a) => …, name = function(…), name: async (a) => …
-	bound = regexp.MustCompile(`^(?:export\s+)?(?:default\s+)?(?:const\s+|let\s+|var\s+)?([\p{L}_$][\p{L}\d_$.]*)\s*(?:=|<-|:)\s*(?:async\s+)?(?:function\b|\([^()]*\)\s*(?::[^=]{1,40})?=>|[\p{L}_$][\p{L}\d_$]*\s*=>)`)
+	bound = lazyregexp.New(`^(?:export\s+)?(?:default\s+)?(?:const\s+|let\s+|var\s+)?([\p{L}_$][\p{L}\d_$.]*)\s*(?:=|<-|:)\s*(?:async\s+)?(?:function\b|\([^()]*\)\s*(?::[^=]{1,40})?=>|[\p{L}_$][\p{L}\d_$]*\s*=>)`)
 	// int main(int argc, char **argv) {, public List<T> get(int n) throws E {, Name::~Name() : a(1) {
-	typed = regexp.MustCompile(`^(?:[\p{L}_@][\p{L}\d_:<>,.\[\]*&?~ \t]*[ \t*&>]+)?([\p{L}_~][\p{L}\d_:~]*)\s*\([^;]*$`)
+	typed = lazyregexp.New(`^(?:[\p{L}_@][\p{L}\d_:<>,.\[\]*&?~ \t]*[ \t*&>]+)?([\p{L}_~][\p{L}\d_:~]*)\s*\([^;]*$`)
 	// name() {
-	shell = regexp.MustCompile(`^([\p{L}_][\p{L}\d_:.-]*)\s*\(\)\s*\{?$`)
+	shell = lazyregexp.New(`^([\p{L}_][\p{L}\d_:.-]*)\s*\(\)\s*\{?$`)
 )
 
 // controls are words before a parenthesis that declare nothing.
@@ -80,7 +81,7 @@ func typedFunction(line, text string) string {
 }
 
 // receiver is the type of a method of Go.
-var receiver = regexp.MustCompile(`^func\s+\(\s*(?:[\p{L}_][\p{L}\d_]*\s+)?\*?([\p{L}_][\p{L}\d_]*)`)
+var receiver = lazyregexp.New(`^func\s+\(\s*(?:[\p{L}_][\p{L}\d_]*\s+)?\*?([\p{L}_][\p{L}\d_]*)`)
 
 func receiverOf(text string) string {
 	if m := receiver.FindStringSubmatch(text); m != nil {
@@ -89,7 +90,7 @@ func receiverOf(text string) string {
 	return ""
 }
 
-var statement = regexp.MustCompile(`(?i)^(?:create|alter)\s+(?:or\s+(?:replace|alter)\s+)?(?:global\s+|local\s+|temp(?:orary)?\s+|unlogged\s+|unique\s+|materialized\s+|external\s+|virtual\s+)*` +
+var statement = lazyregexp.New(`(?i)^(?:create|alter)\s+(?:or\s+(?:replace|alter)\s+)?(?:global\s+|local\s+|temp(?:orary)?\s+|unlogged\s+|unique\s+|materialized\s+|external\s+|virtual\s+)*` +
 	`((?:table|view|function|procedure|index|trigger|type|schema|sequence|database|role|policy|extension|package)\s+)(?:concurrently\s+|only\s+)?(?:if\s+(?:not\s+)?exists\s+)?([\w."\x60\[\]$-]+)`)
 
 // declaredBySQL returns what a statement creates or alters, "" of other lines.

@@ -1,25 +1,26 @@
 package code
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+
+	"parley/internal/lazyregexp"
 )
 
 var (
 	// setting has what stands before a value, and the name.
-	setting = regexp.MustCompile(`^(\s*(?:-\s+)?(?:export\s+|set\s+)?["']?([\p{L}_][\p{L}\d_. -]*?)["']?\s*[:=]\s*)(.*)$`)
+	setting = lazyregexp.New(`^(\s*(?:-\s+)?(?:export\s+|set\s+)?["']?([\p{L}_][\p{L}\d_. -]*?)["']?\s*[:=]\s*)(.*)$`)
 	// envSetting is a setting of an env file, where only = follows a name: "x:" can be the rest of a value.
-	envSetting = regexp.MustCompile(`^(\s*(?:export\s+|set\s+)?([\p{L}_][\p{L}\d_. -]*?)\s*=\s*)(.*)$`)
+	envSetting = lazyregexp.New(`^(\s*(?:export\s+|set\s+)?([\p{L}_][\p{L}\d_. -]*?)\s*=\s*)(.*)$`)
 	// assignment is a setting within a line: {user: a, password: b}, Server=c;Password=d.
-	assignment = regexp.MustCompile(`([\p{L}_][\p{L}\d_.-]*)(["']?\s*[:=]\s*)("[^"]*"|'[^']*'|[^\s,;}&"']+)`)
+	assignment = lazyregexp.New(`([\p{L}_][\p{L}\d_.-]*)(["']?\s*[:=]\s*)("[^"]*"|'[^']*'|[^\s,;}&"']+)`)
 	// secretInURL is the password in an address: scheme://user:password@host.
-	secretInURL = regexp.MustCompile(`(://[^\s:/@]*:)[^\s/@]+@`)
+	secretInURL = lazyregexp.New(`(://[^\s:/@]*:)[^\s/@]+@`)
 	// secretBlock matches the first line of a private key.
-	secretBlock = regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----`)
+	secretBlock = lazyregexp.New(`-----BEGIN [A-Z ]*PRIVATE KEY-----`)
 
-	kubernetesSecret = regexp.MustCompile(`(?m)^kind:\s*["']?Secret["']?\s*$`)
+	kubernetesSecret = lazyregexp.New(`(?m)^kind:\s*["']?Secret["']?\s*$`)
 )
 
 // leftOut stands where a value was.

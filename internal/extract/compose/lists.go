@@ -2,14 +2,15 @@ package compose
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
+
+	"parley/internal/lazyregexp"
 )
 
 // HeadingName matches the names of Word's heading styles.
-var HeadingName = regexp.MustCompile(`^heading ([1-9])$`)
+var HeadingName = lazyregexp.New(`^heading ([1-9])$`)
 
 // SpacesOnly replaces tabs by spaces.
 var SpacesOnly = strings.NewReplacer("\t", " ")
@@ -49,7 +50,7 @@ func PageList(pages []int) string {
 	return b.String()
 }
 
-var markerPattern = regexp.MustCompile(`^(?:[•‣◦▪●○■□–*+-]|\(?(?:\d{1,3}|[a-zA-Z])[.)])[ \t]+`)
+var markerPattern = lazyregexp.New(`^(?:[•‣◦▪●○■□–*+-]|\(?(?:\d{1,3}|[a-zA-Z])[.)])[ \t]+`)
 
 // ListMarker returns the length of the bullet or number that starts a list item, 0 for other lines.
 // A letter or number counts with a full stop or parenthesis, not on its own.

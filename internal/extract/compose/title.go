@@ -1,9 +1,10 @@
 package compose
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
+
+	"parley/internal/lazyregexp"
 )
 
 // SensibleTitle returns a title from the properties of a file, cleaned, or "" if a program wrote it:
@@ -20,6 +21,6 @@ func SensibleTitle(title string) string {
 }
 
 var (
-	automaticTitle = regexp.MustCompile(`(?i)^(?:untitled.*|no title|title|document\d*|microsoft (?:word|powerpoint|excel)\b.*|powerpoint presentation|presentation\d*|book\d+|slide \d+|.*\.(?:tmp|temp)|print|blank|\(anonymous\)|unnamed|unknown|.*://.*)$`)
-	fileExtension  = regexp.MustCompile(`(?i)\.(?:docx?|odt|rtf|pptx?|xlsx?|pdf|tex|dvi|ps|eps|indd|qxd|pmd|fm|html?|txt|cdr|ai|pub|vsd|wpd)$`)
+	automaticTitle = lazyregexp.New(`(?i)^(?:untitled.*|no title|title|document\d*|microsoft (?:word|powerpoint|excel)\b.*|powerpoint presentation|presentation\d*|book\d+|slide \d+|.*\.(?:tmp|temp)|print|blank|\(anonymous\)|unnamed|unknown|.*://.*)$`)
+	fileExtension  = lazyregexp.New(`(?i)\.(?:docx?|odt|rtf|pptx?|xlsx?|pdf|tex|dvi|ps|eps|indd|qxd|pmd|fm|html?|txt|cdr|ai|pub|vsd|wpd)$`)
 )

@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 
 	"parley/internal/extract"
+	"parley/internal/lazyregexp"
 )
 
 var _ = extract.Register("mailbox", extract.Reader{Read: readMailbox, Looks: func(f *extract.File) bool { return f.IsUntold() && mailboxStart.Match(f.Head) }})
@@ -90,4 +90,4 @@ func (m *mailboxReader) separates(start []byte) bool {
 	return m.blank && bytes.HasPrefix(start, []byte("From "))
 }
 
-var mailboxStart = regexp.MustCompile(`^From \S+.*\r?\n(?:[A-Za-z][A-Za-z0-9-]*:|>From )`)
+var mailboxStart = lazyregexp.New(`^From \S+.*\r?\n(?:[A-Za-z][A-Za-z0-9-]*:|>From )`)

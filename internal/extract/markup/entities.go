@@ -4,8 +4,9 @@ import (
 	"encoding/xml"
 	"html"
 	"maps"
-	"regexp"
 	"strings"
+
+	"parley/internal/lazyregexp"
 )
 
 // The bounds of entities that a document declares, so that a small document cannot become a large one.
@@ -15,8 +16,8 @@ const (
 )
 
 var (
-	declaredEntity = regexp.MustCompile(`<!ENTITY\s+([^\s%"'<>]+)\s+(?:"([^"]*)"|'([^']*)'|(?:SYSTEM|PUBLIC)\s)`)
-	anyTag         = regexp.MustCompile(`<[^>]*>`)
+	declaredEntity = lazyregexp.New(`<!ENTITY\s+([^\s%"'<>]+)\s+(?:"([^"]*)"|'([^']*)'|(?:SYSTEM|PUBLIC)\s)`)
+	anyTag         = lazyregexp.New(`<[^>]*>`)
 )
 
 // knownEntities returns the entities of HTML and those that a document type declares, by name. Nothing inside their texts is

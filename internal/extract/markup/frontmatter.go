@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 
 	"parley/internal/attribute"
 	"parley/internal/extract"
+	"parley/internal/lazyregexp"
 )
 
 // frontMatter is what stands at the beginning of a Markdown file about the document.
@@ -39,9 +39,9 @@ func cutFrontMatter(source string) (m frontMatter, body string, ok bool) {
 }
 
 var (
-	yamlEnd   = regexp.MustCompile(`(?m)^(?:---|\.\.\.)[ \t]*(?:\n|\z)`)
-	tomlEnd   = regexp.MustCompile(`(?m)^\+\+\+[ \t]*(?:\n|\z)`)
-	accessKey = regexp.MustCompile(`(?m)^\s*(?:\[\[?\s*)?["']?(?:users|groups|everybody|namespace)["']?\s*(?:[:=]|\]\]?\s*(?:#|$))`)
+	yamlEnd   = lazyregexp.New(`(?m)^(?:---|\.\.\.)[ \t]*(?:\n|\z)`)
+	tomlEnd   = lazyregexp.New(`(?m)^\+\+\+[ \t]*(?:\n|\z)`)
+	accessKey = lazyregexp.New(`(?m)^\s*(?:\[\[?\s*)?["']?(?:users|groups|everybody|namespace)["']?\s*(?:[:=]|\]\]?\s*(?:#|$))`)
 )
 
 // meta returns what the front matter says.
@@ -78,7 +78,7 @@ const (
 	maxTOMLDepth = 100
 )
 
-var yamlLine = regexp.MustCompile(`line \d+`)
+var yamlLine = lazyregexp.New(`line \d+`)
 
 // withPlainDates returns a value of TOML in which dates without a time or a zone are the texts that people wrote.
 func withPlainDates(value any, depth int) (plain any, err error) {

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -16,6 +15,7 @@ import (
 	"parley/internal/attribute"
 	"parley/internal/extract"
 	"parley/internal/extract/compose"
+	"parley/internal/lazyregexp"
 )
 
 var _ = extract.Register("HTML", extract.Reader{Read: readHTML, Looks: func(f *extract.File) bool { return f.IsMisnamed() && looksLikeHTML(f.Head) }})
@@ -78,7 +78,7 @@ func MetaCharset(data []byte) string {
 	return strings.ToLower(string(bytes.TrimSpace(m[1])))
 }
 
-var charsetPattern = regexp.MustCompile(`(?i)<(?:meta\s[^>]*charset|\?xml\s[^>]*encoding)\s*=\s*["']?\s*([-\w:.]+)`)
+var charsetPattern = lazyregexp.New(`(?i)<(?:meta\s[^>]*charset|\?xml\s[^>]*encoding)\s*=\s*["']?\s*([-\w:.]+)`)
 
 // htmlHead is the description that a page gives of itself.
 type htmlHead struct {
@@ -118,7 +118,7 @@ func readHTMLHead(root *html.Node) htmlHead {
 
 // descriptions match the names of meta elements that describe a page: those of the HTML standard, of Dublin Core, of
 // Google Scholar, and of articles in Open Graph.
-var descriptions = regexp.MustCompile(`^(author|keywords|date|subject|language|last-modified|dc\..+|dcterms\..+|citation_.+|article:.+)$`)
+var descriptions = lazyregexp.New(`^(author|keywords|date|subject|language|last-modified|dc\..+|dcterms\..+|citation_.+|article:.+)$`)
 
 // describe adds the content of a meta element to the attributes. A name that comes several times makes a list.
 func (h *htmlHead) describe(name, content string) {
@@ -159,7 +159,7 @@ func isHidden(n *html.Node) bool {
 }
 
 // hidingStyle matches a style that makes browsers hide an element.
-var hidingStyle = regexp.MustCompile(`(?i)(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))`)
+var hidingStyle = lazyregexp.New(`(?i)(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))`)
 
 // isBoilerplate holds for what surrounds the content on every page of a site. A header inside an
 // article or main element belongs to the content.

@@ -1,12 +1,13 @@
 package markup
 
 import (
-	"regexp"
 	"strings"
 
 	"codeberg.org/readeck/go-readability/v2"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"parley/internal/lazyregexp"
 )
 
 // articleBytes bounds the source of the pages in which an article is looked for, which takes
@@ -66,7 +67,7 @@ func saysArticle(root *html.Node) bool {
 
 // furniture matches the classes and ids of elements beside the text of a page: teasers of other pages,
 // comments of readers, advertisements.
-var furniture = regexp.MustCompile(`(?i)(?:^|[-_ ])(?:comments?|disqus|related|recommend(?:ed|ations?)|sidebar|teasers?|promos?|newsletter|cookies?|consent|` +
+var furniture = lazyregexp.New(`(?i)(?:^|[-_ ])(?:comments?|disqus|related|recommend(?:ed|ations?)|sidebar|teasers?|promos?|newsletter|cookies?|consent|` +
 	`shar(?:e|ing)|social|subscri(?:be|ption)|popular|trending|most-?read|sponsor(?:ed)?|advert\w*|ads?|footer|breadcrumbs?|menu|nav(?:bar|igation)?|login|outbrain|taboola|modal|popup)(?:$|[-_ ])`)
 
 // proseLength returns the length of the running text under a node: without links, what consists of links, and page furniture.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -19,6 +18,7 @@ import (
 
 	"parley/internal/extract"
 	"parley/internal/extract/compose"
+	"parley/internal/lazyregexp"
 )
 
 var _ = extract.Register("Markdown", extract.Reader{Read: readMarkdown})
@@ -66,9 +66,9 @@ func markdownParser() parser.Parser {
 // modules are the statements of a module that stand between the paragraphs of MDX, up to a blank line, and
 // comment is a comment of JSX.
 var (
-	modules = regexp.MustCompile(`(?m)^(?:import|export)\s(?:[^\n]+\n?)+`)
-	comment = regexp.MustCompile(`(?s)\{/\*.*?\*/\}`)
-	fences  = regexp.MustCompile("(?ms)^ {0,3}(?:```.*?^ {0,3}```|~~~.*?^ {0,3}~~~)")
+	modules = lazyregexp.New(`(?m)^(?:import|export)\s(?:[^\n]+\n?)+`)
+	comment = lazyregexp.New(`(?s)\{/\*.*?\*/\}`)
+	fences  = lazyregexp.New("(?ms)^ {0,3}(?:```.*?^ {0,3}```|~~~.*?^ {0,3}~~~)")
 )
 
 // withoutModules removes from MDX what is program and not text. Blocks of code stay.
@@ -123,7 +123,7 @@ func (w *markdownWalker) block(n ast.Node) error {
 }
 
 // attributes match the attributes that Pandoc, kramdown and others put behind a heading: "Introduction {#intro .wide}".
-var attributes = regexp.MustCompile(`\s*\{[#.:][^{}]*\}$`)
+var attributes = lazyregexp.New(`\s*\{[#.:][^{}]*\}$`)
 
 // list appends the items of a list, each with its bullet or number, and of nested lists after
 // the item that holds them.

@@ -2,13 +2,13 @@ package markup
 
 import (
 	"context"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"parley/internal/extract"
 	"parley/internal/extract/compose"
 	"parley/internal/extract/tabular"
+	"parley/internal/lazyregexp"
 )
 
 var _ = extract.Register("plain text", extract.Reader{Read: readPlain})
@@ -157,7 +157,7 @@ func isPlainHeading(line string) bool {
 	return utf8.RuneCountInString(line) <= 80 && (compose.IsCapitals(line) || numberedHeading.MatchString(line))
 }
 
-var numberedHeading = regexp.MustCompile(`^(?:(?:Chapter|CHAPTER|Section|SECTION|Part|PART|Appendix|APPENDIX) [\dA-Z]+\b.{0,60}|\d+(?:\.\d+)+\.? \p{Lu}[^.!?]{0,70})$`)
+var numberedHeading = lazyregexp.New(`^(?:(?:Chapter|CHAPTER|Section|SECTION|Part|PART|Appendix|APPENDIX) [\dA-Z]+\b.{0,60}|\d+(?:\.\d+)+\.? \p{Lu}[^.!?]{0,70})$`)
 
 func isUnderline(line string) bool {
 	line = strings.TrimSpace(line)

@@ -1,22 +1,23 @@
 package markup
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"parley/internal/lazyregexp"
 )
 
 // restrictions match keys, in small letters and without signs, with which other programs say who may see a document,
 // and misspelled keys of Parley.
-var restrictions = regexp.MustCompile(`^(everybody|namespace|` +
+var restrictions = lazyregexp.New(`^(everybody|namespace|` +
 	`acls?|access(control|list|level|groups?|users?|roles?)?|permissions?|visibility|visible(to|for)|readable(by)?|readers?|viewers?|` +
 	`allow(ed)?(users?|groups?|roles?|readers?|viewers?)?|(shared|restricted|limited)(to|with)|restrict(ed|ions?)?|` +
 	`private|confidential|secret|public)$`)
 
 // members match singular keys, which a person may mean as users or groups.
-var members = regexp.MustCompile(`^(users?|groups?)$`)
+var members = lazyregexp.New(`^(users?|groups?)$`)
 
 // teamKey stands beside a group that looks after the document, in the front matter of GitLab's documentation.
 const teamKey = "stage"
@@ -55,7 +56,7 @@ func unknownRestriction(matter string) string {
 	return ""
 }
 
-var notLetters = regexp.MustCompile(`[^a-z]`)
+var notLetters = lazyregexp.New(`[^a-z]`)
 
 func restricts(key string, value *yaml.Node) bool {
 	if value.Kind != yaml.ScalarNode {

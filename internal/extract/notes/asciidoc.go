@@ -2,12 +2,12 @@ package notes
 
 import (
 	"context"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"parley/internal/extract"
 	"parley/internal/extract/compose"
+	"parley/internal/lazyregexp"
 )
 
 var _ = extract.Register("AsciiDoc", extract.Reader{Read: readASCIIDoc})
@@ -40,15 +40,15 @@ type adocReader struct {
 }
 
 var (
-	adocTitle     = regexp.MustCompile(`^(={1,6}|#{1,6}) +(\S.*?)(?: =+)?$`)
-	adocAttribute = regexp.MustCompile(`^:(!?[\w-]+!?):(?: +(.*))?$`)
-	adocOptions   = regexp.MustCompile(`^\[[^\]]*\]$|^\[\[[\w:. -]+\]\]$`)
-	adocItem      = regexp.MustCompile(`^ *(\*{1,5}|-|\.{1,5}|\d{1,3}\.|[a-zA-Z]\.) +(?:\[[ x*]\] +)?(\S.*)$`)
-	adocTerm      = regexp.MustCompile(`^ *(\S.*?)(?::{2,4}|;;)(?: +(.*))?$`)
-	adocMacro     = regexp.MustCompile(`^(\w+)::([^\[]*)\[(.*)\]$`)
-	adocFormula   = regexp.MustCompile(`^\[(?:stem|latexmath|asciimath)`)
-	adocCallout   = regexp.MustCompile(`^<(?:\d+|\.)> +(.*)$`)
-	adocCell      = regexp.MustCompile(`(?:^|\s)(?:\d*(?:\.\d+)?[+*])?(?:[<^>]?(?:\.[<^>])?)?[adehlmsv]?\|`)
+	adocTitle     = lazyregexp.New(`^(={1,6}|#{1,6}) +(\S.*?)(?: =+)?$`)
+	adocAttribute = lazyregexp.New(`^:(!?[\w-]+!?):(?: +(.*))?$`)
+	adocOptions   = lazyregexp.New(`^\[[^\]]*\]$|^\[\[[\w:. -]+\]\]$`)
+	adocItem      = lazyregexp.New(`^ *(\*{1,5}|-|\.{1,5}|\d{1,3}\.|[a-zA-Z]\.) +(?:\[[ x*]\] +)?(\S.*)$`)
+	adocTerm      = lazyregexp.New(`^ *(\S.*?)(?::{2,4}|;;)(?: +(.*))?$`)
+	adocMacro     = lazyregexp.New(`^(\w+)::([^\[]*)\[(.*)\]$`)
+	adocFormula   = lazyregexp.New(`^\[(?:stem|latexmath|asciimath)`)
+	adocCallout   = lazyregexp.New(`^<(?:\d+|\.)> +(.*)$`)
+	adocCell      = lazyregexp.New(`(?:^|\s)(?:\d*(?:\.\d+)?[+*])?(?:[<^>]?(?:\.[<^>])?)?[adehlmsv]?\|`)
 )
 
 // block reads what begins at line i and returns the index of the line behind it.
@@ -204,7 +204,7 @@ func (r *adocReader) table(lines []string, separator byte) error {
 	return r.p.table(rows, header)
 }
 
-var adocCols = regexp.MustCompile(`cols="?([^"\]]+)"?`)
+var adocCols = lazyregexp.New(`cols="?([^"\]]+)"?`)
 
 // adocColumns returns the number of columns that the options of a table say, 0 if they do not.
 func adocColumns(options string) int {
@@ -219,19 +219,19 @@ func adocColumns(options string) int {
 }
 
 var adocRules = []replacement{
-	{regexp.MustCompile(`<<[^,<>]+,([^<>]+)>>`), "$1"},
-	{regexp.MustCompile(`<<([^<>]+)>>`), "$1"},
-	{regexp.MustCompile(`(?:stem|latexmath):\[((?:\\\]|[^\]])*)\]`), "$$$1$$"},
-	{regexp.MustCompile(`footnote:\w*\[([^\]]*)\]`), " ($1)"},
-	{regexp.MustCompile(`\+\+(\S+?)\+\+`), "$1"},
-	{regexp.MustCompile(`\b(?:link|xref|mailto|kbd|btn|menu|pass|indexterm2?):{1,2}[^\s\[\]]*\[([^\]]*?)(?:,[^\]]*)?\^?\]`), "$1"},
-	{regexp.MustCompile(`\bhttps?://[^\s\[\]]+\[([^\]]+?)(?:,[^\]]*)?\^?\]`), "$1"},
-	{regexp.MustCompile(`\bimage:[^\s\[\]]+\[([^\],]*)[^\]]*\]`), "$1"},
-	{regexp.MustCompile("(?:\\[[^\\]]*\\])?(?:\\*\\*|__|``|##)([^*_`#]+)(?:\\*\\*|__|``|##)"), "$1"},
-	{regexp.MustCompile("(^|[\\s(\"'\\[{-])(?:\\[[^\\]]*\\])?[*_`#+]([^\\s*_`#+](?:[^*`#+]*?[^\\s])?)[*_`#+]($|[\\s.,;:!?)\"'}\\]-])"), "$1$2$3"},
+	{lazyregexp.New(`<<[^,<>]+,([^<>]+)>>`), "$1"},
+	{lazyregexp.New(`<<([^<>]+)>>`), "$1"},
+	{lazyregexp.New(`(?:stem|latexmath):\[((?:\\\]|[^\]])*)\]`), "$$$1$$"},
+	{lazyregexp.New(`footnote:\w*\[([^\]]*)\]`), " ($1)"},
+	{lazyregexp.New(`\+\+(\S+?)\+\+`), "$1"},
+	{lazyregexp.New(`\b(?:link|xref|mailto|kbd|btn|menu|pass|indexterm2?):{1,2}[^\s\[\]]*\[([^\]]*?)(?:,[^\]]*)?\^?\]`), "$1"},
+	{lazyregexp.New(`\bhttps?://[^\s\[\]]+\[([^\]]+?)(?:,[^\]]*)?\^?\]`), "$1"},
+	{lazyregexp.New(`\bimage:[^\s\[\]]+\[([^\],]*)[^\]]*\]`), "$1"},
+	{lazyregexp.New("(?:\\[[^\\]]*\\])?(?:\\*\\*|__|``|##)([^*_`#]+)(?:\\*\\*|__|``|##)"), "$1"},
+	{lazyregexp.New("(^|[\\s(\"'\\[{-])(?:\\[[^\\]]*\\])?[*_`#+]([^\\s*_`#+](?:[^*`#+]*?[^\\s])?)[*_`#+]($|[\\s.,;:!?)\"'}\\]-])"), "$1$2$3"},
 }
 
-var adocReference = regexp.MustCompile(`\{([\w-]+)\}`)
+var adocReference = lazyregexp.New(`\{([\w-]+)\}`)
 
 // inline removes markup, and fills in attributes.
 func (r *adocReader) inline(text string) string {

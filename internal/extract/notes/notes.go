@@ -3,12 +3,12 @@
 package notes
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"parley/internal/extract"
 	"parley/internal/extract/compose"
+	"parley/internal/lazyregexp"
 )
 
 // page reads a text and makes one page of the blocks that write adds.
@@ -137,7 +137,7 @@ func body(lines []string, from, width int) int {
 
 // replacement is one rule of inline markup.
 type replacement struct {
-	pattern *regexp.Regexp
+	pattern *lazyregexp.Regexp
 	with    string
 }
 

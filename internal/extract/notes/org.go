@@ -2,11 +2,11 @@ package notes
 
 import (
 	"context"
-	"regexp"
 	"strings"
 
 	"parley/internal/extract"
 	"parley/internal/extract/compose"
+	"parley/internal/lazyregexp"
 )
 
 var _ = extract.Register("Org", extract.Reader{Read: readOrg})
@@ -38,12 +38,12 @@ func readOrg(ctx context.Context, f *extract.File) (*extract.Document, error) {
 }
 
 var (
-	orgHeadline = regexp.MustCompile(`^(\*+) +(?:(?:TODO|DONE|NEXT|WAITING|CANCELLED|CANCELED) +)?(?:\[#\w\] +)?(.*?)(?: +:[\w@#%:]+:)?$`)
-	orgKeyword  = regexp.MustCompile(`^ *#\+([\w-]+): *(.*)$`)
-	orgBegin    = regexp.MustCompile(`(?i)^ *#\+begin_(\w+)`)
-	orgEnd      = regexp.MustCompile(`(?i)^ *#\+end_`)
-	orgDrawer   = regexp.MustCompile(`^ *:[\w-]+: *$`)
-	orgItem     = regexp.MustCompile(`^( *)([-+]|\d+[.)]|[a-zA-Z][.)]) +(?:\[[ X-]\] +)?(.*)$`)
+	orgHeadline = lazyregexp.New(`^(\*+) +(?:(?:TODO|DONE|NEXT|WAITING|CANCELLED|CANCELED) +)?(?:\[#\w\] +)?(.*?)(?: +:[\w@#%:]+:)?$`)
+	orgKeyword  = lazyregexp.New(`^ *#\+([\w-]+): *(.*)$`)
+	orgBegin    = lazyregexp.New(`(?i)^ *#\+begin_(\w+)`)
+	orgEnd      = lazyregexp.New(`(?i)^ *#\+end_`)
+	orgDrawer   = lazyregexp.New(`^ *:[\w-]+: *$`)
+	orgItem     = lazyregexp.New(`^( *)([-+]|\d+[.)]|[a-zA-Z][.)]) +(?:\[[ X-]\] +)?(.*)$`)
 )
 
 // orgBlock reads what begins at line i and returns the index of the line behind it.
@@ -129,9 +129,9 @@ func orgTable(p *paragraph, lines []string, i int) (int, error) {
 }
 
 var orgRules = []replacement{
-	{regexp.MustCompile(`\[\[[^\[\]]+\]\[([^\[\]]+)\]\]`), "$1"},
-	{regexp.MustCompile(`\[\[(?:file:|id:|\*|#)?([^\[\]]+)\]\]`), "$1"},
-	{regexp.MustCompile(`(^|[\s("'{-])[*/_=~+]([^\s*/_=~+](?:[^\n]*?[^\s])?)[*/_=~+]($|[\s.,;:!?)"'}-])`), "$1$2$3"},
+	{lazyregexp.New(`\[\[[^\[\]]+\]\[([^\[\]]+)\]\]`), "$1"},
+	{lazyregexp.New(`\[\[(?:file:|id:|\*|#)?([^\[\]]+)\]\]`), "$1"},
+	{lazyregexp.New(`(^|[\s("'{-])[*/_=~+]([^\s*/_=~+](?:[^\n]*?[^\s])?)[*/_=~+]($|[\s.,;:!?)"'}-])`), "$1$2$3"},
 }
 
 func orgInline(text string) string { return replaced(text, orgRules) }

@@ -2,13 +2,13 @@ package notes
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"parley/internal/extract"
 	"parley/internal/extract/compose"
+	"parley/internal/lazyregexp"
 )
 
 var _ = extract.Register("reStructuredText", extract.Reader{Read: readRST})
@@ -29,13 +29,13 @@ type rstReader struct {
 }
 
 var (
-	rstDirective = regexp.MustCompile(`^\.\. ([\w:+.-]+)::(?: +(.*))?$`)
-	rstExplicit  = regexp.MustCompile(`^\.\.(?: |$)`)
-	rstNote      = regexp.MustCompile(`^\.\. \[([^\]]+)\] *(.*)$`)
-	rstItem      = regexp.MustCompile(`^([-*+•]|\(?(?:\d{1,3}|[a-zA-Z]|#|[ivxlcdm]{1,6})[.)])( +)`)
-	rstField     = regexp.MustCompile(`^:([^:` + "`" + `][^:]*): *(.*)$`)
-	rstGrid      = regexp.MustCompile(`^\+(?:[-=]+\+)+$`)
-	rstSimple    = regexp.MustCompile(`^=+(?: +=+)+$`)
+	rstDirective = lazyregexp.New(`^\.\. ([\w:+.-]+)::(?: +(.*))?$`)
+	rstExplicit  = lazyregexp.New(`^\.\.(?: |$)`)
+	rstNote      = lazyregexp.New(`^\.\. \[([^\]]+)\] *(.*)$`)
+	rstItem      = lazyregexp.New(`^([-*+•]|\(?(?:\d{1,3}|[a-zA-Z]|#|[ivxlcdm]{1,6})[.)])( +)`)
+	rstField     = lazyregexp.New(`^:([^:` + "`" + `][^:]*): *(.*)$`)
+	rstGrid      = lazyregexp.New(`^\+(?:[-=]+\+)+$`)
+	rstSimple    = lazyregexp.New(`^=+(?: +=+)+$`)
 )
 
 // rstLeftOut are directives that add no text of their own.
@@ -330,17 +330,17 @@ func columns(line string, starts []int) []string {
 }
 
 var rstRules = []replacement{
-	{regexp.MustCompile("(?::[\\w:+.-]+:)?`~?([^`<>]+?)\\s*<[^`<>]+>`_{0,2}"), "$1"},
-	{regexp.MustCompile("(?::[\\w:+.-]+:)?`[~!]?([^`]+)`(?::[\\w:+.-]+:)?_{0,2}"), "$1"},
-	{regexp.MustCompile(`\*\*([^*\s](?:[^*]*[^*\s])?)\*\*`), "$1"},
-	{regexp.MustCompile(`(^|[\s("'\[{<-])\*([^*\s](?:[^*]*[^*\s])?)\*`), "$1$2"},
-	{regexp.MustCompile(`\[(#?\w+|#|\*)\]_`), "[$1]"},
-	{regexp.MustCompile(`\b(\w+)__?(\s|[.,;:!?)]|$)`), "$1$2"},
-	{regexp.MustCompile(`\\(\S)`), "$1"},
+	{lazyregexp.New("(?::[\\w:+.-]+:)?`~?([^`<>]+?)\\s*<[^`<>]+>`_{0,2}"), "$1"},
+	{lazyregexp.New("(?::[\\w:+.-]+:)?`[~!]?([^`]+)`(?::[\\w:+.-]+:)?_{0,2}"), "$1"},
+	{lazyregexp.New(`\*\*([^*\s](?:[^*]*[^*\s])?)\*\*`), "$1"},
+	{lazyregexp.New(`(^|[\s("'\[{<-])\*([^*\s](?:[^*]*[^*\s])?)\*`), "$1$2"},
+	{lazyregexp.New(`\[(#?\w+|#|\*)\]_`), "[$1]"},
+	{lazyregexp.New(`\b(\w+)__?(\s|[.,;:!?)]|$)`), "$1$2"},
+	{lazyregexp.New(`\\(\S)`), "$1"},
 }
 
 // rstLiteral is mathematics or code within a text, which stays as it was written.
-var rstLiteral = regexp.MustCompile("(:math:`|``)([^`]+)(?:``|`)")
+var rstLiteral = lazyregexp.New("(:math:`|``)([^`]+)(?:``|`)")
 
 func rstInline(text string) string {
 	var b strings.Builder

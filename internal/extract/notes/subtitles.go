@@ -3,7 +3,6 @@ package notes
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 
 	"parley/internal/extract"
 	"parley/internal/extract/compose"
+	"parley/internal/lazyregexp"
 )
 
 var _ = extract.Register("subtitles", extract.Reader{Read: readSubtitles})
@@ -46,11 +46,11 @@ type subtitles struct {
 }
 
 var (
-	cueTimes = regexp.MustCompile(`^(?:(\d{1,3}):)?(\d{1,2}):(\d{2})[.,]\d{1,3}(?:\s+-->\s|,\d{1,3}:\d{2}:\d{2}[.,]\d{1,3}$)`)
-	cueTag   = regexp.MustCompile(`<[^<>]*>|\{\\[^{}]*\}`)
-	cueVoice = regexp.MustCompile(`<v(?:\.[^\s<>]*)?\s+([^<>]+)>`)
+	cueTimes = lazyregexp.New(`^(?:(\d{1,3}):)?(\d{1,2}):(\d{2})[.,]\d{1,3}(?:\s+-->\s|,\d{1,3}:\d{2}:\d{2}[.,]\d{1,3}$)`)
+	cueTag   = lazyregexp.New(`<[^<>]*>|\{\\[^{}]*\}`)
+	cueVoice = lazyregexp.New(`<v(?:\.[^\s<>]*)?\s+([^<>]+)>`)
 	// notCues are the first words of WebVTT blocks that players do not show.
-	notCues = regexp.MustCompile(`^(?:WEBVTT|NOTE|STYLE|REGION|X-TIMESTAMP-MAP)(?:\s|=|$)`)
+	notCues = lazyregexp.New(`^(?:WEBVTT|NOTE|STYLE|REGION|X-TIMESTAMP-MAP)(?:\s|=|$)`)
 )
 
 // cue adds the lines of one block of the file. Without times it goes on with what was before.

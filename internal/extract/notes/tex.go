@@ -2,13 +2,13 @@ package notes
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"parley/internal/extract"
 	"parley/internal/extract/compose"
+	"parley/internal/lazyregexp"
 )
 
 var _ = extract.Register("LaTeX", extract.Reader{Read: readTeX})
@@ -65,12 +65,12 @@ func withoutComments(text string) string {
 }
 
 // texDefinition gives a command a meaning.
-var texDefinition = regexp.MustCompile(`\\def\s*\\[A-Za-z@]+[^{\n]{0,40}\{(?:[^{}]|\{[^{}]*\})*\}`)
+var texDefinition = lazyregexp.New(`\\def\s*\\[A-Za-z@]+[^{\n]{0,40}\{(?:[^{}]|\{[^{}]*\})*\}`)
 
-var texListing = regexp.MustCompile(`\\begin\{(verbatim\*?|Verbatim|lstlisting|minted|alltt|Highlighting)\}`)
+var texListing = lazyregexp.New(`\\begin\{(verbatim\*?|Verbatim|lstlisting|minted|alltt|Highlighting)\}`)
 
 // texComment is a comment, with what stands before it.
-var texComment = regexp.MustCompile(`(?m)((?:^|[^\\])(?:\\\\)*)%.*$`)
+var texComment = lazyregexp.New(`(?m)((?:^|[^\\])(?:\\\\)*)%.*$`)
 
 type texReader struct {
 	ctx  context.Context
@@ -83,7 +83,7 @@ type texReader struct {
 
 var (
 	// texStructure matches what begins a block.
-	texStructure = regexp.MustCompile(`\\(?:part|chapter|section|subsection|subsubsection|paragraph|subparagraph)\*?\s*(?:\[[^\]]*\])?\{` +
+	texStructure = lazyregexp.New(`\\(?:part|chapter|section|subsection|subsubsection|paragraph|subparagraph)\*?\s*(?:\[[^\]]*\])?\{` +
 		`|\\(?:begin|end)\s*\{[^{}]*\}|\\item\b|\\bibitem\b|\\caption\*?\s*(?:\[[^\]]*\])?\{|\\\[|\$\$|\n[ \t]*\n`)
 	texLevels = map[string]int{"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5, "subparagraph": 6}
 	texCode   = []string{"verbatim", "Verbatim", "lstlisting", "minted", "alltt", "verbatim*", "algorithmic", "tikzpicture", "Highlighting"}
@@ -155,7 +155,7 @@ func (t *texReader) structure(mark, rest string) (string, error) {
 	return after, t.out.Add(extract.Heading, texLevels[name], compose.OneLine(t.plain(title, 0)))
 }
 
-var texLists = regexp.MustCompile(`\{(?:itemize|enumerate|description|thebibliography|compactitem|compactenum)\*?\}`)
+var texLists = lazyregexp.New(`\{(?:itemize|enumerate|description|thebibliography|compactitem|compactenum)\*?\}`)
 
 // marker returns what stands before an item of a list.
 func (t *texReader) marker(label string, isSource bool) string {
@@ -227,10 +227,10 @@ func (t *texReader) math(formula string) error {
 }
 
 var (
-	texLabel  = regexp.MustCompile(`\\(?:label|tag)\*?\{[^{}]*\}|\\(?:nonumber|notag)\b`)
-	texRules  = regexp.MustCompile(`\\(?:hline|toprule|midrule|bottomrule|endhead|endfirsthead|endfoot|endlastfoot|centering)\b|\\(?:cline|cmidrule)(?:\([^)]*\))?\{[^{}]*\}`)
-	texSpan   = regexp.MustCompile(`\\(?:multicolumn|multirow)\s*\{[^{}]*\}\s*(?:\{[^{}]*\}|\*)\s*\{`)
-	texRowEnd = regexp.MustCompile(`\\\\(?:\[[^\]]*\])?|\\tabularnewline\b`)
+	texLabel  = lazyregexp.New(`\\(?:label|tag)\*?\{[^{}]*\}|\\(?:nonumber|notag)\b`)
+	texRules  = lazyregexp.New(`\\(?:hline|toprule|midrule|bottomrule|endhead|endfirsthead|endfoot|endlastfoot|centering)\b|\\(?:cline|cmidrule)(?:\([^)]*\))?\{[^{}]*\}`)
+	texSpan   = lazyregexp.New(`\\(?:multicolumn|multirow)\s*\{[^{}]*\}\s*(?:\{[^{}]*\}|\*)\s*\{`)
+	texRowEnd = lazyregexp.New(`\\\\(?:\[[^\]]*\])?|\\tabularnewline\b`)
 )
 
 // table adds the rows of a table. A rule below the first row makes it a header.

@@ -1,10 +1,10 @@
 package parquet
 
 import (
-	"regexp"
 	"strings"
 
 	"parley/internal/extract"
+	"parley/internal/lazyregexp"
 )
 
 // logical says what the values of a column, or the members of a group, mean.
@@ -98,7 +98,7 @@ type tree struct {
 }
 
 // madeUp are the names that pandas gives to the numbers of rows.
-var madeUp = regexp.MustCompile(`^__index_level_\d+__$`)
+var madeUp = lazyregexp.New(`^__index_level_\d+__$`)
 
 // group adds the columns of n elements of the group above. In a list they have no names of their own.
 func (s *tree) group(n int64, above leaf, isList bool, deep int) error {

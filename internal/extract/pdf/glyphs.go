@@ -1,13 +1,13 @@
 package pdf
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"parley/internal/extract/codepage"
 	"parley/internal/extract/compose"
+	"parley/internal/lazyregexp"
 )
 
 // pdfGlyph is the box in which a font sets a character. Lengths are in points, up is positive.
@@ -75,7 +75,7 @@ func (r *pdfReader) isFootnote(g pdfGlyph) bool {
 
 const longestMark = 5 // bytes
 
-var footnoteMark = regexp.MustCompile(`^(?:\(?(?:[0-9]{1,3}|[a-z])[).]?|\*{1,3}|[†‡§])$`)
+var footnoteMark = lazyregexp.New(`^(?:\(?(?:[0-9]{1,3}|[a-z])[).]?|\*{1,3}|[†‡§])$`)
 
 // isLetterMark reports whether a raised letter is the mark of a footnote: it stands alone behind a word or behind a number with
 // a separator. Others belong to what they follow: 1o, 20e.
@@ -88,7 +88,7 @@ func (r *pdfReader) isLetterMark(index int, char rune) bool {
 
 const longestWord = 40 // bytes that tell a word or a number
 
-var markedWord = regexp.MustCompile(`(?:\p{L}{4}|[0-9][.,][0-9]+|[)%])$`)
+var markedWord = lazyregexp.New(`(?:\p{L}{4}|[0-9][.,][0-9]+|[)%])$`)
 
 // isTornOff reports whether a letter that is no word stands alone behind a gap narrower than those between the words of its
 // line. Some programs write headings so.

@@ -3,11 +3,12 @@ package pdf
 import (
 	"cmp"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"parley/internal/lazyregexp"
 )
 
 // dropRunningLines removes what is printed on page after page around the text: headers, footers
@@ -274,7 +275,7 @@ func outerLines(lines []pdfLine) []int {
 	return outer
 }
 
-var digits = regexp.MustCompile(`\p{Nd}+`)
+var digits = lazyregexp.New(`\p{Nd}+`)
 
 // runningKey returns a key that is the same for lines that differ only in numbers.
 func runningKey(text []byte) string {
@@ -313,8 +314,8 @@ func digitValue(r rune) int {
 // numberedPage matches the keys that say that they number a page, barePageNumber those that only
 // look like it as well.
 var (
-	numberedPage   = regexp.MustCompile(`^(?:page|seite|página|pagina|sida|strona|страница|第) ?# ?(?:页|頁|ページ)?(?:(?:of|/|von|de|di|av|z|из|共) ?#(?: ?页)?)?$`) //nolint:gosmopolitan // pages are numbered in every script
-	barePageNumber = regexp.MustCompile(numberedPage.String() + `|^# ?/ ?#$|^[-–—] ?# ?[-–—]$`)
+	numberedPage   = lazyregexp.New(`^(?:page|seite|página|pagina|sida|strona|страница|第) ?# ?(?:页|頁|ページ)?(?:(?:of|/|von|de|di|av|z|из|共) ?#(?: ?页)?)?$`) //nolint:gosmopolitan // pages are numbered in every script
+	barePageNumber = lazyregexp.New(numberedPage.String() + `|^# ?/ ?#$|^[-–—] ?# ?[-–—]$`)
 )
 
 // saysSomething holds for a key with words other than those that number pages, as in "A-#" or "Page #".

@@ -4,22 +4,22 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 
 	"parley/internal/extract"
+	"parley/internal/lazyregexp"
 )
 
 // maxMended bounds the files that are searched for their pages, in memory.
 const maxMended = 64 << 20
 
 var (
-	pdfObject  = regexp.MustCompile(`(?:^|[\r\n\t >])(\d{1,7}) (\d{1,5}) obj\b`)
-	pdfCatalog = regexp.MustCompile(`/Type\s*/Catalog\b`)
-	pdfTree    = regexp.MustCompile(`/Type\s*/Pages\b`)
-	pdfLeaf    = regexp.MustCompile(`/Type\s*/Page\b`)
-	pdfRoot    = regexp.MustCompile(`/Pages\s+(\d+)\s+\d+\s+R`)
-	pdfParent  = regexp.MustCompile(`/Parent\s`)
+	pdfObject  = lazyregexp.New(`(?:^|[\r\n\t >])(\d{1,7}) (\d{1,5}) obj\b`)
+	pdfCatalog = lazyregexp.New(`/Type\s*/Catalog\b`)
+	pdfTree    = lazyregexp.New(`/Type\s*/Pages\b`)
+	pdfLeaf    = lazyregexp.New(`/Type\s*/Page\b`)
+	pdfRoot    = lazyregexp.New(`/Pages\s+(\d+)\s+\d+\s+R`)
+	pdfParent  = lazyregexp.New(`/Parent\s`)
 )
 
 // mendPDF adds to a document whose end is missing what leads to its pages: a trailer, and where they

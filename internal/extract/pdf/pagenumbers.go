@@ -1,13 +1,14 @@
 package pdf
 
 import (
-	"regexp"
 	"strings"
+
+	"parley/internal/lazyregexp"
 )
 
 // pageNumber matches a line that may be nothing but the number of its page, perhaps with the letter of
 // its part: "12", "F-3", "- 4 -", "Page 5 of 9".
-var pageNumber = regexp.MustCompile(`^(?:[-–—|] ?)?((?:page )?(?:[a-z]{1,3} ?[-–.] ?)?)(\p{Nd}{1,4})(?: ?[-–—|]| ?(?:of|/) ?\p{Nd}{1,4})?$`)
+var pageNumber = lazyregexp.New(`^(?:[-–—|] ?)?((?:page )?(?:[a-z]{1,3} ?[-–.] ?)?)(\p{Nd}{1,4})(?: ?[-–—|]| ?(?:of|/) ?\p{Nd}{1,4})?$`)
 
 // leastNumbered is on how many pages lines must count the pages to be page numbers wherever they stand. For
 // fewer, a list of figures at the ends of pages could do so by chance.

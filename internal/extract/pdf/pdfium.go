@@ -8,7 +8,6 @@ import (
 	"io"
 	"math"
 	"reflect"
-	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -23,6 +22,7 @@ import (
 	"parley/internal/extract"
 	"parley/internal/extract/codepage"
 	"parley/internal/extract/compose"
+	"parley/internal/lazyregexp"
 )
 
 // pdfium is PDFium compiled from WebAssembly, ready to be instantiated once per document. Its
@@ -289,7 +289,7 @@ func (d *pdfDocument) describe(doc *extract.Document) {
 	doc.Meta.Attributes = values.Encode()
 }
 
-var pdfDatePattern = regexp.MustCompile(`^D:(\d{4})(?:(\d\d)(?:(\d\d)(?:(\d\d)(\d\d)(\d\d)?)?)?)?(?:Z|([+-]\d\d)'?(\d\d)?)?`)
+var pdfDatePattern = lazyregexp.New(`^D:(\d{4})(?:(\d\d)(?:(\d\d)(?:(\d\d)(\d\d)(\d\d)?)?)?)?(?:Z|([+-]\d\d)'?(\d\d)?)?`)
 
 // pdfDate returns a date such as D:20260301120000+01'00' (section 7.9.4) as RFC 3339, or as a date alone; "" if it is none.
 func pdfDate(s string) string {

@@ -1,11 +1,12 @@
 package pdf
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"parley/internal/lazyregexp"
 )
 
 // Some fonts do not say which characters they show, and some are wrong about it. Text that came
@@ -63,7 +64,7 @@ func readsLikeText(lines []pdfLine) bool {
 	return letters[most]*10 >= all*7 && float64(vowels[most]) >= scripts[most].least*float64(letters[most])
 }
 
-var number = regexp.MustCompile(`^[-+−(]?\d[\d.,]*[)%]?$`)
+var number = lazyregexp.New(`^[-+−(]?\d[\d.,]*[)%]?$`)
 
 // areNumbers reports whether most words of lines are numbers.
 func areNumbers(lines []pdfLine) bool {

@@ -1,9 +1,10 @@
 package pdf
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
+
+	"parley/internal/lazyregexp"
 )
 
 // glyphShifts are the distances between ASCII and the numbers of glyphs. Fonts with a wrong character map mostly give the number
@@ -11,7 +12,7 @@ import (
 var glyphShifts = []rune{29, 31}
 
 // shiftedWord matches a word in small letters, with the punctuation around it.
-var shiftedWord = regexp.MustCompile(`^["'(]*[A-Z]?[a-z]+(?:['-][A-Za-z]?[a-z]*)*[.,;:!?)"']*$`)
+var shiftedWord = lazyregexp.New(`^["'(]*[A-Z]?[a-z]+(?:['-][A-Za-z]?[a-z]*)*[.,;:!?)"']*$`)
 
 const (
 	minShifted     = 20 // characters

@@ -2,12 +2,12 @@ package pdf
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"parley/internal/extract/compose"
+	"parley/internal/lazyregexp"
 )
 
 // strip is a row of text on one baseline of a part of a page, from left to right.
@@ -165,7 +165,7 @@ func cuts(before, after []byte, width float32) bool {
 }
 
 // endOfDate is the second line of a date: "December / 31, 2022".
-var endOfDate = regexp.MustCompile(`^\d{1,2}, (?:19|20)\d\d$`)
+var endOfDate = lazyregexp.New(`^\d{1,2}, (?:19|20)\d\d$`)
 
 // isFigure reports whether a text is a number or a sign that stands for one.
 func isFigure(text []byte) bool {

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"parley/internal/extract"
+	"parley/internal/lazyregexp"
 	"parley/internal/ocr"
 )
 
@@ -65,7 +65,7 @@ func FindTesseract(ctx context.Context, languages []string, data string) (*Tesse
 	return t, nil
 }
 
-var versionLine = regexp.MustCompile(`^tesseract v?(\d+)\.[0-9A-Za-z.-]{1,40}`)
+var versionLine = lazyregexp.New(`^tesseract v?(\d+)\.[0-9A-Za-z.-]{1,40}`)
 
 // check asks the program for its version and its languages.
 func (t *Tesseract) check(ctx context.Context, languages []string) error {

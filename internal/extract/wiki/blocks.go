@@ -2,12 +2,12 @@ package wiki
 
 import (
 	"context"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"parley/internal/extract"
 	"parley/internal/extract/compose"
+	"parley/internal/lazyregexp"
 )
 
 // wikiWalker turns the lines of a page, its templates replaced, into blocks.
@@ -41,7 +41,7 @@ func (w *wikiWalker) walk(ctx context.Context, text string) error {
 	return nil
 }
 
-var wikiHeading = regexp.MustCompile(`^(={1,6})(.+?)(={1,6})\s*$`)
+var wikiHeading = lazyregexp.New(`^(={1,6})(.+?)(={1,6})\s*$`)
 
 // line takes the first of the lines, or all that belong to one table, and returns how many.
 func (w *wikiWalker) line(lines []string) (int, error) {
@@ -173,4 +173,4 @@ func (w *wikiWalker) infobox() error {
 }
 
 // wikiSettings are parameters of infoboxes that say how something looks.
-var wikiSettings = regexp.MustCompile(`(?i)image|img|logo|picture|photo|bild\b|width|size|color|colour|style|align|alt$|^map|pushpin|^caption|^footnotes?$|upright|signature|^embed|^child|^module`)
+var wikiSettings = lazyregexp.New(`(?i)image|img|logo|picture|photo|bild\b|width|size|color|colour|style|align|alt$|^map|pushpin|^caption|^footnotes?$|upright|signature|^embed|^child|^module`)

@@ -1,8 +1,9 @@
 package wiki
 
 import (
-	"regexp"
 	"strings"
+
+	"parley/internal/lazyregexp"
 )
 
 // text returns the text that a template shows, as far as that is known without its wiki.
@@ -94,15 +95,15 @@ func shows(by map[string]wikiShow) map[string]wikiShow {
 
 // wikiFamilies are templates whose names begin alike.
 var wikiFamilies = []struct {
-	name *regexp.Regexp
+	name *lazyregexp.Regexp
 	show wikiShow
 }{
-	{regexp.MustCompile(`^lang-|^langx?$`), showLast},
-	{regexp.MustCompile(`^(?:birth|start|end|death|film|release|publication) ?(?:date|-date|year)`), showDate},
-	{regexp.MustCompile(`^(?:ipa|respell|audio|cite|citation|literatur|internetquelle|use |infobox |navbox|commons|wiki|defaultsort|short description|sister|portal|authority)`), showNothing},
-	{regexp.MustCompile(`(?:stub|sidebar|footer|navigationsleiste)$`), showNothing},
-	{regexp.MustCompile(`(?:plain|unbulleted|bulleted|collapsible) ?list$`), showList},
-	{regexp.MustCompile(`quote`), showFirst},
+	{lazyregexp.New(`^lang-|^langx?$`), showLast},
+	{lazyregexp.New(`^(?:birth|start|end|death|film|release|publication) ?(?:date|-date|year)`), showDate},
+	{lazyregexp.New(`^(?:ipa|respell|audio|cite|citation|literatur|internetquelle|use |infobox |navbox|commons|wiki|defaultsort|short description|sister|portal|authority)`), showNothing},
+	{lazyregexp.New(`(?:stub|sidebar|footer|navigationsleiste)$`), showNothing},
+	{lazyregexp.New(`(?:plain|unbulleted|bulleted|collapsible) ?list$`), showList},
+	{lazyregexp.New(`quote`), showFirst},
 }
 
 // wikiList joins the items of a list, which are arguments or lines of markup.
@@ -154,7 +155,7 @@ func wikiMeasure(c wikiCall) string {
 	return text
 }
 
-var wikiNumber = regexp.MustCompile(`^[-−]?[\d.,/]+$`)
+var wikiNumber = lazyregexp.New(`^[-−]?[\d.,/]+$`)
 
 // wikiAside shows a word with others in parentheses.
 func wikiAside(word string, others []string) string {

@@ -2,10 +2,10 @@ package wiki
 
 import (
 	"html"
-	"regexp"
 	"strings"
 
 	"parley/internal/extract/compose"
+	"parley/internal/lazyregexp"
 )
 
 // wikiInline turns markup within lines into text. It gathers what links say beside the text.
@@ -15,11 +15,11 @@ type wikiInline struct {
 }
 
 var (
-	wikiQuotes   = regexp.MustCompile(`'{2,5}`)
-	wikiExternal = regexp.MustCompile(`\[(?:https?:)?//[^\s\[\]]+(?:\s+([^\[\]]*))?\]`)
-	wikiBreak    = regexp.MustCompile(`(?i)<br\s*/?>`)
-	wikiRaised   = regexp.MustCompile(`(?i)<sup(?:\s[^<>]*)?>([^<>]*)</sup>`)
-	wikiTag      = regexp.MustCompile(`</?[a-zA-Z][^<>]*>`)
+	wikiQuotes   = lazyregexp.New(`'{2,5}`)
+	wikiExternal = lazyregexp.New(`\[(?:https?:)?//[^\s\[\]]+(?:\s+([^\[\]]*))?\]`)
+	wikiBreak    = lazyregexp.New(`(?i)<br\s*/?>`)
+	wikiRaised   = lazyregexp.New(`(?i)<sup(?:\s[^<>]*)?>([^<>]*)</sup>`)
+	wikiTag      = lazyregexp.New(`</?[a-zA-Z][^<>]*>`)
 )
 
 // render returns the text of markup: line breaks of br elements are lines.
@@ -91,10 +91,10 @@ func linkEnd(markup string) int {
 // wikiFileSpaces are the names that the namespace of files has in the large wikis, and
 // wikiCategorySpaces those of categories.
 var (
-	wikiFileSpaces     = regexp.MustCompile(`(?i)^\s*:?(?:file|image|media|datei|bild|fichier|archivo|imagen|immagine|bestand|beeld|plik|ficheiro|imagem|lêer|fil|файл|изображение|ファイル|文件)\s*:`) //nolint:gosmopolitan // names in the wikis of those languages
-	wikiCategorySpaces = regexp.MustCompile(`(?i)^\s*(?:category|kategorie|catégorie|categoría|categoria|categorie|kategoria|kategori|категория|kategória|カテゴリ|分类)\s*:\s*([^|]*)`)                //nolint:gosmopolitan // names in the wikis of those languages
-	wikiLanguage       = regexp.MustCompile(`^[a-z]{2,3}(?:-[a-z]{2,8})?:`)
-	wikiPictureOption  = regexp.MustCompile(`(?i)^\s*(?:thumb(?:nail)?|mini(?:atur)?|frame(?:d|less)?|left|right|center|none|links|rechts|zentriert|upright.*|hochkant.*|border|\d+(?:x\d+)?px|x\d+px|alt=.*|link=.*|baseline|middle|top|bottom|lang=.*|page=.*)\s*$`)
+	wikiFileSpaces     = lazyregexp.New(`(?i)^\s*:?(?:file|image|media|datei|bild|fichier|archivo|imagen|immagine|bestand|beeld|plik|ficheiro|imagem|lêer|fil|файл|изображение|ファイル|文件)\s*:`) //nolint:gosmopolitan // names in the wikis of those languages
+	wikiCategorySpaces = lazyregexp.New(`(?i)^\s*(?:category|kategorie|catégorie|categoría|categoria|categorie|kategoria|kategori|категория|kategória|カテゴリ|分类)\s*:\s*([^|]*)`)                //nolint:gosmopolitan // names in the wikis of those languages
+	wikiLanguage       = lazyregexp.New(`^[a-z]{2,3}(?:-[a-z]{2,8})?:`)
+	wikiPictureOption  = lazyregexp.New(`(?i)^\s*(?:thumb(?:nail)?|mini(?:atur)?|frame(?:d|less)?|left|right|center|none|links|rechts|zentriert|upright.*|hochkant.*|border|\d+(?:x\d+)?px|x\d+px|alt=.*|link=.*|baseline|middle|top|bottom|lang=.*|page=.*)\s*$`)
 )
 
 // link writes what a link shows; content stands between its brackets.

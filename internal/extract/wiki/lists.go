@@ -1,11 +1,12 @@
 package wiki
 
 import (
-	"regexp"
 	"strings"
+
+	"parley/internal/lazyregexp"
 )
 
-var wikiListTag = regexp.MustCompile(`(?i)\s*<(/?)(ol|ul|li)(?:\s[^>]*)?>\s*`)
+var wikiListTag = lazyregexp.New(`(?i)\s*<(/?)(ol|ul|li)(?:\s[^>]*)?>\s*`)
 
 // maxWikiLists bounds lists inside each other.
 const maxWikiLists = 10

@@ -1,13 +1,13 @@
 package wiki
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
 	"parley/internal/extract"
 	"parley/internal/extract/compose"
 	"parley/internal/extract/tabular"
+	"parley/internal/lazyregexp"
 )
 
 // wikiTable is a table that is being read.
@@ -174,7 +174,7 @@ func splitCells(line, sign string) []string {
 	return append(cells, line[from:])
 }
 
-var wikiSpanValue = regexp.MustCompile(`(?i)(colspan|rowspan)\s*=\s*["']?\s*(\d{1,4})`)
+var wikiSpanValue = lazyregexp.New(`(?i)(colspan|rowspan)\s*=\s*["']?\s*(\d{1,4})`)
 
 func spanOf(markup, name string) int {
 	attributes, _, found := cutAttributes(markup)

@@ -7,12 +7,12 @@ import (
 	"html"
 	"io"
 	"path"
-	"regexp"
 	"strings"
 
 	"parley/internal/extract"
 	"parley/internal/extract/compose"
 	"parley/internal/extract/zipxml"
+	"parley/internal/lazyregexp"
 )
 
 var (
@@ -53,17 +53,17 @@ func addWiki(ctx context.Context, out *compose.Builder, source string) error {
 	return w.walk(ctx, text)
 }
 
-var wikiRedirect = regexp.MustCompile(`^\s*#[\p{L}_]{3,30}:?\s*\[\[([^\[\]|#\n]+)`)
+var wikiRedirect = lazyregexp.New(`^\s*#[\p{L}_]{3,30}:?\s*\[\[([^\[\]|#\n]+)`)
 
 // The elements that are taken out before anything else, since markup within them does not count.
 var (
-	wikiComment = regexp.MustCompile(`(?s)<!--.*?(?:-->|\z)`)
-	wikiRef     = regexp.MustCompile(`(?is)<ref(?:\s[^<>]*)?/>|<ref(?:\s[^<>]*)?>.*?</ref\s*>`)
-	wikiDropped = regexp.MustCompile(`(?is)<(?:includeonly|templatestyles|imagemap|timeline|score|graph|mapframe|maplink)\b[^<>]*(?:/>|>.*?</(?:includeonly|templatestyles|imagemap|timeline|score|graph|mapframe|maplink)\s*>)`)
-	wikiFormula = regexp.MustCompile(`(?is)<math\b[^<>/]*>(.*?)</math\s*>`)
-	wikiNowiki  = regexp.MustCompile(`(?is)<(?:nowiki|math|chem)\b[^<>/]*>(.*?)</(?:nowiki|math|chem)\s*>`)
-	wikiCode    = regexp.MustCompile(`(?is)<(?:pre|syntaxhighlight|source)\b[^<>/]*>(.*?)</(?:pre|syntaxhighlight|source)\s*>`)
-	wikiMagic   = regexp.MustCompile(`__[A-Z]{3,20}__`)
+	wikiComment = lazyregexp.New(`(?s)<!--.*?(?:-->|\z)`)
+	wikiRef     = lazyregexp.New(`(?is)<ref(?:\s[^<>]*)?/>|<ref(?:\s[^<>]*)?>.*?</ref\s*>`)
+	wikiDropped = lazyregexp.New(`(?is)<(?:includeonly|templatestyles|imagemap|timeline|score|graph|mapframe|maplink)\b[^<>]*(?:/>|>.*?</(?:includeonly|templatestyles|imagemap|timeline|score|graph|mapframe|maplink)\s*>)`)
+	wikiFormula = lazyregexp.New(`(?is)<math\b[^<>/]*>(.*?)</math\s*>`)
+	wikiNowiki  = lazyregexp.New(`(?is)<(?:nowiki|math|chem)\b[^<>/]*>(.*?)</(?:nowiki|math|chem)\s*>`)
+	wikiCode    = lazyregexp.New(`(?is)<(?:pre|syntaxhighlight|source)\b[^<>/]*>(.*?)</(?:pre|syntaxhighlight|source)\s*>`)
+	wikiMagic   = lazyregexp.New(`__[A-Z]{3,20}__`)
 )
 
 // codeMark stands at the beginning of lines of code until they become a block.
@@ -98,14 +98,14 @@ var wikiDisarm = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "["
 	"}", "&#125;", "|", "&#124;", "'", "&#39;", "=", "&#61;", "*", "&#42;", "#", "&#35;", ":", "&#58;", ";", "&#59;", "!", "&#33;")
 
 var (
-	wikiLink    = regexp.MustCompile(`\[\[[^\[\]\n]+\]\]`)
-	wikiSignals = []*regexp.Regexp{
-		regexp.MustCompile(`'''[^'\n]+'''`),
-		regexp.MustCompile(`(?m)^==+[^=\n]+==+\s*$`),
-		regexp.MustCompile(`\{\{[^{}|\n]+(?:[|\n]|\}\})`),
-		regexp.MustCompile(`<ref\b`),
-		regexp.MustCompile(`(?m)^\{\|.*class=`),
-		regexp.MustCompile(`\[\[(?:File|Image|Category|Datei|Kategorie):`),
+	wikiLink    = lazyregexp.New(`\[\[[^\[\]\n]+\]\]`)
+	wikiSignals = []*lazyregexp.Regexp{
+		lazyregexp.New(`'''[^'\n]+'''`),
+		lazyregexp.New(`(?m)^==+[^=\n]+==+\s*$`),
+		lazyregexp.New(`\{\{[^{}|\n]+(?:[|\n]|\}\})`),
+		lazyregexp.New(`<ref\b`),
+		lazyregexp.New(`(?m)^\{\|.*class=`),
+		lazyregexp.New(`\[\[(?:File|Image|Category|Datei|Kategorie):`),
 	}
 )
 
@@ -125,7 +125,7 @@ func looksLikeWiki(f *extract.File) bool {
 			signs++
 		}
 	}
-	return signs > 0 && wikiLink.Match(head) && signs+len(wikiLink.FindAll(head, 3)) >= 3
+	return signs > 0 && wikiLink.Match(head) && signs+len(wikiLink.FindAllIndex(head, 3)) >= 3
 }
 
 // readWikiDump takes the pages of a dump (MediaWiki's export format, 0.3 to 0.11) apart, each of

@@ -10,13 +10,13 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"parley/internal/lazyregexp"
 	"parley/internal/llm"
 )
 
@@ -141,12 +141,12 @@ func (l *limited) Write(b []byte) (int, error) {
 
 var (
 	// ids are members whose values differ from call to call. Equal values stay equal.
-	ids = regexp.MustCompile(`"(id|responseId|system_fingerprint|request_id|call_id)"(\s*:\s*)"([^"]+)"`)
+	ids = lazyregexp.New(`"(id|responseId|system_fingerprint|request_id|call_id)"(\s*:\s*)"([^"]+)"`)
 	// opaque are members whose values mean something only to the provider.
-	opaque = regexp.MustCompile(`"(obfuscation|signature|thoughtSignature|data)"(\s*:\s*)"[^"]+"`)
-	times  = regexp.MustCompile(`"(created|created_at|total_duration|load_duration|prompt_eval_duration|eval_duration)"(\s*:\s*)("[^"]*"|\d+)`)
+	opaque = lazyregexp.New(`"(obfuscation|signature|thoughtSignature|data)"(\s*:\s*)"[^"]+"`)
+	times  = lazyregexp.New(`"(created|created_at|total_duration|load_duration|prompt_eval_duration|eval_duration)"(\s*:\s*)("[^"]*"|\d+)`)
 	// suspicious matches text that still looks like a key.
-	suspicious = regexp.MustCompile(`(?i)\b(?:sk|pk|AIza|gsk|eyJ)[-_A-Za-z0-9]{16,}|Bearer \S+|[A-Za-z0-9+/_-]{48,}`)
+	suspicious = lazyregexp.New(`(?i)\b(?:sk|pk|AIza|gsk|eyJ)[-_A-Za-z0-9]{16,}|Bearer \S+|[A-Za-z0-9+/_-]{48,}`)
 )
 
 // scrub replaces the secrets of a response and the values that change from call to call.
@@ -178,7 +178,7 @@ func scrub(response, key string) string {
 	})
 }
 
-var mark = regexp.MustCompile(`^(?:Hand-made|Recorded on \S+ from \S+, without keys and ids,) after`)
+var mark = lazyregexp.New(`^(?:Hand-made|Recorded on \S+ from \S+, without keys and ids,) after`)
 
 // marked returns the comment of a fixture whose answer is a recording.
 func marked(comment []byte, now time.Time, host string) []byte {

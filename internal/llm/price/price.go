@@ -12,13 +12,13 @@ import (
 	"io"
 	"maps"
 	"math/big"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
 
+	"parley/internal/lazyregexp"
 	"parley/internal/llm"
 )
 
@@ -151,7 +151,7 @@ func (t *Table) Without(provider string) *Table {
 }
 
 // snapshot matches the date in the name of a model version.
-var snapshot = regexp.MustCompile(`-20\d\d-?\d\d-?\d\d$`)
+var snapshot = lazyregexp.New(`-20\d\d-?\d\d-?\d\d$`)
 
 // Find returns the price of a model: under its own name, or its name without a date, or "*". ok is false
 // if there is none.

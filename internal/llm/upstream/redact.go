@@ -1,8 +1,9 @@
 package upstream
 
 import (
-	"regexp"
 	"strings"
+
+	"parley/internal/lazyregexp"
 )
 
 // Secret is the key of an upstream; "" when it needs none.
@@ -10,7 +11,7 @@ type Secret string
 
 // secrets matches what looks like a key: a known prefix with a tail, a bearer token, and any run
 // of 32 or more characters of the usual alphabets.
-var secrets = regexp.MustCompile(`(?i)bearer\s+\S+|\b(?:sk|pk|rk|xai|gsk|key|api[-_]?key|AIza|ghp|eyJ)[-_=:]*[A-Za-z0-9][-_.A-Za-z0-9]{7,}|[-_A-Za-z0-9+/=]{32,}`)
+var secrets = lazyregexp.New(`(?i)bearer\s+\S+|\b(?:sk|pk|rk|xai|gsk|key|api[-_]?key|AIza|ghp|eyJ)[-_=:]*[A-Za-z0-9][-_.A-Za-z0-9]{7,}|[-_A-Za-z0-9+/=]{32,}`)
 
 // Redact returns at most 2 KiB of an upstream's text on one line, without the secret and without
 // anything else that looks like a key.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"parley/internal/interrupt"
+	"parley/internal/lazyregexp"
 )
 
 // Codes of errors with which a server ends a connection or does not take one for now: appendix A of
@@ -134,4 +134,4 @@ func reads(query string) bool {
 	return strings.HasPrefix(query, "SELECT") || strings.HasPrefix(query, "WITH") && !changing.MatchString(query)
 }
 
-var changing = regexp.MustCompile(`\b(INSERT|UPDATE|DELETE)\b`)
+var changing = lazyregexp.New(`\b(INSERT|UPDATE|DELETE)\b`)

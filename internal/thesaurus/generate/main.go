@@ -14,7 +14,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -22,6 +21,7 @@ import (
 
 	"golang.org/x/text/encoding/charmap"
 
+	"parley/internal/lazyregexp"
 	"parley/internal/text"
 )
 
@@ -63,10 +63,10 @@ func main() {
 type neighbours map[string]map[string]int
 
 // aside finds what a table says of a word: "(antonym)", "(ugs.)".
-var aside = regexp.MustCompile(`\([^)]*\)`)
+var aside = lazyregexp.New(`\([^)]*\)`)
 
 // other finds relations other than likeness.
-var other = regexp.MustCompile(`(?i)\((?:antonym|generic term|similar term|related term|oberbegriff|unterbegriff|assoziation)`)
+var other = lazyregexp.New(`(?i)\((?:antonym|generic term|similar term|related term|oberbegriff|unterbegriff|assoziation)`)
 
 // parse reads a table: a line "word|senses", then a line "part of speech|word|word…" for each sense.
 // It also returns how often the table names each word.

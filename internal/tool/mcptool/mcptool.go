@@ -18,7 +18,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -29,6 +28,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"parley/internal/interrupt"
+	"parley/internal/lazyregexp"
 	"parley/internal/llm"
 	"parley/internal/tool"
 )
@@ -230,7 +230,7 @@ func (c *conn) mayUse(t *mcp.Tool) bool {
 // Prefix returns how the names of a server's tools begin.
 func Prefix(server string) string { return notInName.ReplaceAllString(server+"__", "_") }
 
-var notInName = regexp.MustCompile(`[^a-zA-Z0-9_-]+`)
+var notInName = lazyregexp.New(`[^a-zA-Z0-9_-]+`)
 
 // Limits of a server's description of a tool.
 const (

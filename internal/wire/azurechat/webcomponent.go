@@ -1,9 +1,10 @@
 package azurechat
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"parley/internal/lazyregexp"
 )
 
 // cutter cuts an answer into deltas for the web component, whose parser reads each delta by itself:
@@ -43,9 +44,9 @@ const (
 )
 
 var (
-	number = regexp.MustCompile(`^[0-9]+(?:\.[0-9]+)*`)
+	number = lazyregexp.New(`^[0-9]+(?:\.[0-9]+)*`)
 	// ofPage is how every citation of a page ends.
-	ofPage = regexp.MustCompile(`#page=[0-9]+$`)
+	ofPage = lazyregexp.New(`#page=[0-9]+$`)
 )
 
 // add takes a delta of the answer and hands on those that the client gets.

@@ -5,12 +5,12 @@ import (
 	"math"
 	"mime/multipart"
 	"net/http"
-	"regexp"
 	"strconv"
 	"time"
 
 	"parley/internal/chat"
 	"parley/internal/documents/upload"
+	"parley/internal/lazyregexp"
 	"parley/internal/library"
 	"parley/internal/wire"
 	"parley/internal/wire/openai"
@@ -135,7 +135,7 @@ func (h *Handler) addPart(w http.ResponseWriter, r *wire.Request) error {
 }
 
 // checksums are MD5 sums.
-var checksums = regexp.MustCompile(`^[0-9A-Fa-f]{32}$`)
+var checksums = lazyregexp.New(`^[0-9A-Fa-f]{32}$`)
 
 // completeUpload handles POST /v1/uploads/{id}/complete.
 func (h *Handler) completeUpload(w http.ResponseWriter, r *wire.Request) error {

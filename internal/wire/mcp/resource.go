@@ -2,11 +2,11 @@ package mcp
 
 import (
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 
 	"parley/internal/chat"
+	"parley/internal/lazyregexp"
 	"parley/internal/wire"
 )
 
@@ -49,7 +49,7 @@ func (h *Handler) baseOf(r *wire.Request) string {
 }
 
 // scopeToken matches the tokens that the syntax of a challenge allows (RFC 6749 section 3.3).
-var scopeToken = regexp.MustCompile(`^[!#-\[\]-~]+$`)
+var scopeToken = lazyregexp.New(`^[!#-\[\]-~]+$`)
 
 // refuse answers requests that were not admitted. A challenge names the metadata (RFC 9728 section 5.1) and the scopes
 // (RFC 6750 section 3), from which clients find out how to sign in.

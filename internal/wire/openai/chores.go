@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"iter"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"parley/internal/chat"
+	"parley/internal/lazyregexp"
 	"parley/internal/llm"
 	"parley/internal/text"
 	"parley/internal/wire"
@@ -101,7 +101,7 @@ func choreOf(messages []chat.Message, o *chat.Options, named string) (*chore, er
 }
 
 // followUpInput is LobeHub's prompt for a question that stands alone.
-var followUpInput = regexp.MustCompile(`(?s)^Follow Up Input: (.*), it's standalone query:\s*$`)
+var followUpInput = lazyregexp.New(`(?s)^Follow Up Input: (.*), it's standalone query:\s*$`)
 
 // lobeChore recognizes LobeHub's prompts for replies to choose from, and for a query of its own search.
 func lobeChore(told, prompt string) *chore {
@@ -115,10 +115,10 @@ func lobeChore(told, prompt string) *chore {
 }
 
 var (
-	historyBlock = regexp.MustCompile(`(?s)<chat_history>(.*)</chat_history>`)
-	jsonMember   = regexp.MustCompile(`"(title|tags|follow_ups|queries|text|prompt)"\s*:`)
-	typedText    = regexp.MustCompile(`(?s)<text>(.*)</text>`)
-	speaker      = regexp.MustCompile(`(?im)^[ \t]*\**(user|human|assistant|ai|system)\**[ \t]*:[ \t]*`)
+	historyBlock = lazyregexp.New(`(?s)<chat_history>(.*)</chat_history>`)
+	jsonMember   = lazyregexp.New(`"(title|tags|follow_ups|queries|text|prompt)"\s*:`)
+	typedText    = lazyregexp.New(`(?s)<text>(.*)</text>`)
+	speaker      = lazyregexp.New(`(?im)^[ \t]*\**(user|human|assistant|ai|system)\**[ \t]*:[ \t]*`)
 )
 
 // jsonChore recognizes the prompts of Open WebUI and of its forks: they begin with a task, show the

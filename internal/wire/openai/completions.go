@@ -2,11 +2,11 @@ package openai
 
 import (
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 
 	"parley/internal/chat"
+	"parley/internal/lazyregexp"
 	"parley/internal/llm"
 	"parley/internal/wire"
 )
@@ -103,7 +103,7 @@ func (h *Handler) messagesOfPrompt(v wire.Value) ([]chat.Message, error) {
 }
 
 // openEnded matches a prompt that the assistant is to continue.
-var openEnded = regexp.MustCompile(`(?i)(^|\n)[ \t]*\**(assistant|ai)\**[ \t]*:\s*$`)
+var openEnded = lazyregexp.New(`(?i)(^|\n)[ \t]*\**(assistant|ai)\**[ \t]*:\s*$`)
 
 func (h *Handler) conversationOf(prompt string) ([]chat.Message, error) {
 	var all []chat.Message

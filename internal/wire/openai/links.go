@@ -2,11 +2,11 @@ package openai
 
 import (
 	"net/http"
-	"regexp"
 	"strings"
 
 	"parley/internal/chat"
 	"parley/internal/chat/cite"
+	"parley/internal/lazyregexp"
 	"parley/internal/llm"
 	"parley/internal/wire"
 )
@@ -132,7 +132,7 @@ func (l *linker) link(text string) string {
 }
 
 var (
-	contentLink   = regexp.MustCompile(`\[((?:\\.|[^\[\]\\\n])+)\]\(https?://[^\s()]+/content/[^\s()]*\)`)
+	contentLink   = lazyregexp.New(`\[((?:\\.|[^\[\]\\\n])+)\]\(https?://[^\s()]+/content/[^\s()]*\)`)
 	unescapeLabel = strings.NewReplacer(`\\`, `\`, `\[`, `[`, `\]`, `]`)
 )
 

@@ -2,11 +2,11 @@ package openai
 
 import (
 	"cmp"
-	"regexp"
 	"strings"
 
 	"parley/internal/chat"
 	"parley/internal/format"
+	"parley/internal/lazyregexp"
 	"parley/internal/llm"
 )
 
@@ -72,13 +72,13 @@ func (p *pasted) read() {
 }
 
 var (
-	fileBegins  = regexp.MustCompile(`^\s*-{3,}\s*BEGIN FILE\b(.*?)-{3,}\s*$`)
-	fileNamed   = regexp.MustCompile(`^\s*(?:-{3,}|={3,})\s*(?:Start of )?(?i:file|attachment|document)\s*:\s*([^\r\n]{1,300}?)\s*(?:-{3,}|={3,})\s*$`)
-	quoteBegins = regexp.MustCompile(`^\s*\[CONTEXT \d+\]:`)
-	elementTag  = regexp.MustCompile(`^\s*<(?i:(file|document|source|attachment|attachment_file|attached_file|attached_document|file_content))[\s>]`)
-	bareName    = regexp.MustCompile(`^<[\w-]+ (?:file)?name=([^"'<>]+)>$`)
-	attribute   = regexp.MustCompile(`([\w-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')`)
-	attached    = regexp.MustCompile("^\\s*```md# \"([^\"\r\n]+)\"\\s*$")
+	fileBegins  = lazyregexp.New(`^\s*-{3,}\s*BEGIN FILE\b(.*?)-{3,}\s*$`)
+	fileNamed   = lazyregexp.New(`^\s*(?:-{3,}|={3,})\s*(?:Start of )?(?i:file|attachment|document)\s*:\s*([^\r\n]{1,300}?)\s*(?:-{3,}|={3,})\s*$`)
+	quoteBegins = lazyregexp.New(`^\s*\[CONTEXT \d+\]:`)
+	elementTag  = lazyregexp.New(`^\s*<(?i:(file|document|source|attachment|attachment_file|attached_file|attached_document|file_content))[\s>]`)
+	bareName    = lazyregexp.New(`^<[\w-]+ (?:file)?name=([^"'<>]+)>$`)
+	attribute   = lazyregexp.New(`([\w-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')`)
+	attached    = lazyregexp.New("^\\s*```md# \"([^\"\r\n]+)\"\\s*$")
 )
 
 // fileAt reads the file that begins with a line, and returns how many bytes it takes; 0 if none begins there.
@@ -229,17 +229,17 @@ func attributesOf(tag string) map[string]string {
 
 // Elements inside a file that have its name or its content, in the order in which they count.
 var (
-	nameElements = []*regexp.Regexp{
+	nameElements = []*lazyregexp.Regexp{
 		inner("file_name"), inner("filename"), inner("document_name"), inner("source"), inner("path"), inner("name"), inner("title"),
-		regexp.MustCompile(`(?m)^()sourceDocument:[ \t]*(.+?)\s*$`),
+		lazyregexp.New(`(?m)^()sourceDocument:[ \t]*(.+?)\s*$`),
 	}
-	contentElements = []*regexp.Regexp{inner("document_content"), inner("document_contents"), inner("file_content"), inner("content")}
-	metaElement     = regexp.MustCompile(`(?s)^\s*<document_metadata>.*?</document_metadata>`)
+	contentElements = []*lazyregexp.Regexp{inner("document_content"), inner("document_contents"), inner("file_content"), inner("content")}
+	metaElement     = lazyregexp.New(`(?s)^\s*<document_metadata>.*?</document_metadata>`)
 	nameAttributes  = []string{"filename", "file_name", "name", "path", "title", "source", "url", "id"}
 )
 
-func inner(name string) *regexp.Regexp {
-	return regexp.MustCompile(`(?is)^(\s*|.*?\n\s*)<` + name + `>(.*?)</` + name + `>`)
+func inner(name string) *lazyregexp.Regexp {
+	return lazyregexp.New(`(?is)^(\s*|.*?\n\s*)<` + name + `>(.*?)</` + name + `>`)
 }
 
 // add adds a file. Its name is an attribute, or an element at its beginning.
@@ -280,12 +280,12 @@ func (p *pasted) add(content string, attributes map[string]string) {
 }
 
 var (
-	asked       = regexp.MustCompile(`(?is)<(?:user_query|user_question|question|query)>(.*?)</(?:user_query|user_question|question|query)>`)
-	systemPart  = regexp.MustCompile(`(?s)<!-- SYSTEM CONTEXT.*?<!-- END SYSTEM CONTEXT -->`)
-	docstring   = regexp.MustCompile(`(?is)<(?:files_docstring|context\.instruction)>.*?</(?:files_docstring|context\.instruction)>`)
-	container   = regexp.MustCompile(`(?i)</?(?:files_info|files|documents|sources|attachments|attached_files|context)\s*>`)
-	contextPart = regexp.MustCompile(`(?is)^\s*#+ *Task:.*?<context>.*?</context>`)
-	introducing = regexp.MustCompile(`(?i)^\s*(?:(?:the |here (?:are|is) the )?(?:attached |uploaded )?(?:documents?|files?|attachments?|sources?)(?:\(s\))?(?: for context)?|context|(?:user )?(?:question|query))\s*:\s*`)
+	asked       = lazyregexp.New(`(?is)<(?:user_query|user_question|question|query)>(.*?)</(?:user_query|user_question|question|query)>`)
+	systemPart  = lazyregexp.New(`(?s)<!-- SYSTEM CONTEXT.*?<!-- END SYSTEM CONTEXT -->`)
+	docstring   = lazyregexp.New(`(?is)<(?:files_docstring|context\.instruction)>.*?</(?:files_docstring|context\.instruction)>`)
+	container   = lazyregexp.New(`(?i)</?(?:files_info|files|documents|sources|attachments|attached_files|context)\s*>`)
+	contextPart = lazyregexp.New(`(?is)^\s*#+ *Task:.*?<context>.*?</context>`)
+	introducing = lazyregexp.New(`(?i)^\s*(?:(?:the |here (?:are|is) the )?(?:attached |uploaded )?(?:documents?|files?|attachments?|sources?)(?:\(s\))?(?: for context)?|context|(?:user )?(?:question|query))\s*:\s*`)
 )
 
 // said returns the text without the files and the words that introduce them.

@@ -2,10 +2,10 @@ package ragchat
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"parley/internal/chat"
+	"parley/internal/lazyregexp"
 	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/wire"
@@ -156,7 +156,7 @@ func messageOf(v wire.Value, i int) (chat.Message, error) {
 
 // placeholder matches the text that clients show while they wait for an answer, possibly followed by the
 // steps so far.
-var placeholder = regexp.MustCompile(`^\s*(?:(?:Processing|Thinking)(?:\.{3}|…)?(?:\s*-->.*)?)?\s*$`)
+var placeholder = lazyregexp.New(`^\s*(?:(?:Processing|Thinking)(?:\.{3}|…)?(?:\s*-->.*)?)?\s*$`)
 
 // trimHistory removes the last two items that real clients send: the question itself, and the
 // placeholder of its answer.

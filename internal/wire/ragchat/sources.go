@@ -2,11 +2,11 @@ package ragchat
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"parley/internal/chat"
 	"parley/internal/chat/cite"
+	"parley/internal/lazyregexp"
 	"parley/internal/retrieval"
 	"parley/internal/wire"
 )
@@ -100,7 +100,7 @@ func (v *view) sourceBlock(t *chat.Turn, m chat.MessageFinished) string {
 }
 
 // block matches the blocks that sourceBlock and the original append to an answer.
-var block = regexp.MustCompile(`\n\nSources:(?:\n\[[^\n]*)+\s*$|\n\nTools Used:[^\n]*\s*$`)
+var block = lazyregexp.New(`\n\nSources:(?:\n\[[^\n]*)+\s*$|\n\nTools Used:[^\n]*\s*$`)
 
 // stripSources removes these blocks from an answer.
 func stripSources(answer string) string {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	"parley/internal/chat"
 	"parley/internal/format"
+	"parley/internal/lazyregexp"
 	"parley/internal/pageview"
 	"parley/internal/retrieval"
 	"parley/internal/wire"
@@ -154,7 +154,7 @@ func (o *outline) level(body string) int {
 	return 0
 }
 
-var linked = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)|<[^>]*>`)
+var linked = lazyregexp.New(`!?\[([^\]]*)\]\([^)]*\)|<[^>]*>`)
 
 // lettersOf returns the letters and digits of a text, which are the same with and without markup.
 func lettersOf(s string) string {

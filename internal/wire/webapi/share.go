@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"parley/internal/chat"
 	"parley/internal/format"
 	"parley/internal/ident"
+	"parley/internal/lazyregexp"
 	"parley/internal/retrieval"
 	"parley/internal/transcript"
 	"parley/internal/wire"
@@ -259,7 +259,7 @@ func (h *Handler) shareAnswer(ctx context.Context, sources *sharedSources, m sto
 const maxLabels = 500
 
 // pageLabel finds what looks like the label of a page.
-var pageLabel = regexp.MustCompile(`\[([^\[\]\n]{1,300}#page=\d{1,9})\]`)
+var pageLabel = lazyregexp.New(`\[([^\[\]\n]{1,300}#page=\d{1,9})\]`)
 
 // labels returns the labels that an answer has beside those of its citations, as an answer that was stopped has.
 func (m *storedMessage) labels() []string {

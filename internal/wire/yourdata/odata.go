@@ -3,13 +3,13 @@ package yourdata
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"parley/internal/attribute"
 	"parley/internal/chat"
+	"parley/internal/lazyregexp"
 	"parley/internal/wire"
 )
 
@@ -39,7 +39,7 @@ func setFilter(o *chat.Options, v wire.Value) string {
 }
 
 // odataToken matches a token: a string, a date with a time, a number, a name or function, or a sign.
-var odataToken = regexp.MustCompile(`^(?:'(?:[^']|'')*'|\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)|\d{4}-\d\d-\d\d\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|[\pL_][\pL\pN_.]*|[(),:/])`)
+var odataToken = lazyregexp.New(`^(?:'(?:[^']|'')*'|\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)|\d{4}-\d\d-\d\d\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|[\pL_][\pL\pN_.]*|[(),:/])`)
 
 // odataParser parses a filter from left to right.
 type odataParser struct {
