@@ -124,7 +124,7 @@ func (e *entrance) protocol(lasts duration) wire.Protocol {
 func (p *program) nobodyCanSignIn() error {
 	const choose = "create a key with parley keys create, or name an identity provider in auth.oidc"
 	if p.config.AuthAnonymous == settingOff {
-		return usagef("%s: nobody may ask without signing in, and nobody could: %s", p.origin["auth-anonymous"], choose)
+		return usagef("%s: asking requires signing in, but nobody can sign in yet: %s", p.origin["auth-anonymous"], choose)
 	}
 	return usagef("%s can be reached from other machines, and nobody has to sign in there: %s, "+
 		"or set auth.anonymous to true (PARLEY_AUTH_ANONYMOUS=true) if everybody who reaches it may ask", p.config.Addr, choose)

@@ -179,7 +179,7 @@ func moment(path string) judgement {
 	}
 }
 
-// sum demands that a number is the sum of others, of which some may be missing.
+// sum demands that a number is the sum of others. Some of them may be missing.
 func sum(total string, parts ...string) judgement {
 	return func(v any) error {
 		if err := has(total, number)(v); err != nil {

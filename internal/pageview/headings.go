@@ -38,7 +38,7 @@ func (v *Viewer) Headings(ctx context.Context, d retrieval.Document, page int) (
 		defer cancel()
 		pages, err := v.outlines(wait, d)
 		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-			err = errNotDrawn // the next one who asks gets them
+			err = errNotDrawn // they are still being made: a later request gets them
 		}
 		return pages[page], err
 	}

@@ -64,7 +64,7 @@ func WithVectorIndex(x VectorIndex) Option {
 
 // Bounds of searches in a VectorIndex.
 const (
-	sampleLeast = 8192   // vectors in memory, of which the mean likeness is taken
+	sampleLeast = 8192   // vectors in memory from which the mean likeness is taken
 	exactly     = 10_000 // chunks that a filter leaves, up to which the search is exact …
 	exactShare  = 8      // … if they are at most one of exactShare; otherwise the index with a filter is as good, and faster
 )

@@ -107,13 +107,13 @@ func (d *DB) checkEmpty(ctx context.Context) error {
 // copyingFile is the file in a data folder that names the source of an incomplete copy.
 const copyingFile = "migrate-unfinished"
 
-// copyingTo returns what the data folder dir holds an incomplete copy of, or "".
+// copyingTo names the source of the incomplete copy in the data folder dir; "" if there is none.
 func copyingTo(dir string) (from string, err error) {
 	raw, err := os.ReadFile(filepath.Join(dir, copyingFile))
 	return string(raw), ignoreMissing(err)
 }
 
-// copying returns what the database holds an incomplete copy of, or "".
+// copying names the source of the incomplete copy in the database; "" if there is none.
 func (d *DB) copying(ctx context.Context) (from string, err error) {
 	if d.locks == nil {
 		return copyingTo(d.folder)

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// counters is the only table of which a new database has rows.
+// counters is the only table that has rows in a new database.
 const counters = "counters"
 
 // copyTables copies all rows of one part of a database.

@@ -188,7 +188,7 @@ func listOf(revisions []int64) string {
 	return string(text)
 }
 
-// remember keeps what the files say of documents that no rule decided over.
+// remember keeps the rights that files state for documents without a rule.
 func (a applier) remember(revisions []int64) error {
 	_, err := a.exec("INSERT INTO document_said (revision, kind, value, position) SELECT revision, kind, value, position FROM document_access WHERE "+
 		someRevisions, listOf(revisions))

@@ -187,7 +187,7 @@ type Server struct {
 	Version     string
 	RoundTrip   time.Duration // of a query
 	Clock       time.Duration // how far its clock is ahead of the one here
-	Durable     bool          // it keeps what it has acknowledged
+	Durable     bool          // a commit that it has acknowledged is never lost
 	Connections int           // that are left to this user and database, counting the one that asks
 	Needed      int           // connections that a process opens at most
 	Limits      string        // times after which it ends statements or sessions, as "statement_timeout = 1min"; "" for none

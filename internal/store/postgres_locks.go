@@ -166,8 +166,8 @@ func (l *locks) keep(ctx context.Context) {
 	}
 }
 
-// check takes the locks again if the session has ended, and returns what to call for those that other
-// processes have taken meanwhile.
+// check takes the locks again if the session has ended, and returns the functions to call for those
+// that other processes have taken meanwhile.
 func (l *locks) check(ctx context.Context) (lost []func()) {
 	ctx, cancel := context.WithTimeout(ctx, lockPatience)
 	defer cancel()

@@ -16,8 +16,7 @@ type Peers struct {
 	locks *turnLocks
 }
 
-// Peers returns what servers on one database tell each other, or nil for a data folder, which has one
-// server.
+// Peers returns the messages between servers on one database, or nil for a data folder, which has one server.
 func (d *DB) Peers() *Peers { return d.peers }
 
 // serverNow is the time of the database's clock in microseconds.

@@ -218,8 +218,8 @@ func (x *VectorIndex) finish(ctx context.Context, v vectors) error {
 	return x.mark(ctx, v.id, true)
 }
 
-// The memory for building an index: of a vector beside its numbers, and what any server has. More is taken up to half of what the
-// administrator says that the server has for data (effective_cache_size). An index that does not fit is built twenty times more slowly
+// The memory for building an index: of a vector beside its numbers, and the least of any server. More is taken, up to half of the
+// server's memory for data as its administrator states it (effective_cache_size). An index that does not fit is built twenty times more slowly
 // from then on.
 const (
 	buildOverhead = 600

@@ -147,7 +147,7 @@ func (s *Shelf) Save(ctx context.Context, key shelf.Key, change func(*shelf.Item
 	return i, nil
 }
 
-// Delete deletes an item and those of which it is the parent.
+// Delete deletes an item and its children.
 func (s *Shelf) Delete(ctx context.Context, key shelf.Key) error {
 	return s.db.update(ctx, "delete item", func(tx *sql.Tx) error {
 		result, err := tx.ExecContext(ctx, "DELETE FROM shelf WHERE owner = ? AND kind = ? AND parent = ? AND id = ?",

@@ -99,8 +99,8 @@ func LanguageOf(question string) string {
 
 // Language returns the language in which most of a text is written as an ISO 639-1 code, or "" if it is unknown, as
 // that of a table of figures is. Of the languages in a script other than Latin and Cyrillic it knows Chinese, Japanese and
-// Korean, of which a character counts as much as several letters, and which go on among names in Latin letters. It looks
-// at the beginning of a long text.
+// Korean. One of their characters counts as much as several letters, because such texts have names in Latin letters. It
+// looks at the beginning of a long text.
 func Language(s string) string {
 	if len(s) > maxLanguageText {
 		s = strings.ToValidUTF8(s[:maxLanguageText], "")

@@ -263,7 +263,7 @@ func (p *provider) validate(c jwt.Claims, all claimSet, audience []string, now t
 	}
 	for _, claim := range []string{"cnf", "events"} { // bound to a key of the client (RFC 9449, RFC 8705); a message about a session
 		if _, has := all[claim]; has {
-			return errInvalid("it has the claim %s, so it is no bearer token", claim)
+			return errInvalid("it has the claim %s, so it is not a bearer token", claim)
 		}
 	}
 	return nil

@@ -103,7 +103,7 @@ func (w *walk) redirected(it item, v Visit, location string) {
 		to, err = normalise(to)
 	}
 	if err != nil {
-		w.refuse(v, Redirect, "it redirects to what is no address of the web")
+		w.refuse(v, Redirect, "it redirects to an address that is not one of the web")
 		return
 	}
 	if w.site.MediaWiki {

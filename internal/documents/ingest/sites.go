@@ -28,7 +28,7 @@ type Site struct {
 	Again        bool     `json:"-"`                       // a repetition without a user's request: if URL was forgotten, it stays so
 	SkipSections []string `json:"skip_sections,omitempty"` // headings, in any case, whose sections are left out
 	MaxChunks    int      `json:"max_chunks,omitempty"`    // maximum number of chunks of a page, the rest is left out; 0 for no limit
-	MediaWiki    bool     `json:"mediawiki,omitempty"`     // the pages are articles of a MediaWiki, of which the source is read
+	MediaWiki    bool     `json:"mediawiki,omitempty"`     // the pages are articles of a MediaWiki, and their source is read
 }
 
 // SiteError means that a site cannot be ingested at all.

@@ -234,7 +234,7 @@ func CheckPath(p string) error {
 	case len(p) > maxPath:
 		return fmt.Errorf("its name has more than %d bytes", maxPath)
 	case !utf8.ValidString(p) || strings.ContainsFunc(p, unicode.IsControl):
-		return errors.New("its name has bytes that are no text")
+		return errors.New("its name has bytes that are not text")
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
 // Package e5small carries the weights of multilingual-e5-small, an embedder of text in many languages with 21
-// million parameters beside its vocabulary, of which it has the 60,000 most frequent pieces (intfloat, MIT licence;
+// million parameters beside its vocabulary, cut to the 60,000 most frequent pieces (intfloat, MIT licence;
 // see NOTICE and docs/models.md).
 package e5small
 

@@ -22,7 +22,7 @@ var previews = []string{"preview.pdf", "preview.jpg"}
 // 2013 saved a PDF document of all pages, if the user wanted it; later ones save a picture.
 func readIWork(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	if !bytes.HasPrefix(f.Head, []byte("PK")) { // other programs give keys and lists of pages such names
-		return nil, &extract.Error{Reason: extract.Unsupported, Detail: "it is no document of Pages, Numbers or Keynote"}
+		return nil, &extract.Error{Reason: extract.Unsupported, Detail: "it is not a document of Pages, Numbers or Keynote"}
 	}
 	archive, err := zipxml.Open(f)
 	if err != nil {

@@ -136,8 +136,8 @@ func byteOrderMark(data []byte) (encoding.Encoding, int) {
 }
 
 // bareUTF16 recognises UTF-16 without a byte order mark. Every text has spaces, line ends or
-// digits, and so zero bytes, of which text in any other encoding has none except those that fill
-// it up or part its fields; the byte order is the one in which more code units are common
+// digits, and so zero bytes. Text in any other encoding has none except those that fill
+// it up or separate its fields. The byte order is the one in which more code units are common
 // characters.
 func bareUTF16(data []byte) encoding.Encoding {
 	sample := data[:min(len(data), 1<<16)&^1]

@@ -66,7 +66,7 @@ func (m frontMatter) meta() (extract.Meta, error) {
 	}
 	meta, err := parseMeta(string(text))
 	if err != nil {
-		err = errors.New(yamlLine.ReplaceAllString(err.Error(), "the value")) // it is no line of the file
+		err = errors.New(yamlLine.ReplaceAllString(err.Error(), "the value")) // the line is one of the rewritten values, not of the file
 	}
 	return meta, err
 }

@@ -17,7 +17,7 @@ var texSilent = []string{"label", "vspace", "hspace", "usepackage", "documentcla
 	"color", "index", "nocite", "pagenumbering", "hypersetup", "graphicspath", "title", "author", "date", "addbibresource", "fontsize",
 	"addcontentsline", "captionsetup", "phantomsection", "geometry", "providecommand", "newtheorem", "theoremstyle", "markboth"}
 
-// texTwo are commands of two arguments, of which the second one is text.
+// texTwo are commands of two arguments. The second one is text.
 var texTwo = []string{"href", "textcolor", "colorbox", "hyperref", "parbox", "resizebox", "scalebox", "raisebox", "rule"}
 
 // texSymbols are commands that stand for a text.

@@ -110,7 +110,7 @@ func (t *text) characters(count, flags int) string {
 	return b.String()
 }
 
-// writeCharacters decodes UTF-16, of which the upper bytes may be left out.
+// writeCharacters decodes UTF-16, whose upper bytes may be left out.
 func writeCharacters(b *strings.Builder, part []byte, width int) {
 	units := make([]uint16, 0, len(part)/width)
 	for i := 0; i+width <= len(part); i += width {

@@ -43,7 +43,7 @@ func isOldWorkbook(head []byte) bool {
 	return (version == 0 || version == 2 || version == 4) && size >= 4 && size <= 8
 }
 
-// oldXLSReader reads a workbook of Excel 2 to 4, which is no compound file: records as in Excel 5, some in older forms.
+// oldXLSReader reads a workbook of Excel 2 to 4. It is not a compound file but only records, as in Excel 5, some in older forms.
 type oldXLSReader struct {
 	xlsReader
 	out     compose.Builder

@@ -108,7 +108,7 @@ func showFloat(v float64, bits int) string {
 
 // showDecimal writes a whole number in big-endian two's complement, with a point before its last digits.
 func showDecimal(b []byte, scale int64) string {
-	const longest = 64 // bytes, of which 16 are common
+	const longest = 64 // bytes; files rarely have more than 16
 	if len(b) == 0 || len(b) > longest {
 		return ""
 	}
@@ -135,7 +135,7 @@ func pointed(digits string, scale int64) string {
 	return digits
 }
 
-// showSized writes values that must have n bytes; others are no text for people.
+// showSized writes values that must have n bytes, and "" for others.
 func showSized(b []byte, n int, show func([]byte) string) string {
 	if len(b) != n {
 		return ""

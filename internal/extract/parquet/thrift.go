@@ -112,7 +112,7 @@ func (t *thrift) value(kind byte, inList bool) (v node) {
 		for ; n > 0 && !t.broken; n-- {
 			v.in = append(v.in, t.value(of, true))
 		}
-	case 11: // a map, which nobody needs
+	case 11: // a map, which is skipped
 		if n := t.unsigned(); n > 0 {
 			for kinds := t.byte(); n > 0 && !t.broken; n-- {
 				t.value(kinds>>4, true)

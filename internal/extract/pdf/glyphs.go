@@ -90,7 +90,7 @@ const longestWord = 40 // bytes that tell a word or a number
 
 var markedWord = lazyregexp.New(`(?:\p{L}{4}|[0-9][.,][0-9]+|[)%])$`)
 
-// isTornOff reports whether a letter that is no word stands alone behind a gap narrower than those between the words of its
+// isTornOff reports whether a letter that cannot be a word stands alone behind a gap narrower than those between the words of its
 // line. Some programs write headings so.
 func (r *pdfReader) isTornOff(index int, char, before rune, gap float32) bool {
 	const narrower = .93

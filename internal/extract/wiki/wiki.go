@@ -1,4 +1,4 @@
-// Package wiki reads the markup of MediaWiki, and dumps of wikis, of which each page becomes a document.
+// Package wiki reads the markup of MediaWiki, and dumps of wikis. Each page of a dump becomes a document.
 package wiki
 
 import (

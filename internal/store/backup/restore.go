@@ -27,7 +27,7 @@ const (
 	replacedDir = "restore-replaced"   // what was there before
 )
 
-// Check verifies the checksum of a backup, and returns what it says about itself.
+// Check verifies the checksum of a backup, and returns its description.
 func Check(ctx context.Context, file string, progress Progress) (About, error) {
 	f, err := os.Open(file)
 	if err != nil {

@@ -72,7 +72,7 @@ const (
 	pause    = 100 * time.Millisecond // between two attempts
 )
 
-// Server is what connectors to one server know of it in common. Its zero value is a server that has not been reached yet.
+// Server is the state that connectors to one server share. Its zero value is a server that has not been reached yet.
 type Server struct {
 	mu          sync.Mutex
 	reached     bool      // there has been a connection
@@ -87,7 +87,7 @@ func (s *Server) answered() {
 }
 
 // failed notes an attempt to connect that failed, and reports whether to make another one. There is none if the server
-// has never been reached, so that a wrong address is told at once. There is none either if no connection has worked
+// has never been reached, so that a wrong address is reported at once. There is none either if no connection has worked
 // for longer than patience, so that a request which needs several does not wait for each. If nobody has tried for that
 // long, the outage that was noted may be over, and this attempt begins a new one.
 func (s *Server) failed() (again bool) {

@@ -144,7 +144,7 @@ func (s stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (drive
 	return s.conn.decoded(s.reads)(s.Stmt.QueryContext(ctx, args))
 }
 
-// decoded returns what turns the result of a query into that of this driver. A query that only reads
+// decoded returns a function that turns the result of a query into that of this driver. A query that only reads
 // is repeated if the connection is lost before its first row.
 func (c *conn) decoded(reads bool) func(driver.Rows, error) (driver.Rows, error) {
 	return func(inner driver.Rows, err error) (driver.Rows, error) {

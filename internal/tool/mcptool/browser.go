@@ -41,8 +41,8 @@ func (b *Browser) Check() error {
 type Grants interface {
 	// Grant returns the last grant for a server, or ErrNotSignedIn.
 	Grant(ctx context.Context, server string) (Grant, error)
-	// PutGrant keeps a grant in place of the one whose access token is given; "" stands for any. It is no error if another one
-	// is kept by now, which stays.
+	// PutGrant keeps a grant in place of the one whose access token is given; "" stands for any. If another one
+	// is kept by now, that one stays, without an error.
 	PutGrant(ctx context.Context, server, replaced string, g Grant) error
 	// Lock waits until no other process renews a grant. The returned function lets others do it.
 	Lock(ctx context.Context) (unlock func(), err error)
@@ -216,7 +216,7 @@ func (g *granted) Authorize(ctx context.Context, req *http.Request, resp *http.R
 	return g.renew(ctx, strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer "))
 }
 
-// renewTimeout is how long a replica waits for others that renew grants, of which one takes up to signInTimeout.
+// renewTimeout is how long a replica waits for others that renew grants. Each takes up to signInTimeout.
 const renewTimeout = 2 * signInTimeout
 
 // renew replaces a token, unless that was done meanwhile: here, or by another replica or a new sign-in, which the grants show. The caller

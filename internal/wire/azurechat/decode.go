@@ -124,7 +124,7 @@ func messagesOf(v wire.Value, most int) ([]chat.Message, error) {
 	return listOfMessages(elements, "messages", most, messageOf)
 }
 
-// listOfMessages reads the messages of a member called name, of which the last one of the user is the question.
+// listOfMessages reads the messages of a member called name. The last one of the user is the question.
 func listOfMessages(elements iter.Seq[wire.Value], name string, most int, read func(v wire.Value, at string) (chat.Message, error)) ([]chat.Message, error) {
 	count, ok := wire.AtMost(most, elements)
 	if !ok {

@@ -40,7 +40,7 @@ func (s *session) send(e chat.Event) error {
 	return s.event(e)
 }
 
-// event takes every event but text, of which most of a stream consists.
+// event takes every event except text, which most events of a stream are.
 func (s *session) event(e chat.Event) error {
 	s.stream.Wait() // the first line is made from the turn as it was then
 	switch e := e.(type) {

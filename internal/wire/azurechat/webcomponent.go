@@ -61,7 +61,7 @@ func (c *cutter) end(send func(string) error) error {
 }
 
 // ask hands on follow-up questions, which stand in the text: the marks around them as deltas of
-// their own, of which one that holds ">\n" ends a question.
+// their own. One that holds ">\n" ends a question.
 func (c *cutter) ask(questions []string, send func(string) error) error {
 	for i, q := range questions {
 		after := ">>\n"

@@ -30,7 +30,7 @@ var pairs = [][2]string{{"messageId", "id"}, {"agentName", "agentIdentifier"}}
 // changes are a client's changes to a chat.
 type changes struct {
 	pinned   *bool   // nil to leave it as it is
-	folder   *string // so, too; "" for none
+	folder   *string // nil to leave it as it is; "" for none
 	messages []item
 	title    string // "" means no change
 }

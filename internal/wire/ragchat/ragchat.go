@@ -88,7 +88,7 @@ type Config struct {
 	WebSearch func(namespace string) bool
 	Embedding string // key of the embedding model; "" for none
 
-	Engine      chat.Options // the engine's defaults, of which only the models are used
+	Engine      chat.Options // the engine's defaults; only their models are used
 	Defaults    Defaults
 	Namespace   string       // for requests that name none, and for sessions; "" means "default"
 	PublicURL   string       // the URL of the server for clients; "" means the URL of each request

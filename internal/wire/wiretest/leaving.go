@@ -106,7 +106,7 @@ func (l Leaving) Test(t *testing.T) {
 		}
 		stream(t, TalkingOn, "xxx")
 	})
-	t.Run("a reply cancels its turn when its client leaves, which is no fault", func(t *testing.T) {
+	t.Run("a reply cancels its turn when its client leaves, which is not a fault", func(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
 		r := NewTalking(func(ctx context.Context, yield func(chat.Event, error) bool) {
 			leave()

@@ -343,7 +343,7 @@ func hasFormat(format, v any) error {
 		return fmt.Errorf("the validator does not know the format %v", format)
 	case ok:
 		if _, err := time.Parse(time.RFC3339, text); err != nil {
-			return fmt.Errorf("%q is no time: %w", text, err)
+			return fmt.Errorf("%q is not a time: %w", text, err)
 		}
 	}
 	return nil

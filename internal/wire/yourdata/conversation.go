@@ -23,7 +23,7 @@ type exchange struct {
 	req      chat.Request
 }
 
-// converse answers POST /conversation, of which nothing is kept.
+// converse answers POST /conversation. Nothing of it is kept.
 func (h *Handler) converse(w http.ResponseWriter, r *wire.Request) error {
 	object, err := r.Object()
 	if err != nil {
