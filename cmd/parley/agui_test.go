@@ -3,9 +3,7 @@ package main
 import (
 	"encoding/json"
 	"net/http/httptest"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -25,10 +23,7 @@ func TestSDK_AGUIsClientVerifiesEveryRun(t *testing.T) {
 	dir := requireSDK(t, "@ag-ui/client")
 	up := httptest.NewServer(held{&upstream{}, make(chan bool)})
 	t.Cleanup(up.Close)
-	docs := t.TempDir()
-	if err := os.WriteFile(filepath.Join(docs, "lighthouse.md"), []byte("# The lighthouse\n\nThe lighthouse is 46 metres tall.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	docs := folderOf(t, map[string]string{"lighthouse.md": "# The lighthouse\n\nThe lighthouse is 46 metres tall.\n"})
 	p := startServe(t, []string{"OPENAI_API_KEY=sk-test", "OPENAI_BASE_URL=" + up.URL + "/v1"},
 		docs, "--data", t.TempDir(), "--model", "openai:test-model")
 	if err := awaitIngested(p.addr); err != nil {

@@ -6,9 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -72,10 +70,7 @@ func TestSDK_TheAISDKUnderstandsEveryAnswer(t *testing.T) {
 	model := held{&upstream{}, make(chan bool)}
 	up := httptest.NewServer(model)
 	t.Cleanup(up.Close)
-	docs := t.TempDir()
-	if err := os.WriteFile(filepath.Join(docs, "lighthouse.md"), []byte("# The lighthouse\n\nThe lighthouse is 46 metres tall.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	docs := folderOf(t, map[string]string{"lighthouse.md": "# The lighthouse\n\nThe lighthouse is 46 metres tall.\n"})
 	for name, client := range map[string]string{"ai5": "ai5", "ai6": "ai6", "ai": "ai", "react": "@ai-sdk/react"} {
 		t.Run(name, func(t *testing.T) {
 			dir := requireSDK(t, client)

@@ -37,10 +37,7 @@ func TestBrowser_AssistantUIShowsAnswersThroughTheAISDKAndAGUI(t *testing.T) {
 	}
 	up := httptest.NewServer(held{&upstream{}, nil})
 	t.Cleanup(up.Close)
-	p := startServe(t, []string{"OPENAI_API_KEY=sk-test", "OPENAI_BASE_URL=" + up.URL + "/v1"}, docs, "--data", t.TempDir(), "--model", "openai:test-model")
-	if err := awaitIngested(p.addr); err != nil {
-		t.Fatal(err)
-	}
+	p := serveIngested(t, []string{"OPENAI_API_KEY=sk-test", "OPENAI_BASE_URL=" + up.URL + "/v1"}, docs, "--data", t.TempDir(), "--model", "openai:test-model")
 	var seen struct {
 		AISDK, AGUI assistantUIShown
 		Failed      string

@@ -90,10 +90,7 @@ func TestBrowser_EveryClientOfTheChatUIShowsTheSameAnswer(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(docs, "lighthouse.md"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := startServe(t, nil, docs)
-	if err := awaitIngested(p.addr); err != nil {
-		t.Fatal(err)
-	}
+	p := serveIngested(t, nil, docs)
 	const question = "How tall is the lighthouse of Skagen?"
 	var seen seenInBrowser
 	browse(t, browser, "../../test/browser", url.Values{"api": {"http://" + p.addr}, "question": {question}}, &seen)

@@ -28,10 +28,7 @@ func served(t *testing.T) string {
 	if err := os.WriteFile(filepath.Join(docs, "leave.md"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := startServe(t, nil, docs, "--data", t.TempDir())
-	if err := awaitIngested(p.addr); err != nil {
-		t.Fatal(err)
-	}
+	p := serveIngested(t, nil, docs, "--data", t.TempDir())
 	return "http://" + p.addr
 }
 

@@ -147,10 +147,7 @@ func TestServe_SaysWhichNamespacesHoldTheDocuments(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := startServe(t, nil, "--data", t.TempDir(), "--log-level", "error", docs)
-	if err := awaitIngested(s.addr); err != nil {
-		t.Fatal(err)
-	}
+	s := serveIngested(t, nil, "--data", t.TempDir(), "--log-level", "error", docs)
 	const question = "What is there about a.md?"
 	if _, body, err := call(http.MethodPost, "http://"+s.addr+"/chat", `{"message":"`+question+`"}`); err != nil || !strings.Contains(body, "but there are in others. ") {
 		t.Errorf("it answers %s, %v", body, err)

@@ -18,10 +18,7 @@ func TestServe_SaysThatAnIndexInADatabaseIsDamaged(t *testing.T) {
 	t.Parallel()
 	docs, data := t.TempDir(), filepath.Join(t.TempDir(), "data")
 	writeCorpus(t, docs, 20)
-	p := startServe(t, nil, docs, "--data", data)
-	if err := awaitIngested(p.addr); err != nil {
-		t.Fatal(err)
-	}
+	p := serveIngested(t, nil, docs, "--data", data)
 	if err := p.signal(t, syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}

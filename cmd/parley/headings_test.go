@@ -57,10 +57,7 @@ func TestPages_HaveTheHeadingsOfHTMLAndWord(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p := startServe(t, nil, docs)
-	if err := awaitIngested(p.addr); err != nil {
-		t.Fatal(err)
-	}
+	p := serveIngested(t, nil, docs)
 	read := func(path string, into any) {
 		t.Helper()
 		r, err := http.Get("http://" + p.addr + path)

@@ -84,10 +84,7 @@ func TestAuthSetup_LetsMSALSignPeopleInAtARealProvider(t *testing.T) {
 		t.Fatal(err)
 	}
 	setting := fmt.Sprintf("{test: {issuer: %q, audience: parley, spa_client_id: spa, spa_scopes: [ask]}}", provider.Issuer)
-	p := startServe(t, []string{"PARLEY_AUTH_OIDC=" + setting, "SSL_CERT_FILE=" + trusted}, "--data", filepath.Join(t.TempDir(), "data"), docs)
-	if err := awaitIngested(p.addr); err != nil {
-		t.Fatal(err)
-	}
+	p := serveIngested(t, []string{"PARLEY_AUTH_OIDC=" + setting, "SSL_CERT_FILE=" + trusted}, "--data", filepath.Join(t.TempDir(), "data"), docs)
 	mux.Handle("/", &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(&url.URL{Scheme: "http", Host: p.addr})
 		r.Out.Header.Del("Origin") // which is that of the front end

@@ -106,10 +106,7 @@ func TestSDK_OpenAIsClientUnderstandsEveryAnswer(t *testing.T) {
 		t.Fatalf("ingest: %v: %s", err, out)
 	}
 	env := []string{"OPENAI_API_KEY=sk-test", "OPENAI_BASE_URL=" + up.URL + "/v1"}
-	p := startServe(t, env, docs, "--data", data, "--model", "openai:test-model")
-	if err := awaitIngested(p.addr); err != nil {
-		t.Fatal(err)
-	}
+	p := serveIngested(t, env, docs, "--data", data, "--model", "openai:test-model")
 	c := openAIClient{dir: dir, base: "http://" + p.addr + "/v1"}
 	t.Run("models", func(t *testing.T) { testOpenAIModels(t, c) })
 	t.Run("complete", func(t *testing.T) { testOpenAIAnswer(t, c.ask(t, "complete", howTall, ""), p.addr) })

@@ -82,10 +82,7 @@ func TestSDK_OpenAIsClientUsesToolsImagesAndJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := []string{"OPENAI_API_KEY=sk-test", "OPENAI_BASE_URL=" + up.URL + "/v1"}
-	p := startServe(t, env, docs, "--model", "openai:gpt-4.1")
-	if err := awaitIngested(p.addr); err != nil {
-		t.Fatal(err)
-	}
+	p := serveIngested(t, env, docs, "--model", "openai:gpt-4.1")
 	c := openAIClient{dir: dir, base: "http://" + p.addr + "/v1"}
 	for _, name := range []string{"tools", "toolsStreamed"} {
 		t.Run(name, func(t *testing.T) { testOpenAITools(t, c.ask(t, name, howTall, "")) })

@@ -42,6 +42,14 @@ func requirePage(t testing.TB) string {
 	return dir
 }
 
+// pageTest begins a test of the web page, which runs beside others.
+func pageTest(t *testing.T) {
+	t.Helper()
+	needs.Long(t)
+	requirePage(t)
+	t.Parallel()
+}
+
 // scenarioTime is the limit for one scenario on a busy machine.
 const scenarioTime = 5 * time.Minute
 
@@ -154,7 +162,6 @@ const (
 // pageDocuments writes small documents of several kinds.
 func pageDocuments(t testing.TB) string {
 	t.Helper()
-	dir := t.TempDir()
 	files := map[string]string{
 		"keepers.pdf": string(pagePDF(
 			[]pdfLine{{72, 700, "The coast of Jutland"}, {72, 660, "This report is about buildings, ferries and the weather of the coast."}},
@@ -167,12 +174,7 @@ func pageDocuments(t testing.TB) string {
 		"harbour.html": "<!doctype html><title>Harbour</title><h1>Harbour</h1><p>The harbour dues for sailing boats are 180 kroner a night.</p><p>Fuel is sold until noon.</p>",
 		"boats.txt":    "Boats\n\nThe rescue boat Martha carries twelve passengers and two crew.\n\nIt was repaired in winter.\n",
 	}
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
+	return folderOf(t, files)
 }
 
 // shownCitation holds the fields that the panel shows for a citation.
@@ -189,13 +191,8 @@ type shownCitation struct {
 
 // Ask, stream, click the citation: the cited words are marked at their position on the page.
 func TestPage_ShowsTheCitedWordsWhereTheyStand(t *testing.T) {
-	needs.Long(t)
-	requirePage(t)
-	t.Parallel()
-	p := startServe(t, nil, pageDocuments(t))
-	if err := awaitIngested(p.addr); err != nil {
-		t.Fatal(err)
-	}
+	pageTest(t)
+	p := serveIngested(t, nil, pageDocuments(t))
 	words := []struct{ question, cited, title string }{
 		{askedPDF, citedPDF, ""},
 		{"How tall is the lighthouse of Skagen?", "The lighthouse of Skagen is 46 metres tall.", "Skagen"},
@@ -323,17 +320,12 @@ func (m *slowModel) wait(r *http.Request, pause time.Duration) bool {
 func serveWithModel(t *testing.T, url, docs string) *process {
 	t.Helper()
 	env := []string{"OPENAI_API_KEY=sk-test", "OPENAI_BASE_URL=" + url + "/v1"}
-	p := startServe(t, env, docs, "--model", "openai:test-model", "--stages-rewrite", "builtin:rules", "--stages-summary", "builtin:none")
-	if err := awaitIngested(p.addr); err != nil {
-		t.Fatal(err)
-	}
+	p := serveIngested(t, env, docs, "--model", "openai:test-model", "--stages-rewrite", "builtin:rules", "--stages-summary", "builtin:none")
 	return p
 }
 
 func TestPage_TakesUpAnswersThatItLost(t *testing.T) {
-	needs.Long(t)
-	requirePage(t)
-	t.Parallel()
+	pageTest(t)
 	var words []string
 	for i := range 40 {
 		words = append(words, fmt.Sprintf("word%d ", i))
@@ -404,7 +396,6 @@ func startEcho(t testing.TB) string {
 // hostileDocuments writes documents whose names, titles and texts contain markup.
 func hostileDocuments(t testing.TB) string {
 	t.Helper()
-	dir := t.TempDir()
 	const attack = `<img src=x onerror=alert(1)>`
 	files := map[string]string{
 		`"><img src=x onerror=alert(1)>.md`:           "# " + attack + "\n\nThe documents say " + attack + " [x](javascript:alert(1)) ![x](https://evil.example/x.png).\n",
@@ -415,18 +406,11 @@ func hostileDocuments(t testing.TB) string {
 		`table <svg onload=alert(1)>.csv`:             "a,b\n" + attack + ",<script>alert(1)</script>\nThe documents,say javascript:alert(1)\n",
 		"${alert(1)} %3Cscript%3Ealert(1)%3C%2Fx.txt": "The documents say ${alert(1)} and \"><script>alert(1)</script>.\n",
 	}
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
+	return folderOf(t, files)
 }
 
 func TestPage_RunsNothingOfWhatItShows(t *testing.T) {
-	needs.Long(t)
-	requirePage(t)
-	t.Parallel()
+	pageTest(t)
 	docs := hostileDocuments(t)
 	p := serveWithModel(t, startEcho(t), docs)
 	var got struct {
@@ -455,13 +439,8 @@ func TestPage_RunsNothingOfWhatItShows(t *testing.T) {
 // Every view and state passes axe in both themes at three sizes. PARLEY_UI_SHOTS names a folder for
 // screenshots.
 func TestPage_IsAccessibleInEveryState(t *testing.T) {
-	needs.Long(t)
-	requirePage(t)
-	t.Parallel()
-	p := startServe(t, nil, pageDocuments(t))
-	if err := awaitIngested(p.addr); err != nil {
-		t.Fatal(err)
-	}
+	pageTest(t)
+	p := serveIngested(t, nil, pageDocuments(t))
 	for _, size := range []string{"phone", "tablet", "wide"} {
 		t.Run(size, func(t *testing.T) {
 			var got struct {
@@ -481,13 +460,8 @@ func TestPage_IsAccessibleInEveryState(t *testing.T) {
 }
 
 func TestPage_TellsWhatBecameOfAGoodAndABrokenFile(t *testing.T) {
-	needs.Long(t)
-	requirePage(t)
-	t.Parallel()
-	p := startServe(t, nil, pageDocuments(t))
-	if err := awaitIngested(p.addr); err != nil {
-		t.Fatal(err)
-	}
+	pageTest(t)
+	p := serveIngested(t, nil, pageDocuments(t))
 	good := filepath.Join(t.TempDir(), "good.md")
 	const text = "# A good file\n\nThe pier of Hirtshals is 600 metres long.\n"
 	if err := os.WriteFile(good, []byte(text), 0o600); err != nil {

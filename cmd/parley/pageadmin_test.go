@@ -7,14 +7,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"parley/test/needs"
 )
 
 func TestPage_AdministersForAdministratorsOnly(t *testing.T) {
-	needs.Long(t)
-	requirePage(t)
-	t.Parallel()
+	pageTest(t)
 	docs, data := t.TempDir(), filepath.Join(t.TempDir(), "data")
 	if err := os.WriteFile(filepath.Join(docs, "skagen.md"), []byte("# Skagen\n\nThe lighthouse of Skagen is 46 metres tall.\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -27,10 +23,7 @@ func TestPage_AdministersForAdministratorsOnly(t *testing.T) {
 		}
 		keys[strings.Replace(role, "administrator", "admin", 1)] = strings.TrimSpace(out.String())
 	}
-	p := startServe(t, nil, "--data", data, "--budgets-user-requests", "8", docs)
-	if err := awaitIngested(p.addr); err != nil {
-		t.Fatal(err)
-	}
+	p := serveIngested(t, nil, "--data", data, "--budgets-user-requests", "8", docs)
 	var got struct {
 		Findings, Usage, People    []string
 		Budgets, Health, Feedback  []string

@@ -1,18 +1,12 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"parley/test/needs"
 )
 
 func TestPage_KeepsConversationsInReach(t *testing.T) {
-	needs.Long(t)
-	requirePage(t)
-	t.Parallel()
+	pageTest(t)
 	p := startServe(t, nil)
 	type search struct {
 		Lines          int
@@ -48,18 +42,11 @@ func TestPage_KeepsConversationsInReach(t *testing.T) {
 }
 
 func TestPage_AsksWhatWasChosen(t *testing.T) {
-	needs.Long(t)
-	requirePage(t)
-	t.Parallel()
-	docs := t.TempDir()
-	for name, text := range map[string]string{
+	pageTest(t)
+	docs := folderOf(t, map[string]string{
 		"skagen.md":  "# Skagen\n\nThe lighthouse of Skagen is 46 metres tall.\n",
 		"harbour.md": "# Harbour\n\nThe harbour dues for sailing boats are 180 kroner a night.\n",
-	} {
-		if err := os.WriteFile(filepath.Join(docs, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	})
 	model := startScripted(t, []scriptedAnswer{{text: "The model says so. [harbour.md#page=1]"}})
 	p := serveWithModel(t, model.URL, docs)
 	type word struct {

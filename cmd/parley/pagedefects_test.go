@@ -7,13 +7,9 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
-
-	"parley/test/needs"
 )
 
 // scriptedAnswer is the answer of a model to questions that contain a word.
@@ -83,9 +79,7 @@ type answerState struct {
 }
 
 func TestPage_TellsHowAnAnswerEnded(t *testing.T) {
-	needs.Long(t)
-	requirePage(t)
-	t.Parallel()
+	pageTest(t)
 	m := startScripted(t, []scriptedAnswer{
 		{word: "Continue your answer", text: "And the rest. "},
 		{word: "stopped", text: citedWords + "More words follow here ", hang: true},
@@ -201,9 +195,7 @@ func (x *cutProxy) join(client net.Conn, target string) {
 // The server goes away in the middle of an answer: the page says so below the text and on the start page, and
 // notices by itself that it is back.
 func TestPage_SaysThatTheServerIsGone(t *testing.T) {
-	needs.Long(t)
-	requirePage(t)
-	t.Parallel()
+	pageTest(t)
 	m := startScripted(t, []scriptedAnswer{{word: "", text: citedWords + "More words ", hang: true}})
 	p := serveWithModel(t, m.URL, pageDocuments(t))
 	proxy := startCutProxy(t, p.addr)
@@ -221,17 +213,9 @@ func TestPage_SaysThatTheServerIsGone(t *testing.T) {
 }
 
 func TestPage_DoesWhatPeopleExpectOfAnyPage(t *testing.T) {
-	needs.Long(t)
-	requirePage(t)
-	t.Parallel()
-	docs := t.TempDir()
-	if err := os.WriteFile(filepath.Join(docs, "skagen.md"), []byte("# Skagen\n\n## The lighthouse\n\nThe lighthouse of Skagen is 46 metres tall.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	p := startServe(t, nil, docs)
-	if err := awaitIngested(p.addr); err != nil {
-		t.Fatal(err)
-	}
+	pageTest(t)
+	docs := folderOf(t, map[string]string{"skagen.md": "# Skagen\n\n## The lighthouse\n\nThe lighthouse of Skagen is 46 metres tall.\n"})
+	p := serveIngested(t, nil, docs)
 	type closing struct {
 		Tip        int
 		URL, Focus string
@@ -293,9 +277,7 @@ func TestPage_DoesWhatPeopleExpectOfAnyPage(t *testing.T) {
 }
 
 func TestPage_LeadsFromAnEmptyServerToARatedAnswer(t *testing.T) {
-	needs.Long(t)
-	requirePage(t)
-	t.Parallel()
+	pageTest(t)
 	p := startServe(t, nil)
 	var got struct {
 		Steps, Cards, Tabs                        []string

@@ -9,11 +9,8 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"parley/test/needs"
 )
 
 // startHost starts a web site that shows the chat of a server. Its policy allows no inline script or style.
@@ -47,13 +44,8 @@ const (
 )
 
 func TestPage_IsAChatOnOtherSites(t *testing.T) {
-	needs.Long(t)
-	requirePage(t)
-	t.Parallel()
-	docs := t.TempDir()
-	if err := os.WriteFile(filepath.Join(docs, "boats.txt"), []byte("Boats\n\n"+citedText+"\n\nIt was repaired in winter.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	pageTest(t)
+	docs := folderOf(t, map[string]string{"boats.txt": "Boats\n\n" + citedText + "\n\nIt was repaired in winter.\n"})
 	server, err := freeAddr()
 	if err != nil {
 		t.Fatal(err)

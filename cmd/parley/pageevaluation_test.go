@@ -2,23 +2,16 @@ package main
 
 import (
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"parley/internal/eval"
-	"parley/test/needs"
 )
 
 func TestPage_EvaluatesAndLeadsToTheMisses(t *testing.T) {
-	needs.Long(t)
-	requirePage(t)
-	t.Parallel()
-	p := startServe(t, nil, pageDocuments(t))
-	if err := awaitIngested(p.addr); err != nil {
-		t.Fatal(err)
-	}
+	pageTest(t)
+	p := serveIngested(t, nil, pageDocuments(t))
 	file := `{"question":"How many passengers does the rescue boat Martha carry?","truth":"Twelve.","citations":["boats.txt"]}
 {"question":"When does the Fishery museum open?","gold":["keepers.pdf#page=1"]}
 `
@@ -59,10 +52,7 @@ func TestPage_EvaluatesAndLeadsToTheMisses(t *testing.T) {
 // checkEvalFile checks that parley eval reads the questions that the page has saved.
 func checkEvalFile(t *testing.T, saved string) {
 	t.Helper()
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "questions.jsonl"), []byte(saved), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	dir := folderOf(t, map[string]string{"questions.jsonl": saved})
 	d, err := eval.Load(dir, "")
 	if err != nil || len(d.Questions) != 4 || d.Questions[1].Truth != "Twelve." || !slices.Equal(d.Questions[1].Gold, []string{"boats.txt"}) {
 		t.Errorf("parley eval reads %+v (%v)", d, err)

@@ -4,18 +4,11 @@ import (
 	"os"
 	"slices"
 	"testing"
-
-	"parley/test/needs"
 )
 
 func TestPage_KeepsConversationsInFolders(t *testing.T) {
-	needs.Long(t)
-	requirePage(t)
-	t.Parallel()
-	p := startServe(t, nil, pageDocuments(t))
-	if err := awaitIngested(p.addr); err != nil {
-		t.Fatal(err)
-	}
+	pageTest(t)
+	p := serveIngested(t, nil, pageDocuments(t))
 	var got struct {
 		Findings, Today, Pinned, Renamed, After []string
 		Filed                                   [][]string

@@ -1,26 +1,14 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"reflect"
 	"testing"
-
-	"parley/test/needs"
 )
 
 func TestPage_FollowsSwipesOnPhones(t *testing.T) {
-	needs.Long(t)
-	requirePage(t)
-	t.Parallel()
-	docs := t.TempDir()
-	if err := os.WriteFile(filepath.Join(docs, "skagen.md"), []byte("# Skagen\n\n## The lighthouse\n\nThe lighthouse of Skagen is 46 metres tall.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	p := startServe(t, nil, docs)
-	if err := awaitIngested(p.addr); err != nil {
-		t.Fatal(err)
-	}
+	pageTest(t)
+	docs := folderOf(t, map[string]string{"skagen.md": "# Skagen\n\n## The lighthouse\n\nThe lighthouse of Skagen is 46 metres tall.\n"})
+	p := serveIngested(t, nil, docs)
 	type steps struct {
 		Amid, Askew, Edge, Back int // whether the list of conversations is open
 		Scrolled, Down          int // whether the source is open

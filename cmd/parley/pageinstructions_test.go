@@ -8,8 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"parley/test/needs"
 )
 
 // startListener starts an OpenAI-compatible server that answers everything alike. heard returns the system messages that it got.
@@ -43,9 +41,7 @@ func startListener(t *testing.T) (url string, heard func() []string) {
 }
 
 func TestPage_OwnersSayWhatModelsAreTold(t *testing.T) {
-	needs.Long(t)
-	requirePage(t)
-	t.Parallel()
+	pageTest(t)
 	url, heard := startListener(t)
 	env := []string{"OPENAI_API_KEY=sk-test", "OPENAI_BASE_URL=" + url + "/v1"}
 	addr, keys := serveWithRoles(t, env, "--model", "openai:test-model", "--stages-rewrite", "builtin:rules", "--stages-summary", "builtin:none")

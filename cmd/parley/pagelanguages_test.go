@@ -6,23 +6,16 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-
-	"parley/test/needs"
 )
 
 func TestPage_SpeaksTheLanguageOfTheBrowser(t *testing.T) {
-	needs.Long(t)
-	requirePage(t)
-	t.Parallel()
+	pageTest(t)
 	docs := t.TempDir()
 	text := "# Skagen\n\nThe lighthouse of Skagen is 46 metres tall.\n\n| Name | Height |\n|--|--|\n| Skagen | 46 |\n"
 	if err := os.WriteFile(filepath.Join(docs, "skagen.md"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := startServe(t, nil, docs)
-	if err := awaitIngested(p.addr); err != nil {
-		t.Fatal(err)
-	}
+	p := serveIngested(t, nil, docs)
 	type seen struct {
 		Lang, Dir      string
 		Loaded, Errors []string

@@ -2,26 +2,15 @@ package main
 
 import (
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"parley/test/needs"
 )
 
 func TestPage_WorksOnManyDocumentsAndCollections(t *testing.T) {
-	needs.Long(t)
-	requirePage(t)
-	t.Parallel()
-	docs := t.TempDir()
-	if err := os.WriteFile(filepath.Join(docs, "skagen.md"), []byte("---\ndepartment: Lights <b>\ntags: [tower, coast]\n---\n# Skagen\n\nThe lighthouse of Skagen is 46 metres tall.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	p := startServe(t, nil, docs)
-	if err := awaitIngested(p.addr); err != nil {
-		t.Fatal(err)
-	}
+	pageTest(t)
+	docs := folderOf(t, map[string]string{"skagen.md": "---\ndepartment: Lights <b>\ntags: [tower, coast]\n---\n# Skagen\n\nThe lighthouse of Skagen is 46 metres tall.\n"})
+	p := serveIngested(t, nil, docs)
 	var got struct {
 		Taken, Kept, Selected, Reread, Refused, StillTicked, Warning string
 		Begun, Filled, Left                                          []string

@@ -5,18 +5,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"parley/test/needs"
 )
 
 func TestPage_KeepsPromptsOnTheServer(t *testing.T) {
-	needs.Long(t)
-	requirePage(t)
-	t.Parallel()
-	p := startServe(t, nil, pageDocuments(t))
-	if err := awaitIngested(p.addr); err != nil {
-		t.Fatal(err)
-	}
+	pageTest(t)
+	p := serveIngested(t, nil, pageDocuments(t))
 	var got struct {
 		Findings, Listed, Before, Browsers, Found []string
 		Draft, Statement, Full                    string

@@ -5,14 +5,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"parley/test/needs"
 )
 
 func TestPage_ReadsDocumentsAsAReaderDoes(t *testing.T) {
-	needs.Long(t)
-	requirePage(t)
-	t.Parallel()
+	pageTest(t)
 	docs := t.TempDir()
 	pages := [][]pdfLine{
 		{{72, 700, "The first page is about ferries."}},
@@ -73,18 +69,13 @@ func TestPage_ReadsDocumentsAsAReaderDoes(t *testing.T) {
 }
 
 func TestPage_MarksTheCellsThatAnAnswerComputesWith(t *testing.T) {
-	needs.Long(t)
-	requirePage(t)
-	t.Parallel()
+	pageTest(t)
 	docs := t.TempDir()
 	const sales = "Region,Quarter,Revenue\nNorth,Q1,1200\nSouth,Q1,800\nNorth,Q2,1500\nSouth,Q2,950\n"
 	if err := os.WriteFile(filepath.Join(docs, "sales.csv"), []byte(sales), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := startServe(t, nil, docs)
-	if err := awaitIngested(p.addr); err != nil {
-		t.Fatal(err)
-	}
+	p := serveIngested(t, nil, docs)
 	var got struct {
 		Found []struct {
 			Marks []string

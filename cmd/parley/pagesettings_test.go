@@ -10,7 +10,6 @@ import (
 	"parley/internal/wire"
 	"parley/internal/wire/azurechat"
 	"parley/internal/wire/ragchat"
-	"parley/test/needs"
 )
 
 // The page only names its settings; their types, ranges and defaults come from the server.
@@ -39,13 +38,8 @@ func TestWebPage_ShowsOnlySettingsThatTheServerDescribes(t *testing.T) {
 
 // The page has a manifest, and no service worker that could show an old page after an upgrade.
 func TestPage_CanBeInstalled(t *testing.T) {
-	needs.Long(t)
-	requirePage(t)
-	t.Parallel()
-	p := startServe(t, nil)
-	if err := awaitIngested(p.addr); err != nil {
-		t.Fatal(err)
-	}
+	pageTest(t)
+	p := serveIngested(t, nil)
 	var got struct {
 		Errors, Sizes []string
 		Icons         []struct{ Src, Sizes, Purpose string }

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"parley/internal/auth/apikey"
-	"parley/test/needs"
 )
 
 // serveWithRoles serves two documents, of which one is below wages/, to people with keys: an administrator and two readers.
@@ -39,17 +38,12 @@ func serveWithRoles(t *testing.T, env []string, more ...string) (addr string, ke
 		}
 		keys[name] = strings.TrimSpace(out.String())
 	}
-	p := startServe(t, env, append(more, "--data", data, docs)...)
-	if err := awaitIngested(p.addr); err != nil {
-		t.Fatal(err)
-	}
+	p := serveIngested(t, env, append(more, "--data", data, docs)...)
 	return p.addr, keys
 }
 
 func TestPage_SharesAConversationByALink(t *testing.T) {
-	needs.Long(t)
-	requirePage(t)
-	t.Parallel()
+	pageTest(t)
 	addr, keys := serveWithRoles(t, nil)
 	body := `{"folder":"wages","users":["key:` + apikey.IDOf(keys["owner"]) + `"]}`
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, "http://"+addr+"/api/namespaces/default/access", strings.NewReader(body))
@@ -90,9 +84,7 @@ func TestPage_SharesAConversationByALink(t *testing.T) {
 }
 
 func TestPage_ManagersSayWhoMaySeeDocuments(t *testing.T) {
-	needs.Long(t)
-	requirePage(t)
-	t.Parallel()
+	pageTest(t)
 	addr, keys := serveWithRoles(t, nil)
 	options := map[string]any{"readerID": apikey.IDOf(keys["reader"]), "shots": os.Getenv("PARLEY_UI_SHOTS")}
 	for name, key := range keys {
@@ -123,9 +115,7 @@ func TestPage_ManagersSayWhoMaySeeDocuments(t *testing.T) {
 }
 
 func TestPage_ShowsFormulasAndLeavesPrices(t *testing.T) {
-	needs.Long(t)
-	requirePage(t)
-	t.Parallel()
+	pageTest(t)
 	p := startServe(t, nil, "--data", t.TempDir())
 	var got struct {
 		Formulas        int

@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	"golang.org/x/net/webdav"
-
-	"parley/test/needs"
 )
 
 // startDAV starts a WebDAV server over a folder. It refuses everything while a file is there.
@@ -31,19 +29,14 @@ func startDAV(t *testing.T) (address, folder, down string) {
 }
 
 func TestPage_ShowsAndRunsRemoteSources(t *testing.T) {
-	needs.Long(t)
-	requirePage(t)
-	t.Parallel()
+	pageTest(t)
 	address, folder, down := startDAV(t)
 	for name, text := range map[string]string{"skagen.md": "# Skagen\n\nThe lighthouse of Skagen is 46 metres tall.\n", "torn.docx": "PK\x03\x04 no archive"} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	p := startServe(t, nil, address)
-	if err := awaitIngested(p.addr); err != nil {
-		t.Fatal(err)
-	}
+	p := serveIngested(t, nil, address)
 	var got struct {
 		Findings, Documents             []string
 		Address, First, Paused, Failing string

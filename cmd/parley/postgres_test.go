@@ -20,10 +20,7 @@ import (
 func TestPostgres_HoldsEverythingForCommandsAndServer(t *testing.T) {
 	t.Parallel()
 	url := pgtest.New(t)
-	docs := t.TempDir()
-	if err := os.WriteFile(filepath.Join(docs, "tea.md"), []byte("# Tea\n\nGreen tea is brewed at 80 degrees.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	docs := folderOf(t, map[string]string{"tea.md": "# Tea\n\nGreen tea is brewed at 80 degrees.\n"})
 	env := append(os.Environ(), "PARLEY_DATABASE="+url)
 	parleyWith(t, env, "ingest", docs, "--data", t.TempDir())
 	const question = "At how many degrees is green tea brewed?"
@@ -181,10 +178,7 @@ func refused(t *testing.T, args ...string) (string, int) {
 func TestPostgres_RestartsWhileTheServerAnswers(t *testing.T) {
 	needs.Long(t)
 	url := pgtest.New(t)
-	docs := t.TempDir()
-	if err := os.WriteFile(filepath.Join(docs, "tea.md"), []byte("# Tea\n\nGreen tea is brewed at 80 degrees.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	docs := folderOf(t, map[string]string{"tea.md": "# Tea\n\nGreen tea is brewed at 80 degrees.\n"})
 	p := startServe(t, []string{"PARLEY_DATABASE=" + url}, docs, "--data", t.TempDir())
 	if err := awaitReady(p.addr); err != nil {
 		t.Fatal(err)
@@ -249,14 +243,8 @@ func TestPostgres_RefusesRequestsWhileThereIsNoConnection(t *testing.T) {
 	t.Parallel()
 	url := pgtest.New(t)
 	role, urlOfRole := pgtest.NewRole(t, url) // limits do not hold for the superuser of url
-	docs := t.TempDir()
-	if err := os.WriteFile(filepath.Join(docs, "tea.md"), []byte("# Tea\n\nGreen tea is brewed at 80 degrees.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	p := startServe(t, []string{"PARLEY_DATABASE=" + urlOfRole}, docs, "--data", t.TempDir())
-	if err := awaitIngested(p.addr); err != nil {
-		t.Fatal(err)
-	}
+	docs := folderOf(t, map[string]string{"tea.md": "# Tea\n\nGreen tea is brewed at 80 degrees.\n"})
+	p := serveIngested(t, []string{"PARLEY_DATABASE=" + urlOfRole}, docs, "--data", t.TempDir())
 	p.askEverywhere(t, true, time.Minute)
 	pgtest.Exec(t, url, "ALTER ROLE "+role+" CONNECTION LIMIT 0")
 	pgtest.Cut(t, url)

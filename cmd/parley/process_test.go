@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"sync"
 	"testing"
 )
@@ -63,6 +64,28 @@ func startServe(t *testing.T, env []string, args ...string) *process {
 		}
 	})
 	return p
+}
+
+// serveIngested runs `parley serve` and waits until its documents are read.
+func serveIngested(t *testing.T, env []string, args ...string) *process {
+	t.Helper()
+	p := startServe(t, env, args...)
+	if err := awaitIngested(p.addr); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// folderOf writes files into a folder that is there until the test ends.
+func folderOf(t testing.TB, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
 }
 
 // signal sends a signal and returns how the process ended.

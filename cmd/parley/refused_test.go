@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -75,10 +74,7 @@ func TestServe_TellsWhyTheProviderRefuses(t *testing.T) {
 		_, _ = io.WriteString(w, r.body)
 	}))
 	defer upstream.Close()
-	docs := t.TempDir()
-	if err := os.WriteFile(filepath.Join(docs, "leave.md"), []byte("Employees have 30 days of annual leave."), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	docs := folderOf(t, map[string]string{"leave.md": "Employees have 30 days of annual leave."})
 	p := startServe(t, []string{"OPENAI_API_KEY=sk-test", "OPENAI_BASE_URL=" + upstream.URL},
 		docs, "--data", filepath.Join(t.TempDir(), "data"), "--model", "openai:gpt-4o-mini")
 	if err := awaitIngested(p.addr); err != nil {

@@ -197,10 +197,7 @@ func TestSDK_MicrosoftsClientUnderstandsEveryAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := []string{"OPENAI_API_KEY=sk-test", "OPENAI_BASE_URL=" + up.URL + "/v1"}
-	p := startServe(t, env, docs, "--model", "openai:test-model")
-	if err := awaitIngested(p.addr); err != nil {
-		t.Fatal(err)
-	}
+	p := serveIngested(t, env, docs, "--model", "openai:test-model")
 	for _, path := range []string{"/chat", "/api/chat/"} {
 		for _, mode := range []string{"complete", "stream"} {
 			s := sdk{dir: dir, endpoint: "http://" + p.addr + path, mode: mode}

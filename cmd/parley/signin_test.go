@@ -18,7 +18,6 @@ import (
 	"parley/internal/auth/session"
 	"parley/internal/store"
 	"parley/internal/wire/azurechat"
-	"parley/test/needs"
 )
 
 // startProvider runs a script of test/sdk that is an identity provider until the test ends, and decodes what it prints.
@@ -61,9 +60,7 @@ type signInSeen struct {
 
 // A person signs in at a certified provider in a real browser, and other origins cannot use the session.
 func TestPage_SignsPeopleInAndOut(t *testing.T) {
-	needs.Long(t)
-	requirePage(t)
-	t.Parallel()
+	pageTest(t)
 	var provider struct{ Issuer string }
 	startProvider(t, "oidc-page.mjs", &provider)
 	docs, data := t.TempDir(), filepath.Join(t.TempDir(), "data")
@@ -75,10 +72,7 @@ func TestPage_SignsPeopleInAndOut(t *testing.T) {
 		t.Fatal(complaints.String())
 	}
 	setting := fmt.Sprintf("{test: {title: Test, issuer: %q, client_id: page, client_secret_env: HUSH, scopes: [openid, email, groups], editors: writers}}", provider.Issuer)
-	p := startServe(t, []string{"PARLEY_AUTH_OIDC=" + setting, "HUSH=hush"}, "--data", data, docs)
-	if err := awaitIngested(p.addr); err != nil {
-		t.Fatal(err)
-	}
+	p := serveIngested(t, []string{"PARLEY_AUTH_OIDC=" + setting, "HUSH=hush"}, "--data", data, docs)
 	evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = w.Write([]byte("<!doctype html><title>evil</title>"))

@@ -119,10 +119,7 @@ func TestTeam_AnswersWithAModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := []string{"OPENAI_API_KEY=sk-test", "OPENAI_BASE_URL=" + up.URL + "/v1", "PARLEY_TEAM_REVIEWER=true"}
-	p := startServe(t, env, docs, "--model", "openai:test-model")
-	if err := awaitIngested(p.addr); err != nil {
-		t.Fatal(err)
-	}
+	p := serveIngested(t, env, docs, "--model", "openai:test-model")
 	ask := func(question string) (int, []struct{ AgentName, Status, Content string }) {
 		t.Helper()
 		status, body, err := call("POST", "http://"+p.addr+"/api/multi-agent-chat/batch", `{"messages":[{"role":"user","content":"`+question+`"}]}`)

@@ -96,10 +96,7 @@ func TestWebPage_ShowsTheCitedWordsOnThePage(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(docs, "plan.pdf"), pdf, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := startServe(t, nil, docs, "--data", data)
-	if err := awaitIngested(p.addr); err != nil {
-		t.Fatal(err)
-	}
+	p := serveIngested(t, nil, docs, "--data", data)
 	w := web{t, p.addr}
 	client := &http.Client{Timeout: patience}
 	defer client.CloseIdleConnections()
@@ -183,10 +180,7 @@ func TestWebPage_ReadsADocumentAnew(t *testing.T) {
 		}
 	}
 	write(25)
-	p := startServe(t, nil, docs, "--data", data)
-	if err := awaitIngested(p.addr); err != nil {
-		t.Fatal(err)
-	}
+	p := serveIngested(t, nil, docs, "--data", data)
 	w := web{t, p.addr}
 	var list struct{ Documents []struct{ ID string } }
 	w.get("/api/documents", &list)
@@ -239,10 +233,7 @@ func TestWebPage_DeletesADocumentEverywhere(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p := startServe(t, nil, docs, "--data", data)
-	if err := awaitIngested(p.addr); err != nil {
-		t.Fatal(err)
-	}
+	p := serveIngested(t, nil, docs, "--data", data)
 	w := web{t, p.addr}
 	type list struct {
 		Documents []struct {
