@@ -18,7 +18,12 @@ func TestPage_KeepsConversationsInReach(t *testing.T) {
 		Pinned              [][]string
 		Back                string
 		Gone                int
-		Seen                seenOnPage
+		Long                struct {
+			First, Second, Afterwards, Whole, Different int
+			Pinned                                      []string
+			Title                                       string
+		}
+		Seen seenOnPage
 	}
 	onPage(t, "conversations", p.addr, nil, &got)
 	got.Seen.check(t)
@@ -35,6 +40,12 @@ func TestPage_KeepsConversationsInReach(t *testing.T) {
 		if strings.Join(pinned, "|") != "Dues?" {
 			t.Errorf("pinned in tab %d: %q", i, pinned)
 		}
+	}
+	if l := got.Long; l.First != 102 || l.Second != 202 || l.Afterwards < l.Second || l.Whole != 232 || l.Different != 232 {
+		t.Errorf("of 232 conversations in a list, by pages: %+v", l)
+	}
+	if l := got.Long; strings.Join(l.Pinned, "|") != "Question 0 of many|Dues?" || l.Title != "Question 1 of many – Parley" {
+		t.Errorf("an old conversation that is pinned: %q; one that is not listed is titled %q", l.Pinned, l.Title)
 	}
 	if len(got.WhileDeleted) != 1 || got.Back != "How high is it?" || got.Gone != 404 {
 		t.Errorf("while deleted: %q, after undoing it: %q, in the end status %d", got.WhileDeleted, got.Back, got.Gone)

@@ -81,6 +81,8 @@ var scanOf = regexp.MustCompile(`^SCAN (\w+)`)
 // Lists, and sweeps of the oldest rows, read rows in index order, and no more than they return.
 func TestStatements_ReadNoMoreThanTheyReturn(t *testing.T) {
 	db := mustOpen(t, t.TempDir())
+	chats, _ := listChats(transcript.Scope{}, transcript.List{})
+	loose, _ := listChats(transcript.Scope{}, transcript.List{Part: transcript.Loose, Before: &transcript.Place{}, Limit: 1})
 	list := []any{"k", "n", "o", "", ""}
 	for query, want := range map[string]struct {
 		args []any
@@ -88,8 +90,8 @@ func TestStatements_ReadNoMoreThanTheyReturn(t *testing.T) {
 	}{
 		purgeTurns:              {[]any{0, 1}, "turns_stateless (finished_at<?)"},
 		forgetSaid:              {[]any{0, 1}, "SCAN said"},
-		listChats:               {list, "transcripts_recent (kind=? AND namespace=? AND owner=?)"},
-		listChatsBehind:         {append(list, 0, ""), "transcripts_recent (kind=? AND namespace=? AND owner=? AND (updated_at,id)<(?,?))"},
+		chats:                   {list, "transcripts_recent (kind=? AND namespace=? AND owner=?)"},
+		loose:                   {append(list, 0, "", 1), "transcripts_recent (kind=? AND namespace=? AND owner=? AND (updated_at,id)<(?,?))"},
 		listConversations:       {[]any{"n", "o", "k", 1}, "conversations_recent (namespace=? AND owner=? AND kind=?)"},
 		listConversationsBehind: {[]any{"n", "o", "k", 0, "", 1}, "conversations_recent (namespace=? AND owner=? AND kind=? AND (updated_at,id)<(?,?))"},
 	} {

@@ -40,27 +40,31 @@ func (c *chatRow) chat() transcript.Chat {
 	return out
 }
 
-// Queries for lists: all chats of a mode, and one page of them, with a limit and a position.
-const (
-	listChats = `SELECT ` + chatColumns + ` FROM transcripts WHERE kind = ? AND namespace = ? AND owner = ?
-		AND (? = '' OR mode = ?) ORDER BY updated_at DESC, id DESC`
-	listChatsBehind = `SELECT ` + chatColumns + ` FROM transcripts WHERE kind = ? AND namespace = ? AND owner = ?
-		AND (? = '' OR mode = ?) AND (updated_at, id) < (?, ?)
-		ORDER BY updated_at DESC, id DESC`
-)
-
-// Chats lists the scope's chats, last updated first.
-func (s *Transcripts) Chats(ctx context.Context, scope transcript.Scope, list transcript.List) (all []transcript.Chat, err error) {
-	query := listChats
-	args := []any{string(scope.Kind), scope.Namespace, scope.Owner, list.Mode, list.Mode}
+// listChats returns the query for a list.
+func listChats(scope transcript.Scope, list transcript.List) (query string, args []any) {
+	query = `SELECT ` + chatColumns + ` FROM transcripts WHERE kind = ? AND namespace = ? AND owner = ? AND (? = '' OR mode = ?)`
+	args = []any{string(scope.Kind), scope.Namespace, scope.Owner, list.Mode, list.Mode}
+	switch list.Part {
+	case transcript.Kept:
+		query += ` AND (pinned <> 0 OR folder <> '')`
+	case transcript.Loose:
+		query += ` AND pinned = 0 AND folder = ''`
+	}
 	if list.Before != nil {
-		query = listChatsBehind
+		query += ` AND (updated_at, id) < (?, ?)`
 		args = append(args, micros(list.Before.UpdatedAt), list.Before.ID)
 	}
+	query += ` ORDER BY updated_at DESC, id DESC`
 	if list.Limit > 0 {
 		query += " LIMIT ?"
 		args = append(args, list.Limit)
 	}
+	return query, args
+}
+
+// Chats lists the scope's chats, last updated first.
+func (s *Transcripts) Chats(ctx context.Context, scope transcript.Scope, list transcript.List) (all []transcript.Chat, err error) {
+	query, args := listChats(scope, list)
 	rows, err := s.db.read.QueryContext(ctx, query, args...)
 	var c chatRow
 	fields := c.fields()

@@ -17,8 +17,11 @@ package transcript
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -93,14 +96,47 @@ type Transcript struct {
 // List selects chats. The zero value selects all.
 type List struct {
 	Mode   string // "" for every mode
+	Part   Part
 	Limit  int    // 0 for no limit
 	Before *Place // only chats after this place; nil starts at the beginning
 }
+
+// Part selects chats by whether their owner has given them a place.
+type Part int
+
+// The parts of a list.
+const (
+	Every Part = iota
+	Kept       // chats that are pinned or in a folder
+	Loose      // all others
+)
+
+// Has reports whether a chat is in the part.
+func (p Part) Has(c Chat) bool { return p == Every || (p == Kept) == (c.Pinned || c.Folder != "") }
 
 // Place is the position of a chat in a list.
 type Place struct {
 	UpdatedAt time.Time
 	ID        string
+}
+
+// Token returns the place behind a chat as an opaque text, which ParsePlace reads.
+func (c Chat) Token() string {
+	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(c.UpdatedAt.UnixMicro(), 10) + ":" + c.ID))
+}
+
+// ParsePlace reads what Token returned.
+func ParsePlace(token string) (*Place, error) {
+	text, err := base64.RawURLEncoding.DecodeString(token)
+	if err != nil {
+		return nil, err
+	}
+	at, id, ok := strings.Cut(string(text), ":")
+	micros, err := strconv.ParseInt(at, 10, 64)
+	if !ok || err != nil {
+		return nil, errors.New("not a place")
+	}
+	return &Place{UpdatedAt: time.UnixMicro(micros), ID: id}, nil
 }
 
 // Hit is a message that a search looks at, with its chat.

@@ -65,5 +65,45 @@ export default async function ({ base, open }) {
   const gone = async () => (await fetch(`${base}/api/chat-history/${lighthouse}/messages`)).status;
   for (let tries = 0; tries < 100 && (await gone()) !== 404; tries++) await page.waitForTimeout(100);
   result.gone = await gone();
-  return { ...result, seen };
+  await page.close();
+  return { ...result, long: await longList(base, context), seen };
+}
+
+/** A list that is longer than a page: it goes on as one scrolls, here and in another tab. */
+async function longList(base, context) {
+  const all = [];
+  for (let i = 0; i < 230; i++) all.push(await store(base, `Question ${i} of many${i === 2 ? " zebras" : ""}`, `Answer ${i}.`));
+  await fetch(`${base}/api/chat-history/${all[0]}`, { method: "PUT", headers: json(base), body: '{"pinned":true}' });
+  const page = await context.newPage();
+  const listed = () => page.locator(".chats li").count();
+  await page.goto(`${base}/#/chat/${all[1]}`);
+  await page.waitForSelector(".answer-foot");
+  await page.waitForSelector(".chats .older");
+  const result = { first: await listed(), pinned: await page.locator('.chats section[aria-label="Pinned"] .chat-title').allTextContents(), title: await page.title() };
+  await page.locator(".chat-list").evaluate((el) => el.scrollTo(0, el.scrollHeight));
+  await page.waitForFunction(() => document.querySelectorAll(".chats li").length > 150);
+  result.second = await listed();
+
+  // What another tab does leaves it as long as it is.
+  const other = await context.newPage();
+  await other.goto(base);
+  await other.waitForSelector(".chats .older");
+  await other.locator(".chats li", { hasText: "Question 229 of many" }).hover();
+  await other.locator('.chats [aria-label="Actions for “Question 229 of many”"]').click();
+  await other.locator(".menu-list button", { hasText: "Pin" }).click();
+  await page.waitForFunction(() => document.querySelectorAll('.chats section[aria-label="Pinned"] li').length === 2);
+  result.afterwards = await listed();
+
+  await page.locator(".chats .older").focus();
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => !document.querySelector(".chats .older"));
+  result.whole = await listed();
+  result.different = new Set(await page.locator(".chats li a").evaluateAll((links) => links.map((a) => a.href))).size;
+
+  await page.fill(".chats input[type=search]", "zebras");
+  await page.waitForFunction(() => document.querySelectorAll(".chats li").length === 1);
+  await other.keyboard.press("Control+k");
+  await other.fill(".palette input", "zebras");
+  await other.waitForSelector(".palette li:has-text('zebras')");
+  return result;
 }

@@ -1,5 +1,5 @@
 // The addresses of the server that the page asks. Nothing here knows of the page.
-import { json, toApiError, turnPath } from "./calls.ts";
+import { json, patience, send, toApiError, turnPath } from "./calls.ts";
 import type { ChatEntry, ChatLink, SharedChat, ChunkList, Box, DocumentList, DocumentRecord, Folder, FoundChat, ModelRecord, NamespaceRecord, PageRecord, Prompt, ServerConfig, TurnRecord } from "./types.ts";
 
 const tries = 5;
@@ -83,7 +83,13 @@ export const api = {
     return (await patiently(() => json<{ boxes: Box[] }>(path))).boxes;
   },
 
-  chats: () => json<ChatEntry[]>("/api/chat-history"),
+  chat: (id: string) => json<ChatEntry>(`/api/chat-history/${segment(id)}`),
+  allChats: () => json<ChatEntry[]>("/api/chat-history?mode=standard"),
+  chatPage: async (path: string) => {
+    const response = await send(path, { signal: AbortSignal.timeout(patience) });
+    const next = /<([^>]+)>; rel="next"/.exec(response.headers.get("Link") ?? "")?.[1] ?? "";
+    return { chats: (await response.json()) as ChatEntry[], next };
+  },
   createChat: () => json<ChatEntry>("/api/chat-history", withBody("POST", { mode: "standard" })), // titled by its first message
   chatMessages: (id: string) => json<unknown[]>(`/api/chat-history/${segment(id)}/messages`),
   putMessages: (id: string, messages: unknown[]) =>

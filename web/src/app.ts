@@ -3,7 +3,7 @@ import { api, type Caller } from "./api.ts";
 import { toApiError, type ApiError } from "./calls.ts";
 import { Cell, saved } from "./cell.ts";
 import * as chatlist from "./chatlist.ts";
-import { chats, loadChats, tellOtherTabs } from "./chatlist.ts";
+import { loadChats, tellOtherTabs } from "./chatlist.ts";
 import { emptyConversation, historyOf, newId, pathOf, restored, stored, upsert, type Conversation, type Message } from "./conversation.ts";
 import { beginEdit, draft, endEdit, nameDraft, openDraft } from "./drafts.ts";
 import { changed } from "./jobs.ts";
@@ -222,9 +222,9 @@ async function open(id: string): Promise<void> {
   }
   loading.value = "loading";
   try {
-    const messages = restored(await api.chatMessages(id));
+    const [list, title] = await Promise.all([api.chatMessages(id), chatlist.titleOf(id)]);
     if (view.value.name === "chat" && view.value.id !== id) return; // somebody was faster
-    const title = chats.value?.find((c) => c.id === id)?.title ?? strings.chat.untitled;
+    const messages = restored(list);
     conversation.value = { id, title, messages, chosen: {} };
     loading.value = "";
     resume();
@@ -475,9 +475,9 @@ function renewIfShown(id: string): void {
 /** Reads the conversation that is shown again. */
 async function renew(id: string): Promise<void> {
   try {
-    const messages = restored(await api.chatMessages(id));
+    const [list, title] = await Promise.all([api.chatMessages(id), chatlist.titleOf(id)]);
     if (conversation.value.id !== id || lives.size > 0) return;
-    const title = chats.value?.find((c) => c.id === id)?.title ?? conversation.value.title;
+    const messages = restored(list);
     conversation.value = { ...conversation.value, title, messages };
     resume();
   } catch (error) {

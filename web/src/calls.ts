@@ -20,7 +20,7 @@ export class ApiError extends Error {
 }
 
 /** How long an ordinary request may take before the server counts as out of reach. */
-const patience = 30_000;
+export const patience = 30_000;
 
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;

@@ -7,22 +7,73 @@ import { tell } from "./notices.ts";
 import { strings } from "./strings.ts";
 import type { ChatEntry, Folder } from "./types.ts";
 
-/** What is listed, the last changed first; null until the server has answered. */
+/** What is listed, the last changed first, and all that is pinned or in a folder; null until the server has answered. */
 export const chats = new Cell<ChatEntry[] | null>(null);
+
+/** The address of the conversations that changed before those; "" when all are listed. */
+export const olderChats = new Cell("");
 
 /** The folders, by name. */
 export const folders = new Cell<Folder[]>([]);
 
 const byName = new Intl.Collator(undefined, { numeric: true });
 
+const pageLength = 100; // conversations, beside those that are pinned or in a folder
+const longestPage = 500;
+
+let asked = 0;
+
+/** Reads the list as far as it is shown. */
 export async function loadChats(): Promise<void> {
-  const [list, kept] = await Promise.all([api.chats(), api.folders.list()]);
+  const mine = ++asked;
+  const wanted = chats.value?.length ?? 0;
+  const [list, kept] = await Promise.all([readChats(wanted), api.folders.list()]);
+  if (mine !== asked) return;
   folders.value = kept.sort((a, b) => byName.compare(a.name, b.name));
-  show(list);
+  olderChats.value = list.next;
+  show(list.chats);
+}
+
+async function readChats(wanted: number): Promise<{ chats: ChatEntry[]; next: string }> {
+  const limit = Math.min(longestPage, Math.max(pageLength, wanted));
+  const list = await api.chatPage(`/api/chat-history?mode=standard&limit=${limit}`);
+  while (list.next && list.chats.length < wanted) {
+    const page = await api.chatPage(list.next);
+    list.chats.push(...page.chats);
+    list.next = page.next;
+  }
+  return list;
+}
+
+let loadingOlder = false;
+
+/** Lists the conversations behind those that are listed. */
+export async function loadOlderChats(): Promise<void> {
+  if (!olderChats.value || loadingOlder) return;
+  const mine = ++asked;
+  loadingOlder = true;
+  try {
+    const page = await api.chatPage(olderChats.value);
+    if (mine !== asked) return;
+    const known = new Set(chats.value?.map((c) => c.id));
+    olderChats.value = page.next;
+    show([...(chats.value ?? []), ...page.chats.filter((c) => !known.has(c.id))]);
+  } catch (error) {
+    tell(toApiError(error).message, true);
+  } finally {
+    loadingOlder = false;
+  }
+}
+
+/** The title of a conversation, also of one that is not listed. */
+export async function titleOf(id: string): Promise<string> {
+  const listed = chats.value?.find((c) => c.id === id);
+  return listed ? listed.title : (await api.chat(id)).title;
 }
 
 function show(list: ChatEntry[]): void {
-  chats.value = list.filter((c) => c.mode === "standard" && !doomed.has(c.id));
+  const listed = list.filter((c) => !doomed.has(c.id));
+  chats.value = listed.sort((a, b) => Date.parse(b.lastUpdated) - Date.parse(a.lastUpdated));
 }
 
 /** Puts a conversation that has changed at the top. */

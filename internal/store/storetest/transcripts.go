@@ -225,6 +225,21 @@ func testChatPages(t *testing.T, s transcripts) {
 		list.Before = &transcript.Place{UpdatedAt: last.UpdatedAt, ID: last.ID}
 	}
 	s.equal("pages", "gf|ed|cb|a|", got)
+	for id, change := range map[string]func(*transcript.Transcript){
+		"b": func(t *transcript.Transcript) { t.Pinned = true },
+		"e": func(t *transcript.Transcript) { t.Folder = "x" },
+	} {
+		c := s.get(alices, id)
+		change(&c)
+		s.put(alices, c)
+	}
+	for part, want := range map[transcript.Part]string{transcript.Every: "gfedcba", transcript.Kept: "eb", transcript.Loose: "gfdca"} {
+		page, err := s.Chats(t.Context(), alices, transcript.List{Part: part})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.equal(fmt.Sprint("part ", part), want, ids(page))
+	}
 }
 
 func testChatLinked(t *testing.T, s transcripts) {

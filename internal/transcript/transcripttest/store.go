@@ -37,7 +37,7 @@ func (s *Store) Chats(ctx context.Context, scope transcript.Scope, list transcri
 	}
 	var chats []transcript.Chat
 	for k, t := range s.all {
-		if k.scope == scope && (list.Mode == "" || t.Mode == list.Mode) && behind(t.Chat, list.Before) {
+		if k.scope == scope && (list.Mode == "" || t.Mode == list.Mode) && list.Part.Has(t.Chat) && behind(t.Chat, list.Before) {
 			chats = append(chats, t.Chat)
 		}
 	}

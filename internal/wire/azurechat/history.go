@@ -3,12 +3,9 @@ package azurechat
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
 	"errors"
 	"net/http"
 	"strconv"
-	"strings"
-	"time"
 
 	"parley/internal/chat"
 	"parley/internal/transcript"
@@ -141,29 +138,11 @@ func listOf(r *wire.Request) (list transcript.List, err error) {
 	}
 	token := cmp.Or(query.Get("continuationToken"), query.Get("continuation_token"))
 	if token != "" {
-		if list.Before, err = placeOf(token); err != nil {
+		if list.Before, err = transcript.ParsePlace(token); err != nil {
 			return list, wire.Invalidf(`"continuationToken" was not issued by this server`)
 		}
 	}
 	return list, nil
-}
-
-// tokenOf returns a place in the list as an opaque text, and placeOf reads it.
-func tokenOf(c *transcript.Chat) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(c.UpdatedAt.UnixMicro(), 10) + ":" + c.ID))
-}
-
-func placeOf(token string) (*transcript.Place, error) {
-	text, err := base64.RawURLEncoding.DecodeString(token)
-	if err != nil {
-		return nil, err
-	}
-	at, id, ok := strings.Cut(string(text), ":")
-	micros, err := strconv.ParseInt(at, 10, 64)
-	if !ok || err != nil {
-		return nil, errors.New("not a place")
-	}
-	return &transcript.Place{UpdatedAt: time.UnixMicro(micros), ID: id}, nil
 }
 
 func appendSessions(dst []byte, scope transcript.Scope, chats []transcript.Chat, count int) []byte {
@@ -182,7 +161,7 @@ func appendSessions(dst []byte, scope transcript.Scope, chats []transcript.Chat,
 	if !more {
 		return append(dst, `],"continuation_token":null}`...)
 	}
-	return append(wire.AppendString(append(dst, `],"continuation_token":`...), tokenOf(&chats[count-1])), '}')
+	return append(wire.AppendString(append(dst, `],"continuation_token":`...), chats[count-1].Token()), '}')
 }
 
 // session answers GET /chat_history/sessions/{id} with the pairs as they were stored.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -27,6 +28,7 @@ const (
 	maxTitle      = 1000     // characters
 	maxFolder     = 64       // bytes of the id of a folder
 	maxStored     = 10_000   // messages of one chat
+	maxPage       = 500      // chats on one page of a list
 	maxTranscript = 16 << 20 // bytes of all messages of one chat
 )
 
@@ -40,9 +42,10 @@ func (h *Handler) history(path string) []wire.Route {
 	rt := wire.Route{Right: wire.Ask, Fail: h.fail}
 	one := path + "/{id}"
 	routes := []wire.Route{
-		rt.At("GET "+path, answering(h.chats)),
+		rt.At("GET "+path, paged(h.chats)),
 		rt.At("GET "+path+"/search", answering(h.search)),
 		rt.At("POST "+path, answering(h.createChat)),
+		rt.At("GET "+one, answering(h.chatOf)),
 		rt.At("PUT "+one, answering(h.putMessages)),
 		rt.At("DELETE "+one, answering(h.deleteChat)),
 		rt.At("GET "+one+"/messages", answering(h.messages)),
@@ -58,10 +61,24 @@ func (h *Handler) history(path string) []wire.Route {
 
 // answering returns a handler that responds with the body that bodyOf returns.
 func answering(bodyOf func(*wire.Request) ([]byte, error)) func(http.ResponseWriter, *wire.Request) error {
+	return paged(func(r *wire.Request) (body []byte, next string, err error) {
+		body, err = bodyOf(r)
+		return body, "", err
+	})
+}
+
+// paged returns a handler that responds with the body that bodyOf returns, and links to the next page if its parameter
+// before is not "".
+func paged(bodyOf func(*wire.Request) (body []byte, next string, err error)) func(http.ResponseWriter, *wire.Request) error {
 	return func(w http.ResponseWriter, r *wire.Request) error {
-		body, err := bodyOf(r)
+		body, next, err := bodyOf(r)
+		if next != "" {
+			values := r.URL.Query()
+			values.Set("before", next)
+			w.Header().Set("Link", "<"+r.URL.EscapedPath()+"?"+values.Encode()+`>; rel="next"`)
+		}
 		switch {
-		case err == nil && r.Method == http.MethodGet && r.URL.RawQuery == "":
+		case err == nil && r.Method == http.MethodGet && (r.URL.RawQuery == "" || r.URL.Query().Has("limit")):
 			return wire.WriteCompressed(w, r, body) // what a search found depends on the request
 		case err == nil:
 			return wire.WriteJSON(w, http.StatusOK, body)
@@ -74,16 +91,54 @@ func answering(bodyOf func(*wire.Request) ([]byte, error)) func(http.ResponseWri
 	}
 }
 
-// chats handles GET /chat-history. It lists the caller's chats, or with ?mode= those of one mode.
-func (h *Handler) chats(r *wire.Request) ([]byte, error) {
-	mode := r.URL.Query().Get("mode")
-	if mode != "" && !isMode(mode) {
-		return nil, wire.Invalidf(`"mode" must be "standard" or "multiAgent"`)
+// chats handles GET /chat-history. It lists the caller's chats, or with ?mode= those of one mode. With ?limit= it begins
+// with those that are pinned or in a folder, and of the others it lists one page.
+func (h *Handler) chats(r *wire.Request) (body []byte, next string, err error) {
+	query := r.URL.Query()
+	list := transcript.List{Mode: query.Get("mode")}
+	if list.Mode != "" && !isMode(list.Mode) {
+		return nil, "", wire.Invalidf(`"mode" must be "standard" or "multiAgent"`)
 	}
-	chats, err := h.cfg.Store.Chats(r.Context(), h.scopeOf(r), transcript.List{Mode: mode})
+	limit, err := limitOf(query)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
+	var kept []transcript.Chat
+	if limit > 0 {
+		list.Part, list.Limit = transcript.Loose, limit+1 // to see whether there are more
+		if token := query.Get("before"); token != "" {
+			if list.Before, err = transcript.ParsePlace(token); err != nil {
+				return nil, "", wire.Invalidf(`"before" was not issued by this server`)
+			}
+		} else if kept, err = h.cfg.Store.Chats(r.Context(), h.scopeOf(r), transcript.List{Mode: list.Mode, Part: transcript.Kept}); err != nil {
+			return nil, "", err
+		}
+	}
+	chats, err := h.cfg.Store.Chats(r.Context(), h.scopeOf(r), list)
+	if err != nil {
+		return nil, "", err
+	}
+	if limit > 0 && len(chats) > limit {
+		chats = chats[:limit]
+		next = chats[limit-1].Token()
+	}
+	return appendChats(append(kept, chats...)), next, nil
+}
+
+// limitOf reads the length of a page; 0 asks for everything.
+func limitOf(query url.Values) (int, error) {
+	text := query.Get("limit")
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > maxPage {
+		return 0, wire.Invalidf(`"limit" must be a whole number from 1 to %d`, maxPage)
+	}
+	return n, nil
+}
+
+func appendChats(chats []transcript.Chat) []byte {
 	const size = 300 // approximate size of one chat
 	body := append(make([]byte, 0, 2+size*len(chats)), '[')
 	for i := range chats {
@@ -92,7 +147,7 @@ func (h *Handler) chats(r *wire.Request) ([]byte, error) {
 		}
 		body = appendChat(body, &chats[i])
 	}
-	return append(body, ']'), nil
+	return append(body, ']')
 }
 
 // createChat handles POST /chat-history, which creates a chat.
@@ -145,6 +200,15 @@ func titleOf(v wire.Value) (string, error) {
 }
 
 func isMode(mode string) bool { return mode == standardMode || mode == teamMode }
+
+// chatOf handles GET /chat-history/{id}, a chat as lists show it.
+func (h *Handler) chatOf(r *wire.Request) ([]byte, error) {
+	t, err := h.cfg.Store.Transcript(r.Context(), h.scopeOf(r), r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	return appendChat(nil, &t.Chat), nil
+}
 
 // messages handles GET /chat-history/{id}/messages. It returns the messages as they were stored.
 func (h *Handler) messages(r *wire.Request) ([]byte, error) {

@@ -38,6 +38,60 @@ type summary struct {
 	MessageCount int
 }
 
+// pagesOf follows the links of a list from its first page, and returns the ids of each page.
+func pagesOf(t *testing.T, h http.Handler, path string) (pages []string) {
+	t.Helper()
+	for path != "" {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, http.NoBody))
+		var list []summary
+		if err := json.Unmarshal(w.Body.Bytes(), &list); err != nil || w.Code != http.StatusOK {
+			t.Fatalf("%s: %d %s", path, w.Code, w.Body)
+		}
+		var ids []string
+		for _, c := range list {
+			ids = append(ids, c.Title)
+		}
+		pages = append(pages, strings.Join(ids, " "))
+		_, path, _ = strings.Cut(w.Header().Get("Link"), "<")
+		path, _, _ = strings.Cut(path, ">")
+	}
+	return pages
+}
+
+func TestChats_ComeInPagesForThoseWhoAsk(t *testing.T) {
+	h := serve(handlerOf(nil, nil))
+	ids := map[string]string{}
+	for _, title := range strings.Fields("a b c d e f g") {
+		var c summary
+		called(t, h, "POST", "/api/chat-history", `{"title":"`+title+`"}`, &c)
+		ids[title] = c.ID
+	}
+	called(t, h, "POST", "/api/chat-history", `{"title":"team","mode":"multiAgent"}`, &summary{})
+	called(t, h, "PUT", "/api/chat-history/"+ids["a"], `{"pinned":true}`, &summary{})
+	called(t, h, "PUT", "/api/chat-history/"+ids["c"], `{"folder":"x"}`, &summary{})
+	for path, want := range map[string][]string{
+		"/api/chat-history?mode=standard&limit=2": {"c a g f", "e d", "b"},
+		"/api/chat-history?mode=standard&limit=5": {"c a g f e d b"},
+		"/api/chat-history?limit=3":               {"c a team g f", "e d b"},
+		"/api/chat-history?mode=standard":         {"g f e d c b a"},
+	} {
+		if got := pagesOf(t, h, path); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+	var one summary
+	if called(t, h, "GET", "/api/chat-history/"+ids["b"], "", &one); one.Title != "b" {
+		t.Errorf("one chat: %+v", one)
+	}
+	for _, bad := range []string{"limit=0", "limit=501", "limit=x", "limit=2&before=x", "limit=2&before=eA"} {
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/chat-history?"+bad, http.NoBody)); w.Code != http.StatusBadRequest {
+			t.Errorf("%s: status %d", bad, w.Code)
+		}
+	}
+}
+
 // If two tabs store the same chat at the same time in the real store, nothing is lost.
 func TestPutMessages_LosesNothingWhenClientsWriteAtTheSameTime(t *testing.T) {
 	db, err := store.Open(t.Context(), t.TempDir(), nil)

@@ -1,5 +1,6 @@
 // Evaluation: a set of questions, two settings side by side, and what came of each question.
 import { useRef, useState } from "preact/hooks";
+import { api } from "../api.ts";
 import { toApiError } from "../calls.ts";
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
@@ -58,7 +59,7 @@ function Questions({ list }: { list: Case[] }) {
   return (
     <section aria-label={s.collect}>
       <div class="admin-tools">
-        <button type="button" disabled={busy || working} onClick={() => void take(ratedCases(app.chats.value ?? []))}><Icon name="thumbUp" />{s.fromThumbs}</button>
+        <button type="button" disabled={busy || working} onClick={() => void take(api.allChats().then(ratedCases))}><Icon name="thumbUp" />{s.fromThumbs}</button>
         <button type="button" disabled={busy || working} onClick={() => picker.current?.click()}><Icon name="upload" />{s.fromFile}</button>
         <button type="button" disabled={busy || working} onClick={() => void take(documentCases(choices.value.namespace))}><Icon name="files" />{s.fromDocuments}</button>
         {list.length > 0 && <button type="button" class="quiet" onClick={() => saveFile("questions.jsonl", "application/x-ndjson", casesFile(list))}><Icon name="download" />{s.save}</button>}

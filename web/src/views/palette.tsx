@@ -4,7 +4,7 @@ import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
 import { Dialog, Icon, SearchField, type IconName } from "../parts/controls.tsx";
 import { strings } from "../strings.ts";
-import { matching } from "./sidebar.tsx";
+import { matching, useFound } from "./sidebar.tsx";
 
 const s = strings.palette;
 const maxChats = 30;
@@ -35,14 +35,17 @@ export function Palette() {
   const [q, setQ] = useState("");
   const [at, setAt] = useState(0);
   const list = useRef<HTMLUListElement>(null);
+  const everywhere = useFound(q);
   const found = useMemo(() => {
     const words = q.toLowerCase().trim();
     const some = commands().filter((c) => c.label.toLowerCase().includes(words));
-    const talks = matching(chats, q).slice(0, maxChats).map((c): Command => ({
+    const listed = matching(chats, q);
+    const others = (everywhere ?? []).filter((c) => !listed.some((l) => l.id === c.id));
+    const talks = [...listed, ...others].slice(0, maxChats).map((c): Command => ({
       id: c.id, icon: "chat", label: c.title, run: () => app.go({ name: "chat", id: c.id }),
     }));
     return q ? [...talks, ...some] : [...some, ...talks];
-  }, [chats, q]);
+  }, [chats, q, everywhere]);
   const close = () => (app.overlay.value = "");
   const run = (command: Command | undefined) => {
     if (!command) return;

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { api } from "../api.ts";
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
-import { changeFolders, closedFolders, toggleFolder } from "../chatlist.ts";
+import { changeFolders, closedFolders, loadOlderChats, olderChats, toggleFolder } from "../chatlist.ts";
 import { jsonOf, markdownOf } from "../conversation.ts";
 import { ago, count } from "../format.ts";
 import { Confirm } from "../parts/confirm.tsx";
@@ -70,14 +70,18 @@ function ThemeSwitch() {
   );
 }
 
+const nearEnd = 1000; // px from the end of the list that count as having scrolled to it
+
 function Chats() {
   const chats = useCell(app.chats);
+  const older = useCell(olderChats);
   const folders = useCell(app.folders);
   const [q, setQ] = useState("");
   const [renaming, setRenaming] = useState("");
   const found = useFound(q);
   const shown = q.trim() ? (found ?? matching(chats ?? [], q)) : null;
   const line = (c: ChatEntry, snippet = "") => <Line key={c.id} entry={c} snippet={snippet} words={q} renaming={renaming === c.id} rename={(on) => setRenaming(on ? c.id : "")} />;
+  const more = () => void loadOlderChats();
   const inFolder = (id: string | undefined) => (chats ?? []).filter((c) => c.folder === id);
   return (
     <div class="chats">
@@ -85,7 +89,7 @@ function Chats() {
         <SearchField label={s.search} value={q} onInput={setQ} />
         <IconButton icon="newFolder" label={strings.folders.add} onClick={() => (app.filing.value = "new")} />
       </div>
-      <div class="chat-list">
+      <div class="chat-list" onScroll={(e) => !shown && isNearEnd(e.currentTarget) && more()}>
         {shown ? (
           <>
             <ul aria-label={s.chats}>{shown.map((c) => line(c, (c as Partial<FoundChat>).snippet))}</ul>
@@ -101,12 +105,15 @@ function Chats() {
                 <ul>{entries.map((c) => line(c))}</ul>
               </section>
             ))}
+            {older && <button type="button" class="quiet older" onClick={more}>{strings.documents.more}</button>}
           </>
         )}
       </div>
     </div>
   );
 }
+
+const isNearEnd = (el: HTMLElement) => el.scrollHeight - el.scrollTop - el.clientHeight < nearEnd;
 
 function FolderOfChats({ folder, entries, line }: { folder: Folder; entries: ChatEntry[]; line: (c: ChatEntry) => ComponentChildren }) {
   const t = strings.folders;
@@ -140,7 +147,7 @@ function FolderOfChats({ folder, entries, line }: { folder: Folder; entries: Cha
 const pause = 200; // ms without a key before a search is sent
 
 /** The conversations in which a text occurs; null until the server has answered. */
-function useFound(q: string): FoundChat[] | null {
+export function useFound(q: string): FoundChat[] | null {
   const [found, setFound] = useState<{ q: string; list: FoundChat[] } | null>(null);
   const text = q.trim();
   useEffect(() => {
