@@ -113,7 +113,7 @@ func TestChatUI_HasTheRoutesOfTheTable(t *testing.T) {
 	for _, prefix := range []string{"", "/api", "/p/chatui/api"} {
 		path := prefix + "/chat-history"
 		for _, method := range []string{http.MethodGet, http.MethodHead} {
-			add(method, path, path+"/search", path+"/"+stored+"/messages")
+			add(method, path, path+"/"+stored, path+"/search", path+"/"+stored+"/messages")
 		}
 		add(http.MethodPost, path)
 		add(http.MethodPut, path+"/"+stored, path+"/"+stored+"/messages")
