@@ -129,6 +129,9 @@ func (h *Handler) chats(r *wire.Request) (body []byte, next string, err error) {
 func limitOf(query url.Values) (int, error) {
 	text := query.Get("limit")
 	if text == "" {
+		if query.Get("before") != "" {
+			return 0, wire.Invalidf(`"before" needs "limit"`)
+		}
 		return 0, nil
 	}
 	n, err := strconv.Atoi(text)

@@ -84,7 +84,7 @@ func TestChats_ComeInPagesForThoseWhoAsk(t *testing.T) {
 	if called(t, h, "GET", "/api/chat-history/"+ids["b"], "", &one); one.Title != "b" {
 		t.Errorf("one chat: %+v", one)
 	}
-	for _, bad := range []string{"limit=0", "limit=501", "limit=x", "limit=2&before=x", "limit=2&before=eA"} {
+	for _, bad := range []string{"limit=0", "limit=501", "limit=x", "limit=2&before=x", "before=x", "limit=2&before=eA"} {
 		w := httptest.NewRecorder()
 		if h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/chat-history?"+bad, http.NoBody)); w.Code != http.StatusBadRequest {
 			t.Errorf("%s: status %d", bad, w.Code)
