@@ -37,7 +37,8 @@ func (s *savedTurns) all() []turn.Record {
 var sessionID = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`)
 
 // All requests that the tests and openapi.json know are made. Whatever saves a turn, by whichever route, has made an answer.
-// One that is made of several turns names the first, so such requests are left out, and those that set budgets, which refuse the others.
+// Requests that are made of several turns are left out, since they name only the first, and so are those that set budgets, which
+// would refuse the others.
 func TestServer_EveryAnswerOfEveryRouteNamesItsTurn(t *testing.T) {
 	t.Parallel()
 	s := newWholeServer(t)
