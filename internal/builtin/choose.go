@@ -332,13 +332,13 @@ func (n need) answered(ev *llm.Evidence, units []unit, r *Reader) bool {
 			return false
 		}
 		if worded {
-			return chance >= minWordedWhenRead
+			return chance >= sure.worded
 		}
-		if len(units) >= minCompeting && chance >= minChanceFar && units[best].features[like] >= sure.far {
+		if len(units) >= minCompeting && chance >= sure.far.chance && units[best].features[like] >= sure.far.like {
 			return near || !n.goesOn
 		}
 		// A question that goes on to something else is near to the old subject, too: the block must then answer the question alone.
-		return chance >= minChanceWhenRead && units[best].features[like] >= sure.alone && (near || !n.goesOn || units[best].ownLike >= sure.alone)
+		return chance >= sure.alone.chance && units[best].features[like] >= sure.alone.like && (near || !n.goesOn || units[best].ownLike >= sure.alone.like)
 	}
 	if open && g.chance() < minChanceOther {
 		return false

@@ -282,7 +282,7 @@ func (r *Reader) foreign(ctx context.Context, ev *llm.Evidence, read, all []unit
 			best = i
 		}
 	}
-	if len(all) == 0 || all[best].features[like] < sureOfForeign.alone || sureOfForeign.chance(slices.Concat(all, read), best) < minChanceOfForeign {
+	if len(all) == 0 || all[best].features[like] < sureOfForeign.alone.like || sureOfForeign.chance(slices.Concat(all, read), best) < minChanceOfForeign {
 		return nil
 	}
 	return all
@@ -293,12 +293,9 @@ func (r *Reader) foreign(ctx context.Context, ev *llm.Evidence, read, all []unit
 // that do not .75 and .15.
 const foreignLike = 0.5
 
-// What tells whether the best of the blocks that were read answers, fitted to the development half of test/answers:
-// how well it does by itself, and how far it is ahead of the next one. docs/decisions.md has what other values give.
+// What tells whether the best of the blocks that were read answers: how well it does by itself, and how far it is ahead of
+// the next one. docs/decisions.md says what the values were fitted to, and what others give.
 const (
-	minWordedWhenRead  = 0.25 // where the words of the question are there
-	minChanceWhenRead  = 0.35 // where they are not
-	minChanceFar       = 0.55 // where they are not, and the block leads over many others
 	minChanceOther     = 0.75 // where it does not count, or name, what the question asks for: it may do so in other words
 	minChanceOfForeign = 0.7  // in another language: at .5 four more are right in test/answers/across, and two of 22 elsewhere invented
 	maxLead            = 1.5
@@ -310,14 +307,18 @@ const minCompeting = maxRead / 2
 // sureness is how likely a best block is to answer, by what the reader says of it and by its lead.
 type sureness struct {
 	always, like, lead float64
-	alone              float64 // what the reader must say where the words of the question are not there
-	far                float64 // … if the block is far ahead of many others
+	worded             float64 // the least chance where the words of the question are there
+	alone              bar     // what is wanted where they are not
+	far                bar     // … if the block is ahead of many others
 }
 
+// bar is the least that lets a block answer: its chance, and what the reader says of it.
+type bar struct{ chance, like float64 }
+
 var (
-	sureWhenRead     = sureness{-1.9, 1.44, 1.58, .5, .42}
-	sureWhenCompared = sureness{-3.42, 2.96, 1.66, .9, .66}
-	sureOfForeign    = sureness{-3.42, 2.96, 1.66, .8, .8}
+	sureWhenRead     = sureness{-1.9, 1.44, 1.58, .25, bar{.35, .5}, bar{.55, .42}}
+	sureWhenCompared = sureness{-4, 4.27, 1.89, .35, bar{.35, .9}, bar{.6, .6}}
+	sureOfForeign    = sureness{always: -3.42, like: 2.96, lead: 1.66, alone: bar{like: .8}}
 )
 
 // chance returns how likely the best unit is to answer.
