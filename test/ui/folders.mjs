@@ -17,6 +17,7 @@ export default async function ({ base, open, shots }) {
   const folder = (p, name) => p.locator(`.chats section.folder[aria-label="${name}"]`);
   const titles = (p, name) => folder(p, name).locator("li .chat-title").allTextContents();
   const menu = async (label, item) => {
+    await page.waitForSelector("dialog", { state: "detached" }); // a new folder is in the list before its dialog has closed
     await page.locator(`.chats [aria-label="${label}"]`).focus();
     await page.keyboard.press("Enter");
     await page.waitForSelector(".menu-list button:focus");
