@@ -16,13 +16,14 @@ import (
 	"parley/internal/llm"
 	"parley/internal/llm/llmtest"
 	"parley/internal/llm/openai"
+	"parley/internal/llm/upstream"
 )
 
 // upstreamModel returns the model of an upstream that fails as fault says, by the call's number.
 func upstreamModel(t *testing.T, fault func(n int) string) (llm.Model, *llmtest.Upstream) {
 	up := llmtest.NewUpstream(t)
 	up.Fault = fault
-	p, err := openai.New(openai.Config{BaseURL: up.URL, HTTP: llmtest.HTTPClient(t)})
+	p, err := openai.New(openai.Config{BaseURL: up.URL, Upstream: upstream.Config{HTTP: llmtest.HTTPClient(t)}})
 	if err != nil {
 		t.Fatal(err)
 	}

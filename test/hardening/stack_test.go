@@ -24,6 +24,7 @@ import (
 	"parley/internal/llm"
 	"parley/internal/llm/llmtest"
 	"parley/internal/llm/openai"
+	"parley/internal/llm/upstream"
 	"parley/internal/retrieval"
 	"parley/internal/server"
 	"parley/internal/store"
@@ -127,8 +128,10 @@ func (s *stack) router(t testing.TB, books *ledger.Ledger, o options) *llm.Route
 	s.toUp = &http.Transport{MaxIdleConnsPerHost: 64}
 	t.Cleanup(s.toUp.CloseIdleConnections)
 	p, err := openai.New(openai.Config{
-		BaseURL: s.up.URL, APIKey: "sk-canary-of-ours-0123456789", FirstByte: o.idle, Idle: o.idle,
-		HTTP: &http.Client{Transport: s.toUp, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		BaseURL: s.up.URL, APIKey: "sk-canary-of-ours-0123456789", Upstream: upstream.Config{
+			FirstByte: o.idle, Idle: o.idle,
+			HTTP: &http.Client{Transport: s.toUp, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

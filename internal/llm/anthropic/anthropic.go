@@ -11,7 +11,6 @@ import (
 	"iter"
 	"net/http"
 	"strings"
-	"time"
 
 	"parley/internal/llm"
 	"parley/internal/llm/upstream"
@@ -25,11 +24,7 @@ type Config struct {
 	BaseURL   string // without /v1; https://api.anthropic.com
 	APIKey    string // sent as x-api-key
 	Overrides llm.Overrides
-	HTTP      *http.Client // defaults to the client of package upstream
-
-	FirstByte time.Duration // until the upstream answers; 60 s
-	Idle      time.Duration // between two events of a stream; 60 s
-	Overall   time.Duration // for one completion; 10 min
+	Upstream  upstream.Config
 }
 
 // Provider makes completions. It is safe for concurrent use.
@@ -56,9 +51,7 @@ func New(cfg Config) (*Provider, error) {
 		return nil, err
 	}
 	base := strings.TrimSuffix(strings.TrimRight(u.String(), "/"), "/v1")
-	return &Provider{base: base, key: cfg.APIKey, overrides: cfg.Overrides, client: upstream.NewClient(upstream.Config{
-		HTTP: cfg.HTTP, FirstByte: cfg.FirstByte, Idle: cfg.Idle, Overall: cfg.Overall,
-	})}, nil
+	return &Provider{base: base, key: cfg.APIKey, overrides: cfg.Overrides, client: upstream.NewClient(cfg.Upstream)}, nil
 }
 
 // Stream implements llm.Model. The error is an *llm.Error, or the context's if that has ended.

@@ -39,11 +39,7 @@ type Config struct {
 	TokenFile  string // contains the token; read for each call, since tokens last an hour
 	Entra      Entra  // how to get tokens
 	Overrides  llm.Overrides
-	HTTP       *http.Client
-
-	FirstByte time.Duration // until the upstream answers; 60 s
-	Idle      time.Duration // between two events of a stream; 60 s
-	Overall   time.Duration // for one completion; 10 min
+	Upstream   upstream.Config
 }
 
 // unknown is the model that a deployment is assumed to have if its name says nothing: one that does not
@@ -84,7 +80,7 @@ func New(cfg Config) (*Provider, error) {
 		BaseURL: base + "/openai", Overrides: cfg.Overrides, Unknown: unknown, Authorize: authorize,
 		Path: cfg.path("chat/completions"), EmbeddingsPath: cfg.path("embeddings"), ModelsPath: cfg.modelsPath(),
 		EmbedLimits: openai.OwnEmbedLimits,
-		HTTP:        cfg.HTTP, FirstByte: cfg.FirstByte, Idle: cfg.Idle, Overall: cfg.Overall,
+		Upstream:    cfg.Upstream,
 	})
 	return &Provider{p}, err
 }

@@ -13,6 +13,7 @@ import (
 	"parley/internal/llm"
 	"parley/internal/llm/azureopenai"
 	"parley/internal/llm/llmtest"
+	"parley/internal/llm/upstream"
 )
 
 var update = flag.Bool("update", false, "rewrite the fixtures")
@@ -20,9 +21,9 @@ var update = flag.Bool("update", false, "rewrite the fixtures")
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func open(t *testing.T, url string, short bool) llm.Model {
-	cfg := azureopenai.Config{Endpoint: url, APIKey: "test-key", HTTP: llmtest.HTTPClient(t)}
+	cfg := azureopenai.Config{Endpoint: url, APIKey: "test-key", Upstream: upstream.Config{HTTP: llmtest.HTTPClient(t)}}
 	if short {
-		cfg.FirstByte, cfg.Idle = 500*time.Millisecond, 500*time.Millisecond
+		cfg.Upstream.FirstByte, cfg.Upstream.Idle = 500*time.Millisecond, 500*time.Millisecond
 	}
 	p, err := azureopenai.New(cfg)
 	if err != nil {
@@ -46,7 +47,7 @@ func TestFixtures(t *testing.T) { llmtest.RunFixtures(t, *update, open) }
 func TestStream_ReadsTheTokenFileForEachCall(t *testing.T) {
 	up := llmtest.NewUpstreamFor(t, llmtest.AzureOpenAI)
 	path := filepath.Join(t.TempDir(), "token")
-	p, err := azureopenai.New(azureopenai.Config{Endpoint: up.URL + "/openai/", TokenFile: path, HTTP: llmtest.HTTPClient(t)})
+	p, err := azureopenai.New(azureopenai.Config{Endpoint: up.URL + "/openai/", TokenFile: path, Upstream: upstream.Config{HTTP: llmtest.HTTPClient(t)}})
 	if err != nil {
 		t.Fatal(err)
 	}

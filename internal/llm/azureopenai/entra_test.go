@@ -19,6 +19,7 @@ import (
 
 	"parley/internal/llm"
 	"parley/internal/llm/llmtest"
+	"parley/internal/llm/upstream"
 )
 
 // identity issues tokens, as Entra ID or as the identity endpoint of a machine.
@@ -59,7 +60,7 @@ func (i *identity) calls() int {
 func asks(t *testing.T, entra Entra) (http.Header, error) {
 	t.Helper()
 	up := llmtest.NewUpstreamFor(t, llmtest.AzureOpenAI)
-	p, err := New(Config{Endpoint: up.URL, Entra: entra, HTTP: llmtest.HTTPClient(t)})
+	p, err := New(Config{Endpoint: up.URL, Entra: entra, Upstream: upstream.Config{HTTP: llmtest.HTTPClient(t)}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,11 +24,7 @@ type Config struct {
 	BaseURL   string // without the version; https://generativelanguage.googleapis.com
 	APIKey    string // sent as x-goog-api-key, never in the URL
 	Overrides llm.Overrides
-	HTTP      *http.Client // defaults to the client of package upstream
-
-	FirstByte time.Duration // until the upstream answers; 60 s
-	Idle      time.Duration // between two events of a stream; 60 s
-	Overall   time.Duration // for one completion; 10 min
+	Upstream  upstream.Config
 }
 
 // Provider makes completions and embeddings. It is safe for concurrent use.
@@ -59,9 +55,7 @@ func New(cfg Config) (*Provider, error) {
 		return nil, err
 	}
 	base := strings.TrimSuffix(strings.TrimRight(u.String(), "/"), "/v1beta")
-	p := &Provider{base: base + "/v1beta", key: cfg.APIKey, overrides: cfg.Overrides, client: upstream.NewClient(upstream.Config{
-		HTTP: cfg.HTTP, FirstByte: cfg.FirstByte, Idle: cfg.Idle, Overall: cfg.Overall,
-	})}
+	p := &Provider{base: base + "/v1beta", key: cfg.APIKey, overrides: cfg.Overrides, client: upstream.NewClient(cfg.Upstream)}
 	p.sizes.List = p.Models
 	return p, nil
 }

@@ -10,6 +10,7 @@ import (
 	"parley/internal/llm"
 	"parley/internal/llm/gemini"
 	"parley/internal/llm/llmtest"
+	"parley/internal/llm/upstream"
 )
 
 var update = flag.Bool("update", false, "rewrite the fixtures")
@@ -17,9 +18,9 @@ var update = flag.Bool("update", false, "rewrite the fixtures")
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func open(t *testing.T, url string, short bool) llm.Model {
-	cfg := gemini.Config{BaseURL: url, APIKey: "test-key", HTTP: llmtest.HTTPClient(t)}
+	cfg := gemini.Config{BaseURL: url, APIKey: "test-key", Upstream: upstream.Config{HTTP: llmtest.HTTPClient(t)}}
 	if short {
-		cfg.FirstByte, cfg.Idle = 500*time.Millisecond, 500*time.Millisecond
+		cfg.Upstream.FirstByte, cfg.Upstream.Idle = 500*time.Millisecond, 500*time.Millisecond
 	}
 	p, err := gemini.New(cfg)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"parley/internal/llm"
 	"parley/internal/llm/llmtest"
 	"parley/internal/llm/openai"
+	"parley/internal/llm/upstream"
 )
 
 const fixture = `Hand-made after https://docs.example/chat
@@ -26,7 +27,7 @@ yes
 `
 
 func openAI(t *testing.T, url, key string, client *http.Client) llm.Model {
-	p, err := openai.New(openai.Config{BaseURL: url + "/v1", APIKey: key, HTTP: client})
+	p, err := openai.New(openai.Config{BaseURL: url + "/v1", APIKey: key, Upstream: upstream.Config{HTTP: client}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 	"parley/internal/llm/ollama"
 )
 
-var takes = llm.Capabilities{Tools: true, Schema: true, Temperature: true, TopP: true, Stop: true, Context: 8192}
+var takes = llm.Capabilities{Tools: true, Schema: true, Temperature: true, TopP: true, Stop: true}
 
 func but(change func(*llm.Capabilities)) llm.Capabilities {
 	c := takes
@@ -25,7 +25,7 @@ func but(change func(*llm.Capabilities)) llm.Capabilities {
 }
 
 func TestCapabilities_AreDeclaredByFamily(t *testing.T) {
-	p, err := ollama.New(ollama.Config{Context: 8192, Overrides: llm.Overrides{"mine": {Like: "llava"}}})
+	p, err := ollama.New(ollama.Config{Overrides: llm.Overrides{"mine": {Like: "llava"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"iter"
 	"net"
-	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -22,22 +21,15 @@ import (
 
 // Config says how to reach the upstream. A zero field means its default.
 type Config struct {
-	Host string // as in OLLAMA_HOST: a host, host:port or a URL; 127.0.0.1:11434
-	// Context is the context size in tokens with which models are loaded. 0 means the size in the
-	// model's own parameters, or else 8192.
-	Context   int
+	Host      string // as in OLLAMA_HOST: a host, host:port or a URL; 127.0.0.1:11434
 	Overrides llm.Overrides
-	HTTP      *http.Client // defaults to the client of package upstream
-
-	FirstByte time.Duration // until the upstream answers, which includes loading the model; 5 min
-	Idle      time.Duration // between two lines of a stream; 60 s
-	Overall   time.Duration // for one completion; 10 min
+	// Upstream.FirstByte includes loading the model; its default is 5 min.
+	Upstream upstream.Config
 }
 
 // Provider makes completions and embeddings. It is safe for concurrent use.
 type Provider struct {
 	base      string
-	context   int
 	overrides llm.Overrides
 	client    *upstream.Client
 	shown     shown
@@ -58,9 +50,8 @@ func New(cfg Config) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Provider{base: base, context: cfg.Context, overrides: cfg.Overrides, client: upstream.NewClient(upstream.Config{
-		HTTP: cfg.HTTP, FirstByte: cmp.Or(cfg.FirstByte, 5*time.Minute), Idle: cfg.Idle, Overall: cfg.Overall,
-	})}, nil
+	cfg.Upstream.FirstByte = cmp.Or(cfg.Upstream.FirstByte, 5*time.Minute)
+	return &Provider{base: base, overrides: cfg.Overrides, client: upstream.NewClient(cfg.Upstream)}, nil
 }
 
 // BaseURL returns the URL for an OLLAMA_HOST, in the way Ollama's own server and client read it: the

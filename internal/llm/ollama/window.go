@@ -30,14 +30,14 @@ func (f family) window() int {
 	return usualContext
 }
 
-// declares returns the context size that is set for the model or for all models, or else in the model's
-// own parameters, but at most the model's maximum; 0 if none is set.
+// declares returns the context size that is set for the model, or else the one in the model's own
+// parameters, but at most the model's maximum; 0 if none is set.
 func (p *Provider) declares(model string, f *family) int {
 	set := 0
 	if over := p.overrides[model].Context; over != nil {
 		set = *over
 	}
-	size := cmp.Or(set, p.context, f.loaded)
+	size := cmp.Or(set, f.loaded)
 	if size > 0 && f.trained > 0 {
 		size = min(size, f.trained)
 	}

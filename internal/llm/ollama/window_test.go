@@ -11,27 +11,25 @@ import (
 	"parley/internal/llm"
 	"parley/internal/llm/llmtest"
 	"parley/internal/llm/ollama"
+	"parley/internal/llm/upstream"
 )
 
 // Prompts fit the context size with which the model is loaded, no matter where that size is set.
 func TestStream_LoadsTheModelWithTheContextThatPromptsAreMadeFor(t *testing.T) {
 	own := 6000
 	for name, c := range map[string]struct {
-		show    string
-		context int
-		over    llm.Overrides
-		want    int
+		show string
+		over llm.Overrides
+		want int
 	}{
-		"nothing is said":           {`{}`, 0, nil, 8192},
-		"by the model's file":       {`{"parameters":"temperature 1\nnum_ctx                        16384\nstop \"x\"","model_info":{"general.architecture":"q","q.context_length":40960}}`, 0, nil, 16_384},
-		"it can read no more":       {`{"capabilities":["completion"],"model_info":{"general.architecture":"llama","llama.context_length":4096}}`, 0, nil, 4096},
-		"it could read much more":   {`{"capabilities":["completion"],"model_info":{"general.architecture":"q","q.context_length":262144}}`, 0, nil, 8192},
-		"set for all":               {`{"parameters":"num_ctx 16384","model_info":{"general.architecture":"q","q.context_length":40960}}`, 32_000, nil, 32_000},
-		"set for all, too high":     {`{"model_info":{"general.architecture":"q","q.context_length":4096}}`, 32_000, nil, 4096},
-		"set for the model":         {`{"model_info":{"general.architecture":"q","q.context_length":40960}}`, 32_000, llm.Overrides{"m": {Context: &own}}, 6000},
-		"of another form":           {`{"parameters":7}`, 0, nil, 8192},
-		"numbers that cannot be":    {`{"parameters":"num_ctx -5","model_info":{"general.architecture":"q","q.context_length":-1}}`, 0, nil, 8192},
-		"the server says not a bit": {``, 0, nil, 8192},
+		"nothing is said":           {`{}`, nil, 8192},
+		"by the model's file":       {`{"parameters":"temperature 1\nnum_ctx                        16384\nstop \"x\"","model_info":{"general.architecture":"q","q.context_length":40960}}`, nil, 16_384},
+		"it can read no more":       {`{"capabilities":["completion"],"model_info":{"general.architecture":"llama","llama.context_length":4096}}`, nil, 4096},
+		"it could read much more":   {`{"capabilities":["completion"],"model_info":{"general.architecture":"q","q.context_length":262144}}`, nil, 8192},
+		"set for the model":         {`{"model_info":{"general.architecture":"q","q.context_length":40960}}`, llm.Overrides{"m": {Context: &own}}, 6000},
+		"of another form":           {`{"parameters":7}`, nil, 8192},
+		"numbers that cannot be":    {`{"parameters":"num_ctx -5","model_info":{"general.architecture":"q","q.context_length":-1}}`, nil, 8192},
+		"the server says not a bit": {``, nil, 8192},
 	} {
 		t.Run(name, func(t *testing.T) {
 			loaded := 0
@@ -57,7 +55,7 @@ func TestStream_LoadsTheModelWithTheContextThatPromptsAreMadeFor(t *testing.T) {
 			})
 			s := httptest.NewServer(mux)
 			defer s.Close()
-			p, err := ollama.New(ollama.Config{Host: s.URL, Context: c.context, Overrides: c.over, HTTP: llmtest.HTTPClient(t)})
+			p, err := ollama.New(ollama.Config{Host: s.URL, Overrides: c.over, Upstream: upstream.Config{HTTP: llmtest.HTTPClient(t)}})
 			if err != nil {
 				t.Fatal(err)
 			}

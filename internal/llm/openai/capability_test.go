@@ -13,6 +13,7 @@ import (
 	"parley/internal/llm"
 	"parley/internal/llm/llmtest"
 	"parley/internal/llm/openai"
+	"parley/internal/llm/upstream"
 )
 
 var (
@@ -175,7 +176,7 @@ func TestStream_LeavesOutWhatAServerRefuses(t *testing.T) {
 	}}
 	defer tr.CloseIdleConnections()
 	for host, want := range map[string]bool{"api.mistral.ai": false, "api.deepseek.com": true} {
-		p := provider(t, openai.Config{BaseURL: "http://" + host + "/v1", HTTP: &http.Client{Transport: tr}})
+		p := provider(t, openai.Config{BaseURL: "http://" + host + "/v1", Upstream: upstream.Config{HTTP: &http.Client{Transport: tr}}})
 		if got := llmtest.Ask(t.Context(), p, llmtest.Question("m")); got.Err != nil || got.Usage.Estimated {
 			t.Fatalf("%s: %+v", host, got)
 		}

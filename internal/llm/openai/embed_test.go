@@ -15,12 +15,13 @@ import (
 	"parley/internal/llm"
 	"parley/internal/llm/llmtest"
 	"parley/internal/llm/openai"
+	"parley/internal/llm/upstream"
 )
 
 func openEmbedder(t *testing.T, url string, short bool) llm.Embedder {
 	cfg := openai.Config{BaseURL: url + "/v1", APIKey: "test-key"}
 	if short {
-		cfg.FirstByte, cfg.Idle = 500*time.Millisecond, 500*time.Millisecond
+		cfg.Upstream.FirstByte, cfg.Upstream.Idle = 500*time.Millisecond, 500*time.Millisecond
 	}
 	return provider(t, cfg)
 }
@@ -91,7 +92,7 @@ func TestEmbedLimits_AreThoseOfOpenAIForItsOwnServerOnly(t *testing.T) {
 
 func TestEmbed_EndsWhatTakesTooLongOverall(t *testing.T) {
 	up := llmtest.NewUpstreamFor(t, llmtest.OpenAIEmbeddings)
-	e := provider(t, openai.Config{BaseURL: up.URL + "/v1", Overall: 50 * time.Millisecond})
+	e := provider(t, openai.Config{BaseURL: up.URL + "/v1", Upstream: upstream.Config{Overall: 50 * time.Millisecond}})
 	_, err := e.Embed(t.Context(), llm.EmbedRequest{Model: "stall", Texts: []string{"a"}})
 	if e, ok := errors.AsType[*llm.Error](err); !ok || !e.Retryable || !strings.Contains(e.Error(), "longer than allowed") {
 		t.Errorf("error = %v", err)

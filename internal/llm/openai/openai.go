@@ -14,7 +14,6 @@ import (
 	"net/http"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"parley/internal/llm"
 	"parley/internal/llm/upstream"
@@ -43,12 +42,7 @@ type Config struct {
 	// EmbedLimits are the limits of one call of embeddings. The default is OpenAI's limits for OpenAI's
 	// BaseURL, and unknown for others.
 	EmbedLimits llm.EmbedLimits
-	// HTTP makes the calls. Its Timeout must be 0. It defaults to the client of package upstream.
-	HTTP *http.Client
-
-	FirstByte time.Duration // until the upstream answers; 60 s
-	Idle      time.Duration // between two events of a stream; 60 s
-	Overall   time.Duration // for one completion; 10 min
+	Upstream    upstream.Config
 }
 
 // Provider makes completions and embeddings. It is safe for concurrent use.
@@ -97,10 +91,10 @@ func New(cfg Config) (*Provider, error) {
 	}
 	u.Path = strings.TrimRight(u.Path, "/")
 	own := u.Hostname() == "api.openai.com"
-	p := &Provider{cfg: cfg, base: u.String(), own: own, server: serverAt(u), client: upstream.NewClient(upstream.Config{
-		HTTP: cfg.HTTP, FirstByte: cfg.FirstByte, Idle: cfg.Idle, Overall: cfg.Overall,
-	})}
-	p.speech = upstream.NewClient(upstream.Config{HTTP: cfg.HTTP, FirstByte: transcriptionTime, Idle: cfg.Idle, Overall: transcriptionTime})
+	p := &Provider{cfg: cfg, base: u.String(), own: own, server: serverAt(u), client: upstream.NewClient(cfg.Upstream)}
+	speech := cfg.Upstream
+	speech.FirstByte, speech.Overall = transcriptionTime, transcriptionTime
+	p.speech = upstream.NewClient(speech)
 	p.sizes.List = p.Models
 	return p, nil
 }

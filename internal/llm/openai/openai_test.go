@@ -18,6 +18,7 @@ import (
 	"parley/internal/llm"
 	"parley/internal/llm/llmtest"
 	"parley/internal/llm/openai"
+	"parley/internal/llm/upstream"
 )
 
 var update = flag.Bool("update", false, "rewrite the fixtures")
@@ -26,8 +27,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func provider(t testing.TB, cfg openai.Config) *openai.Provider {
 	t.Helper()
-	if cfg.HTTP == nil {
-		cfg.HTTP = llmtest.HTTPClient(t)
+	if cfg.Upstream.HTTP == nil {
+		cfg.Upstream.HTTP = llmtest.HTTPClient(t)
 	}
 	p, err := openai.New(cfg)
 	if err != nil {
@@ -39,7 +40,7 @@ func provider(t testing.TB, cfg openai.Config) *openai.Provider {
 func openModel(t *testing.T, url string, short bool) llm.Model {
 	cfg := openai.Config{BaseURL: url + "/v1", APIKey: "test-key"}
 	if short {
-		cfg.FirstByte, cfg.Idle = 500*time.Millisecond, 500*time.Millisecond
+		cfg.Upstream.FirstByte, cfg.Upstream.Idle = 500*time.Millisecond, 500*time.Millisecond
 	}
 	return provider(t, cfg)
 }
@@ -100,7 +101,7 @@ func TestStream_ReturnsTheContextsErrorInEveryPhase(t *testing.T) {
 
 func TestStream_EndsWhatTakesTooLongOverall(t *testing.T) {
 	up := llmtest.NewUpstream(t)
-	p := provider(t, openai.Config{BaseURL: up.URL, Overall: 50 * time.Millisecond})
+	p := provider(t, openai.Config{BaseURL: up.URL, Upstream: upstream.Config{Overall: 50 * time.Millisecond}})
 	got := llmtest.Ask(t.Context(), p, llmtest.Question("stall"))
 	if e, ok := errors.AsType[*llm.Error](got.Err); !ok || !strings.Contains(e.Error(), "longer than allowed") {
 		t.Errorf("error = %v", got.Err)

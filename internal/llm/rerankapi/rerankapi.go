@@ -24,7 +24,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"time"
 
 	"parley/internal/llm"
 	"parley/internal/llm/upstream"
@@ -32,13 +31,9 @@ import (
 
 // Config says how to reach the upstream. A zero field means its default.
 type Config struct {
-	BaseURL string       // the URL without /rerank, such as https://api.cohere.com/v2
-	APIKey  string       // sent as a bearer token unless it is empty
-	HTTP    *http.Client // defaults to the client of package upstream
-
-	FirstByte time.Duration // until the upstream answers; 60 s
-	Idle      time.Duration // between two pieces of an answer; 60 s
-	Overall   time.Duration // for one call; 10 min
+	BaseURL  string // the URL without /rerank, such as https://api.cohere.com/v2
+	APIKey   string // sent as a bearer token unless it is empty
+	Upstream upstream.Config
 }
 
 // Provider is a llm.Reranker. It is safe for concurrent use.
@@ -66,9 +61,7 @@ func New(cfg Config) (*Provider, error) {
 	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/rerank")
 	return &Provider{
 		base: u.String(), key: cfg.APIKey, raw: map[string]bool{},
-		client: upstream.NewClient(upstream.Config{
-			HTTP: cfg.HTTP, FirstByte: cfg.FirstByte, Idle: cfg.Idle, Overall: cfg.Overall,
-		}),
+		client: upstream.NewClient(cfg.Upstream),
 	}, nil
 }
 
