@@ -50,7 +50,7 @@ var allowed = map[string][]string{
 	"turn":        {"trace", "chat", "ledger", "retrieval", "llm"},
 	"team":        {"ledger", "chat", "retrieval", "llm"},
 	"store":       {"store/pagesum", "store/pgsql", "audit", "auth/apikey", "auth/roster", "auth/session", "chat", "turn", "ledger", "transcript", "shelf", "documents/job", "documents/upload", "retrieval", "llm"},
-	"wire":        {"chat", "turn"},
+	"wire":        {"chat", "turn", "llm"},
 	"auth":        {"auth/apikey", "auth/oidc", "auth/roster", "auth/session", "chat", "wire"},
 	"wire/*":      {"wire", "turn", "ledger", "transcript", "chat", "chat/cite", "retrieval", "llm"},
 	"conformance": {},

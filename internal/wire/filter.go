@@ -20,7 +20,7 @@ const (
 // {"type":"and","filters":[…]}. It returns nil and "" for a value that was not sent or is null, and a sentence that says
 // what is wrong for one that is not a filter.
 func FilterOf(v Value) (c *attribute.Condition, wrong string) {
-	if v == nil || v.IsNull() {
+	if !v.IsGiven() {
 		return nil, ""
 	}
 	p := &filterParser{}

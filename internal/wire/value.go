@@ -93,6 +93,9 @@ func placesOf(t reflect.Type) map[string]int {
 // IsNull reports whether v is the literal null.
 func (v Value) IsNull() bool { return v.first() == 'n' }
 
+// IsGiven reports whether a member was sent, and is not null.
+func (v Value) IsGiven() bool { return v != nil && !v.IsNull() }
+
 // Object returns v as an object, or the zero Object and false if v is something else.
 func (v Value) Object() (Object, bool) {
 	if v.first() != '{' {
@@ -141,7 +144,7 @@ func (v Value) text() string { return unquote(v) }
 
 // OptionalText returns the string of a member with a name, or "" if the member is missing or null.
 func OptionalText(v Value, name string) (string, error) {
-	if v == nil || v.IsNull() {
+	if !v.IsGiven() {
 		return "", nil
 	}
 	s, ok := v.Text()

@@ -114,7 +114,7 @@ func (h *Handler) readForwarded(r *wire.Request, x *exchange, v wire.Value) erro
 func toolsOf(v wire.Value) ([]llm.Tool, error) {
 	const most = 128
 	elements, ok := v.Elements()
-	if !ok && v != nil && !v.IsNull() {
+	if !ok && v.IsGiven() {
 		return nil, wire.Invalidf(`"tools" must be a list of tools`)
 	}
 	if _, ok := wire.AtMost(most, elements); !ok {
@@ -139,7 +139,7 @@ func toolsOf(v wire.Value) ([]llm.Tool, error) {
 		if tool.Description, err = wire.OptionalText(w.Description, at+".description"); err != nil {
 			return nil, err
 		}
-		if w.Parameters != nil && !w.Parameters.IsNull() {
+		if w.Parameters.IsGiven() {
 			if tool.Parameters, err = parametersOf(w.Parameters, at); err != nil {
 				return nil, err
 			}
@@ -165,7 +165,7 @@ func parametersOf(v wire.Value, at string) (json.RawMessage, error) {
 // contextOf reads what the page tells its agents, as one text.
 func contextOf(v wire.Value) (string, error) {
 	elements, ok := v.Elements()
-	if !ok && v != nil && !v.IsNull() {
+	if !ok && v.IsGiven() {
 		return "", wire.Invalidf(`"context" must be a list`)
 	}
 	var told strings.Builder

@@ -92,7 +92,7 @@ func (h *Handler) messageOf(v wire.Value, at string) (m chat.Message, ok bool, e
 	default:
 		return m, false, wire.Invalidf(`"%s.role" must be "user", "assistant", "system", "developer", "tool", "activity" or "reasoning"`, at)
 	}
-	if (w.Content == nil || w.Content.IsNull()) && m.Role == llm.Assistant {
+	if !w.Content.IsGiven() && m.Role == llm.Assistant {
 		return m, true, nil
 	}
 	if m.Parts, err = h.contentOf(w.Content, m.Role, at+".content"); err != nil {
@@ -184,31 +184,18 @@ func (h *Handler) image(p *uiPart, at string) (llm.Part, error) {
 // callsOf reads the calls of a message.
 func callsOf(v wire.Value, at string) ([]llm.ToolCall, error) {
 	elements, ok := v.Elements()
-	if !ok && v != nil && !v.IsNull() {
+	if !ok && v.IsGiven() {
 		return nil, wire.Invalidf(`"%s.toolCalls" must be a list of calls`, at)
 	}
 	var calls []llm.ToolCall
 	for v := range elements {
-		var w struct {
-			ID       wire.Value `json:"id"`
-			Function wire.Value `json:"function"`
-			Value    wire.Value `json:"encryptedValue"`
-		}
-		var function struct {
-			Name      wire.Value `json:"name"`
-			Arguments wire.Value `json:"arguments"`
-		}
-		v.Read(&w)
-		w.Function.Read(&function)
-		var c llm.ToolCall
-		var identified, named, argued bool
-		c.ID, identified = w.ID.Text()
-		c.Name, named = function.Name.Text()
-		c.Arguments, argued = function.Arguments.Text()
-		c.Signature, _ = w.Value.Text()
-		if !identified || !named || !argued {
+		c, ok := openai.CallOf(v)
+		if !ok {
 			return nil, wire.Invalidf(`"%s.toolCalls[%d]" must be the call of a function, with "id" and "function" {"name", "arguments"}`, at, len(calls))
 		}
+		call, _ := v.Object()
+		value, _ := call.Get("encryptedValue")
+		c.Signature, _ = value.Text()
 		calls = append(calls, c)
 	}
 	return calls, nil

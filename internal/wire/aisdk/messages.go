@@ -216,7 +216,7 @@ const maxTools = 128
 
 // toolsOf reads the tools that the page runs, as assistant-ui sends them: {name: {description, parameters}}.
 func toolsOf(v wire.Value) ([]llm.Tool, error) {
-	if v == nil || v.IsNull() {
+	if !v.IsGiven() {
 		return nil, nil
 	}
 	object, ok := v.Object()
@@ -237,7 +237,7 @@ func toolsOf(v wire.Value) ([]llm.Tool, error) {
 		if tool.Description, err = wire.OptionalText(w.Description, "tools."+name+".description"); err != nil {
 			return nil, err
 		}
-		if w.Parameters != nil && !w.Parameters.IsNull() {
+		if w.Parameters.IsGiven() {
 			if _, ok := w.Parameters.Object(); !ok {
 				return nil, wire.Invalidf(`"tools.%s.parameters" must be an object`, name)
 			}

@@ -1,10 +1,6 @@
 package azurechat
 
 import (
-	"fmt"
-	"iter"
-	"strings"
-
 	"parley/internal/chat"
 	"parley/internal/llm"
 	"parley/internal/wire"
@@ -53,7 +49,7 @@ func (h *Handler) decode(r *wire.Request, x *exchange, files []file) error {
 	if b.Messages == nil && b.Input != nil && (x.late || x.form.Version == VLate) {
 		x.req.Messages, err = inputOf(b.Input, h.cfg.MaxMessages)
 	} else {
-		x.req.Messages, err = messagesOf(b.Messages, h.cfg.MaxMessages)
+		x.req.Messages, err = wire.Messages(b.Messages, h.cfg.MaxMessages, messageOf)
 	}
 	if err != nil {
 		return err
@@ -79,7 +75,7 @@ func (h *Handler) decode(r *wire.Request, x *exchange, files []file) error {
 // recognises the web component, which has its settings flat in context beside "approach".
 func settingsOf(x *exchange, v wire.Value) (settings wire.Object, at string, err error) {
 	const inContext, inOverrides = "context", "context.overrides"
-	if v == nil || v.IsNull() {
+	if !v.IsGiven() {
 		return wire.Object{}, inContext, nil
 	}
 	context, ok := v.Object()
@@ -92,7 +88,7 @@ func settingsOf(x *exchange, v wire.Value) (settings wire.Object, at string, err
 		x.webComponent = true
 		return context, inContext, nil
 	}
-	if c.Overrides == nil || c.Overrides.IsNull() {
+	if !c.Overrides.IsGiven() {
 		return wire.Object{}, inOverrides, nil
 	}
 	settings, ok = c.Overrides.Object()
@@ -107,7 +103,7 @@ func wantsStream(r *wire.Request, form Form, v wire.Value) (bool, error) {
 		return form.Stream == StreamAlways, nil
 	}
 	asked, ok := v.Bool()
-	if !ok && v != nil && !v.IsNull() {
+	if !ok && v.IsGiven() {
 		return false, wire.Invalidf(`"stream" must be true or false`)
 	}
 	if v == nil {
@@ -116,55 +112,23 @@ func wantsStream(r *wire.Request, form Form, v wire.Value) (bool, error) {
 	return form.Stream == StreamAlways || form.Stream == StreamByBody && asked, nil
 }
 
-func messagesOf(v wire.Value, most int) ([]chat.Message, error) {
-	elements, ok := v.Elements()
-	if !ok {
-		return nil, wire.Invalidf(`"messages" must be a list of messages, each with "role" and "content"`)
+func messageOf(v wire.Value, at wire.Element) (m chat.Message, ok bool, err error) {
+	var w message
+	if !v.Read(&w) {
+		return m, false, wire.Invalidf("%q must be an object", at)
 	}
-	return listOfMessages(elements, "messages", most, messageOf)
-}
-
-// listOfMessages reads the messages of a member called name. The last one of the user is the question.
-func listOfMessages(elements iter.Seq[wire.Value], name string, most int, read func(v wire.Value, at string) (chat.Message, error)) ([]chat.Message, error) {
-	count, ok := wire.AtMost(most, elements)
-	if !ok {
-		return nil, wire.Invalidf(`%q may hold %d messages at most`, name, most)
-	}
-	messages := make([]chat.Message, 0, count)
-	question := ""
-	for v := range elements {
-		m, err := read(v, fmt.Sprintf("%s[%d]", name, len(messages)))
-		if err != nil {
-			return nil, err
-		}
-		if m.Role == llm.User {
-			question = m.Text()
-		}
-		messages = append(messages, m)
-	}
-	if strings.TrimSpace(question) == "" {
-		return nil, wire.Invalidf(`%q has no question: the last message with the role "user" is missing or empty`, name)
-	}
-	return messages, nil
-}
-
-func messageOf(v wire.Value, at string) (chat.Message, error) {
-	var m message
-	if !v.Read(&m) {
-		return chat.Message{}, wire.Invalidf("%q must be an object", at)
-	}
-	role, err := roleOf(m.Role, at)
+	role, err := roleOf(w.Role, at)
 	if err != nil {
-		return chat.Message{}, err
+		return m, false, err
 	}
-	text, ok := m.Content.Text()
+	text, ok := w.Content.Text()
 	if !ok {
-		return chat.Message{}, wire.Invalidf(`"%s.content" must be a string`, at)
+		return m, false, wire.Invalidf(`"%s.content" must be a string`, at)
 	}
-	return chat.TextMessage(role, text), nil
+	return chat.TextMessage(role, text), true, nil
 }
 
-func roleOf(v wire.Value, at string) (llm.Role, error) {
+func roleOf(v wire.Value, at wire.Element) (llm.Role, error) {
 	name, _ := v.Text()
 	switch role := llm.Role(name); role {
 	case llm.User, llm.Assistant, llm.System:

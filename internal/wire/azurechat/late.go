@@ -48,33 +48,33 @@ func inputOf(v wire.Value, most int) ([]chat.Message, error) {
 	if !ok {
 		return nil, wire.Invalidf(`"input" must be a question, or a list of messages, each with "role" and "content"`)
 	}
-	return listOfMessages(elements, "input", most, inputMessageOf)
+	return wire.MessagesIn(elements, "input", most, inputMessageOf)
 }
 
-func inputMessageOf(v wire.Value, at string) (chat.Message, error) {
-	var m struct {
+func inputMessageOf(v wire.Value, at wire.Element) (m chat.Message, ok bool, err error) {
+	var w struct {
 		Type    wire.Value `json:"type"`
 		Role    wire.Value `json:"role"`
 		Content wire.Value `json:"content"`
 	}
-	if !v.Read(&m) {
-		return chat.Message{}, wire.Invalidf("%q must be an object", at)
+	if !v.Read(&w) {
+		return m, false, wire.Invalidf("%q must be an object", at)
 	}
-	if kind, _ := m.Type.Text(); m.Type != nil && kind != "message" {
-		return chat.Message{}, wire.Invalidf(`"%s.type" must be "message"`, at)
+	if kind, _ := w.Type.Text(); w.Type != nil && kind != "message" {
+		return m, false, wire.Invalidf(`"%s.type" must be "message"`, at)
 	}
-	role, err := roleOf(m.Role, at)
+	role, err := roleOf(w.Role, at)
 	if err != nil {
-		return chat.Message{}, err
+		return m, false, err
 	}
-	if text, ok := m.Content.Text(); ok {
-		return chat.TextMessage(role, text), nil
+	if text, ok := w.Content.Text(); ok {
+		return chat.TextMessage(role, text), true, nil
 	}
-	text, ok := textOfParts(m.Content)
+	text, ok := textOfParts(w.Content)
 	if !ok {
-		return chat.Message{}, wire.Invalidf(`"%s.content" must be a string, or a list of parts, each with the type "input_text" or "output_text" and "text"`, at)
+		return m, false, wire.Invalidf(`"%s.content" must be a string, or a list of parts, each with the type "input_text" or "output_text" and "text"`, at)
 	}
-	return chat.TextMessage(role, text), nil
+	return chat.TextMessage(role, text), true, nil
 }
 
 // textOfParts joins the texts of a content that is a list of parts.

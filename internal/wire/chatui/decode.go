@@ -57,7 +57,7 @@ func (h *Handler) decode(r *wire.Request, x *exchange) error {
 	}
 	var b body
 	object.Read(&b)
-	if b.ConversationID != nil && !b.ConversationID.IsNull() {
+	if b.ConversationID.IsGiven() {
 		id, ok := b.ConversationID.Text()
 		if !ok || len(id) > maxConversationID {
 			return wire.Invalidf(`"conversationId" must be a string of %d bytes at most`, maxConversationID)
@@ -66,7 +66,7 @@ func (h *Handler) decode(r *wire.Request, x *exchange) error {
 			x.conversation = id
 		}
 	}
-	if x.req.Messages, err = messagesOf(b.Messages, h.cfg.MaxMessages); err != nil {
+	if x.req.Messages, err = wire.Messages(b.Messages, h.cfg.MaxMessages, messageOf); err != nil {
 		return err
 	}
 	x.req.TurnID = turn.IDOf(r.Context(), h.cfg.NewID)
@@ -123,54 +123,24 @@ func wantsEvents(h http.Header) bool {
 	return events > 0 && events >= object
 }
 
-// messagesOf reads the messages of users and assistants. It skips other roles, because the newest client
-// sends its own error texts back as system messages.
-func messagesOf(v wire.Value, most int) ([]chat.Message, error) {
-	elements, ok := v.Elements()
-	if !ok {
-		return nil, wire.Invalidf(`"messages" must be a list of messages, each with "role" and "content"`)
-	}
-	count, ok := wire.AtMost(most, elements)
-	if !ok {
-		return nil, wire.Invalidf(`"messages" may hold %d messages at most`, most)
-	}
-	list, question, i := make([]chat.Message, 0, count), "", 0
-	for v := range elements {
-		m, ok, err := messageOf(v, i)
-		if err != nil {
-			return nil, err
-		}
-		if i++; !ok {
-			continue
-		}
-		if m.Role == llm.User {
-			question = m.Text()
-		}
-		list = append(list, m)
-	}
-	if strings.TrimSpace(question) == "" {
-		return nil, wire.Invalidf(`"messages" has no question: the last message with the role "user" is missing or empty`)
-	}
-	return list, nil
-}
-
-// messageOf reads one message; ok is false if it does not belong in the prompt.
-func messageOf(v wire.Value, i int) (m chat.Message, ok bool, err error) {
+// messageOf reads a message of a user or an assistant. It skips other roles, because the newest client sends its
+// own error texts back as system messages.
+func messageOf(v wire.Value, at wire.Element) (m chat.Message, ok bool, err error) {
 	var a bodyMessage
 	if !v.Read(&a) {
-		return m, false, wire.Invalidf(`"messages[%d]" must be an object`, i)
+		return m, false, wire.Invalidf("%q must be an object", at)
 	}
 	name, _ := a.Role.Text()
 	spoken := llm.Role(strings.ToLower(name))
 	if spoken != llm.User && spoken != llm.Assistant {
 		return m, false, nil
 	}
-	if spoken == llm.Assistant && (a.Content == nil || a.Content.IsNull()) {
+	if spoken == llm.Assistant && !a.Content.IsGiven() {
 		return m, false, nil // an answer that never arrived; clients keep it and send it back
 	}
 	text, ok := a.Content.Text()
 	if !ok {
-		return m, false, wire.Invalidf(`"messages[%d].content" must be a string`, i)
+		return m, false, wire.Invalidf(`"%s.content" must be a string`, at)
 	}
 	return chat.TextMessage(spoken, text), true, nil
 }

@@ -183,12 +183,12 @@ func newChat(body []byte) (c transcript.Chat, err error) {
 		return c, err
 	}
 	c.Mode, c.Title = standardMode, untitled
-	if v, _ := object.Get("mode"); v != nil && !v.IsNull() {
+	if v, _ := object.Get("mode"); v.IsGiven() {
 		if c.Mode, _ = v.Text(); !isMode(c.Mode) {
 			return c, wire.Invalidf(`"mode" must be "standard" or "multiAgent"`)
 		}
 	}
-	if v, _ := object.Get("title"); v != nil && !v.IsNull() {
+	if v, _ := object.Get("title"); v.IsGiven() {
 		c.Title, err = titleOf(v)
 	}
 	return c, err

@@ -42,20 +42,20 @@ func changesOf(body []byte) (c changes, err error) {
 	if err != nil {
 		return c, err
 	}
-	if v, _ := object.Get("title"); v != nil && !v.IsNull() {
+	if v, _ := object.Get("title"); v.IsGiven() {
 		if c.title, err = titleOf(v); err != nil {
 			return c, err
 		}
 		c.title = strings.TrimSpace(c.title)
 	}
-	if v, _ := object.Get("pinned"); v != nil && !v.IsNull() {
+	if v, _ := object.Get("pinned"); v.IsGiven() {
 		pinned, ok := v.Flag()
 		if !ok {
 			return c, wire.Invalidf(`"pinned" must be true or false`)
 		}
 		c.pinned = &pinned
 	}
-	if v, _ := object.Get("folder"); v != nil && !v.IsNull() {
+	if v, _ := object.Get("folder"); v.IsGiven() {
 		folder, ok := v.Text()
 		if !ok || len(folder) > maxFolder {
 			return c, wire.Invalidf(`"folder" must be the id of a folder, or ""`)

@@ -59,7 +59,7 @@ func requestOf(object wire.Object) (in request, err error) {
 // settingOf reads retrieval_setting. More records than chat.MaxTop are never returned.
 func settingOf(v wire.Value) (limit int, least float64, err error) {
 	limit = defaultLimit
-	if !isGiven(v) {
+	if !v.IsGiven() {
 		return limit, 0, nil
 	}
 	var in struct {
@@ -69,14 +69,14 @@ func settingOf(v wire.Value) (limit int, least float64, err error) {
 	if !v.Read(&in) {
 		return 0, 0, wire.Invalidf(`"retrieval_setting" must be an object.`)
 	}
-	if isGiven(in.Limit) {
+	if in.Limit.IsGiven() {
 		n, ok := in.Limit.Number()
 		if !ok || n < 1 || n != float64(int64(n)) {
 			return 0, 0, wire.Invalidf(`"retrieval_setting.top_k" must be a whole number of at least 1.`)
 		}
 		limit = int(min(n, chat.MaxTop))
 	}
-	if isGiven(in.Least) {
+	if in.Least.IsGiven() {
 		n, ok := in.Least.Number()
 		if !ok || n < 0 || n > 1 {
 			return 0, 0, wire.Invalidf(`"retrieval_setting.score_threshold" must be a number from 0 to 1.`)
@@ -85,8 +85,6 @@ func settingOf(v wire.Value) (limit int, least float64, err error) {
 	}
 	return limit, least, nil
 }
-
-func isGiven(v wire.Value) bool { return v != nil && !v.IsNull() }
 
 // where is a metadata_condition. The zero where holds for everything.
 type where struct {
@@ -156,7 +154,7 @@ func (w where) examines() bool {
 func isOfPassage(name string) bool { return slices.Contains(passageMembers, name) }
 
 func whereOf(v wire.Value) (w where, err error) {
-	if !isGiven(v) {
+	if !v.IsGiven() {
 		return w, nil
 	}
 	w.text = string(v)
@@ -168,11 +166,11 @@ func whereOf(v wire.Value) (w where, err error) {
 		return w, wire.Invalidf(`"metadata_condition" must be an object.`)
 	}
 	operator, ok := in.Operator.Text()
-	if operator = cmp.Or(operator, "and"); isGiven(in.Operator) && !ok || operator != "and" && operator != "or" {
+	if operator = cmp.Or(operator, "and"); in.Operator.IsGiven() && !ok || operator != "and" && operator != "or" {
 		return w, wire.Invalidf(`"metadata_condition.logical_operator" must be "and" or "or".`)
 	}
 	w.either = operator == "or"
-	if !isGiven(in.Conditions) {
+	if !in.Conditions.IsGiven() {
 		return w, nil
 	}
 	elements, ok := in.Conditions.Elements()

@@ -37,7 +37,7 @@ type expiry struct {
 
 // expiryOf reads expires_after from JSON. The unit is the name of the number in it.
 func expiryOf(v wire.Value, unit string, invalid error) (e expiry, err error) {
-	if !isGiven(v) {
+	if !v.IsGiven() {
 		return e, nil
 	}
 	object, _ := v.Object()

@@ -270,14 +270,14 @@ func batchOf(object wire.Object) ([]library.Attachment, error) {
 		Attributes wire.Value `json:"attributes"`
 	}
 	object.Read(&in)
-	if isGiven(in.IDs) == isGiven(in.Files) {
+	if in.IDs.IsGiven() == in.Files.IsGiven() {
 		return nil, openai.Refusef("file_ids", openai.Missing, `One of "file_ids" and "files" must list the files.`)
 	}
 	attributes, err := attributesOf(in.Attributes, "attributes")
 	if err != nil {
 		return nil, err
 	}
-	if isGiven(in.IDs) {
+	if in.IDs.IsGiven() {
 		files, err := fileIDs(in.IDs, "file_ids", attributes)
 		if err == nil && len(files) == 0 {
 			err = openai.Refusef("file_ids", openai.Invalid, `"file_ids" names no file.`)

@@ -116,14 +116,14 @@ func queryOf(object wire.Object) (q query, err error) {
 	if q.filter, err = FilterOf(in.Filters, "filters"); err != nil {
 		return q, err
 	}
-	if isGiven(in.Limit) {
+	if in.Limit.IsGiven() {
 		n, ok := in.Limit.Number()
 		if !ok || n < 1 || n > maxResults || n != float64(int(n)) {
 			return q, openai.Refusef("max_num_results", openai.Invalid, `"max_num_results" must be a whole number from 1 to %d.`, maxResults)
 		}
 		q.limit = int(n)
 	}
-	if _, ok := in.Rewrite.Bool(); isGiven(in.Rewrite) && !ok {
+	if _, ok := in.Rewrite.Bool(); in.Rewrite.IsGiven() && !ok {
 		return q, openai.Refusef("rewrite_query", openai.Invalid, `"rewrite_query" must be true or false.`)
 	}
 	q.least, err = ThresholdOf(in.Ranking, "ranking_options")
@@ -142,7 +142,7 @@ func FilterOf(v wire.Value, param string) (*attribute.Condition, error) {
 // ThresholdOf returns the minimum score in ranking options; param is their name in errors. There is only
 // one ranker, so any name of a ranker is accepted.
 func ThresholdOf(v wire.Value, param string) (float64, error) {
-	if !isGiven(v) {
+	if !v.IsGiven() {
 		return 0, nil
 	}
 	var in struct {
@@ -151,7 +151,7 @@ func ThresholdOf(v wire.Value, param string) (float64, error) {
 	if !v.Read(&in) {
 		return 0, openai.Refusef(param, openai.Invalid, "%q must be an object.", param)
 	}
-	if !isGiven(in.Threshold) {
+	if !in.Threshold.IsGiven() {
 		return 0, nil
 	}
 	n, ok := in.Threshold.Number()

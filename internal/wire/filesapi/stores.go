@@ -175,7 +175,7 @@ func (h *Handler) createStore(w http.ResponseWriter, r *wire.Request) error {
 
 // fileIDs reads a list of file ids. All files get the same attributes.
 func fileIDs(v wire.Value, param string, attributes json.RawMessage) ([]library.Attachment, error) {
-	if !isGiven(v) {
+	if !v.IsGiven() {
 		return nil, nil
 	}
 	elements, ok := v.Elements()

@@ -49,7 +49,7 @@ func attributesOf(v wire.Value, param string) (json.RawMessage, error) {
 }
 
 func objectOf(v wire.Value, param, of string, fits func(wire.Value) bool) (json.RawMessage, error) {
-	if !isGiven(v) {
+	if !v.IsGiven() {
 		return nil, nil
 	}
 	object, ok := v.Object()
@@ -65,11 +65,9 @@ func objectOf(v wire.Value, param, of string, fits func(wire.Value) bool) (json.
 	return v.Compact(), nil
 }
 
-func isGiven(v wire.Value) bool { return v != nil && !v.IsNull() }
-
 // textOf returns a text of limited length; "" if it is absent.
 func textOf(v wire.Value, param string, most int) (string, error) {
-	if !isGiven(v) {
+	if !v.IsGiven() {
 		return "", nil
 	}
 	text, ok := v.Text()
@@ -85,7 +83,7 @@ func checkChunking(object wire.Object) error {
 		Chunking wire.Value `json:"chunking_strategy"`
 	}
 	object.Read(&in)
-	if !isGiven(in.Chunking) {
+	if !in.Chunking.IsGiven() {
 		return nil
 	}
 	var strategy struct {

@@ -15,7 +15,7 @@ type fields struct {
 
 func (f *fields) get(key string) (wire.Value, bool) {
 	v, _ := f.o.Get(key)
-	return v, v != nil && !v.IsNull()
+	return v, v.IsGiven()
 }
 
 func (f *fields) wrong(key, want string) {

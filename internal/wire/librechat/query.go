@@ -156,7 +156,7 @@ func queryOf(object wire.Object) (in question, err error) {
 	if err := chat.CheckQuestion(in.text); err != nil {
 		return in, err
 	}
-	if body.K != nil && !body.K.IsNull() {
+	if body.K.IsGiven() {
 		n, ok := body.K.Number()
 		if !ok || n < 1 || n != float64(int64(n)) {
 			return in, wire.Invalidf(`"k" must be a whole number of at least 1.`)

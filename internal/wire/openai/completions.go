@@ -64,7 +64,7 @@ func only(param, want string, is func(wire.Value) bool) func(*exchange, wire.Val
 
 // promptsOf reads a prompt or a list of prompts. A prompt is a text or the tokens of one.
 func (h *Handler) promptsOf(v wire.Value) ([][]chat.Message, error) {
-	if !isGiven(v) {
+	if !v.IsGiven() {
 		return nil, Refusef("prompt", missing, `"prompt" must be a text or a list of texts.`)
 	}
 	values := []wire.Value{v}

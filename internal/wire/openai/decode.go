@@ -115,7 +115,7 @@ func (x *exchange) readMembers(object wire.Object, table memberTable) error {
 	}
 	// The newer name wins, whatever the order.
 	for _, key := range []string{"max_tokens", "max_completion_tokens"} {
-		if v, _ := object.Get(key); isGiven(v) {
+		if v, _ := object.Get(key); v.IsGiven() {
 			if err := option(key, wire.MaxOutputTokens)(x, v); err != nil {
 				return err
 			}

@@ -71,7 +71,7 @@ func (h *Handler) embeddingOf(object wire.Object, deployment string) (x embeddin
 		Dimensions wire.Value `json:"dimensions"`
 	}
 	object.Read(&in)
-	if deployment != "" && !isGiven(in.Model) {
+	if deployment != "" && !in.Model.IsGiven() {
 		in.Model = wire.AppendString(nil, deployment)
 	}
 	if x.model, err = h.embedderOf(in.Model); err != nil {
@@ -80,13 +80,13 @@ func (h *Handler) embeddingOf(object wire.Object, deployment string) (x embeddin
 	if x.req.Texts, err = inputs(in.Input); err != nil {
 		return x, err
 	}
-	if isGiven(in.Format) {
+	if in.Format.IsGiven() {
 		format, _ := in.Format.Text()
 		if x.plain = format == "float"; !x.plain && format != "base64" {
 			return x, Refusef("encoding_format", invalid, `"encoding_format" must be "float" or "base64".`)
 		}
 	}
-	if isGiven(in.Dimensions) {
+	if in.Dimensions.IsGiven() {
 		n, ok := in.Dimensions.Number()
 		if !ok || n < 1 || n > maxDimensions || n != math.Trunc(n) {
 			return x, Refusef("dimensions", invalid, `"dimensions" must be a whole number from 1 to %d.`, maxDimensions)
@@ -103,7 +103,7 @@ func (h *Handler) embedderOf(v wire.Value) (string, error) {
 	_, bare, _ := strings.Cut(key, ":")
 	name, ok := v.Text()
 	switch {
-	case !isGiven(v):
+	case !v.IsGiven():
 		return "", Refusef("model", missing, `"model" must name the embedding model of this server, %q.`, key)
 	case !ok:
 		return "", Refusef("model", invalid, `"model" must be a string.`)
@@ -128,7 +128,7 @@ func (h *Handler) checkDimensions(n int) error {
 // LangChain's OpenAIEmbeddings for Python, send nothing else.
 func inputs(v wire.Value) ([]string, error) {
 	const want = `"input" must be a text, or a list of 1 to %d texts, none of them empty. A text may be a list of its cl100k_base tokens.`
-	if !isGiven(v) {
+	if !v.IsGiven() {
 		return nil, Refusef("input", missing, want, maxInputs)
 	}
 	if text, ok := oneInput(v); ok {

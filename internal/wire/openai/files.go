@@ -72,7 +72,7 @@ func FileOf(file wire.Object, param string) (f chat.File, err error) {
 		field *string
 	}{{"file_id", &f.ID}, {"filename", &f.Name}, {"file_data", &data}} {
 		v, _ := file.Get(m.name)
-		if !isGiven(v) {
+		if !v.IsGiven() {
 			continue
 		}
 		var ok bool
@@ -80,7 +80,7 @@ func FileOf(file wire.Object, param string) (f chat.File, err error) {
 			return f, Refusef(param+"."+m.name, invalid, "%q must be a string.", param+"."+m.name)
 		}
 	}
-	if v, _ := file.Get("file_url"); isGiven(v) {
+	if v, _ := file.Get("file_url"); v.IsGiven() {
 		return f, Refusef(param+".file_url", unsupported, `"%s.file_url" is not supported: this server fetches no files for its clients. Send "file_data", or a "file_id" of POST /v1/files.`, param)
 	}
 	switch {

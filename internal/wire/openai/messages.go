@@ -13,7 +13,7 @@ import (
 // messagesOf reads the messages. The last user message is the question.
 func (h *Handler) messagesOf(v wire.Value) ([]chat.Message, error) {
 	const param = "messages"
-	if v == nil || v.IsNull() {
+	if !v.IsGiven() {
 		return nil, Refusef(param, missing, `"messages" must be a list of messages.`)
 	}
 	elements, ok := v.Elements()
@@ -70,7 +70,7 @@ func (h *Handler) messageOf(v wire.Value, param string) (chat.Message, error) {
 			return out, Refusef(param+".tool_call_id", missing, `"%s.tool_call_id" must name the call that the message answers.`, param)
 		}
 	}
-	if len(out.ToolCalls) > 0 && !isGiven(m.Content) {
+	if len(out.ToolCalls) > 0 && !m.Content.IsGiven() {
 		return out, nil
 	}
 	out.Parts, out.Files, err = h.contentOf(&m, role, param)
@@ -83,7 +83,7 @@ func (h *Handler) messageOf(v wire.Value, param string) (chat.Message, error) {
 // roleOf maps the roles of the API to Parley's. The text of a developer is that of a client's
 // system message to the engine, which trusts either least.
 func (m *message) roleOf(param string) (llm.Role, error) {
-	if isGiven(m.FunctionCall) {
+	if m.FunctionCall.IsGiven() {
 		return "", Refusef(param, unsupported, `"%s.function_call" is not supported; use "tool_calls".`, param)
 	}
 	switch name, _ := m.Role.Text(); name {
@@ -104,7 +104,7 @@ func (m *message) roleOf(param string) (llm.Role, error) {
 // contentOf reads a content: a string or a list of parts. An assistant that refused has a
 // refusal instead.
 func (h *Handler) contentOf(m *message, role llm.Role, param string) ([]llm.Part, []chat.File, error) {
-	if refusal, ok := m.Refusal.Text(); ok && !isGiven(m.Content) && role == llm.Assistant {
+	if refusal, ok := m.Refusal.Text(); ok && !m.Content.IsGiven() && role == llm.Assistant {
 		return []llm.Part{{Text: refusal}}, nil, nil
 	}
 	param += ".content"
@@ -210,5 +210,3 @@ func isImageData(url string) bool {
 	}
 	return false
 }
-
-func isGiven(v wire.Value) bool { return v != nil && !v.IsNull() }

@@ -191,7 +191,7 @@ func (x *exchange) readFunctionCall(v wire.Value) error {
 
 // callsOf reads the calls that an assistant's message made.
 func callsOf(v wire.Value, param string) ([]llm.ToolCall, error) {
-	if !isGiven(v) {
+	if !v.IsGiven() {
 		return nil, nil
 	}
 	param += ".tool_calls"
@@ -216,10 +216,23 @@ func callsOf(v wire.Value, param string) ([]llm.ToolCall, error) {
 
 func callOf(v wire.Value) (call llm.ToolCall, ok bool) {
 	var w struct {
-		Type     wire.Value `json:"type"`
+		Type  wire.Value `json:"type"`
+		Extra wire.Value `json:"extra_content"`
+	}
+	v.Read(&w)
+	if name, _ := w.Type.Text(); w.Type.IsGiven() && name != "function" {
+		return call, false
+	}
+	call, ok = CallOf(v)
+	call.Signature = SignatureOf(w.Extra)
+	return call, ok
+}
+
+// CallOf reads the call of a function, {"id":…,"function":{"name":…,"arguments":…}}, and reports whether it is one.
+func CallOf(v wire.Value) (call llm.ToolCall, ok bool) {
+	var w struct {
 		ID       wire.Value `json:"id"`
 		Function wire.Value `json:"function"`
-		Extra    wire.Value `json:"extra_content"`
 	}
 	var function struct {
 		Name      wire.Value `json:"name"`
@@ -227,14 +240,10 @@ func callOf(v wire.Value) (call llm.ToolCall, ok bool) {
 	}
 	v.Read(&w)
 	w.Function.Read(&function)
-	if name, _ := w.Type.Text(); isGiven(w.Type) && name != "function" {
-		return call, false
-	}
 	var named, argued, identified bool
 	call.ID, identified = w.ID.Text()
 	call.Name, named = function.Name.Text()
 	call.Arguments, argued = function.Arguments.Text()
-	call.Signature = SignatureOf(w.Extra)
 	return call, identified && named && argued
 }
 

@@ -104,7 +104,7 @@ func (h *Handler) create(w http.ResponseWriter, r *wire.Request) error {
 		return wire.Invalidf(`"name" must be a string of 1 to %d characters.`, maxName)
 	}
 	description, ok := in.Description.Text()
-	if in.Description != nil && !in.Description.IsNull() && !ok || utf8.RuneCountInString(description) > maxDescription {
+	if in.Description.IsGiven() && !ok || utf8.RuneCountInString(description) > maxDescription {
 		return wire.Invalidf(`"description" must be a string of at most %d characters.`, maxDescription)
 	}
 	s, err := h.cfg.Library.AddStore(r.Context(), r.Who.Subject, library.Store{Name: name, Description: description})

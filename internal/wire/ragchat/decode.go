@@ -60,7 +60,7 @@ func (h *Handler) decode(r *wire.Request, x *exchange) error {
 
 // paramsOf returns the object of parameters; it is empty if there is none.
 func paramsOf(v wire.Value) (wire.Object, error) {
-	if v == nil || v.IsNull() {
+	if !v.IsGiven() {
 		return wire.Object{}, nil
 	}
 	settings, ok := v.Object()
@@ -73,7 +73,7 @@ func paramsOf(v wire.Value) (wire.Object, error) {
 // webSearchOf decides whether to search the web: the body takes precedence over the parameters, and
 // these over the configuration.
 func (h *Handler) webSearchOf(x *exchange, v wire.Value) error {
-	if isGiven(v) {
+	if v.IsGiven() {
 		asked, ok := v.Flag()
 		if !ok {
 			return &fieldError{"use_web_search", "true or false"}
@@ -107,7 +107,7 @@ func (h *Handler) offerWebSearch(x *exchange) {
 
 // historyOf reads the client's history, oldest first, without the items that clients append to it.
 func (h *Handler) historyOf(v wire.Value, question string) ([]chat.Message, error) {
-	if !isGiven(v) {
+	if !v.IsGiven() {
 		return nil, nil
 	}
 	elements, ok := v.Elements()
@@ -170,5 +170,3 @@ func trimHistory(messages []chat.Message, question string) []chat.Message {
 	}
 	return messages
 }
-
-func isGiven(v wire.Value) bool { return v != nil && !v.IsNull() }

@@ -205,10 +205,10 @@ func (h *Handler) filterFor(e *evaluation, object wire.Object) (func(*retrieval.
 func (h *Handler) readQuestions(e *evaluation, object wire.Object) error {
 	query, _ := object.Get("query")
 	list, _ := object.Get("questions")
-	if isGiven(query) == isGiven(list) {
+	if query.IsGiven() == list.IsGiven() {
 		return &fieldError{"questions", `a list of questions, each with its "gold", or there must be one "query" instead of it`}
 	}
-	if isGiven(query) {
+	if query.IsGiven() {
 		text, ok := query.Text()
 		if e.query = strings.TrimSpace(text); !ok || e.query == "" {
 			return &fieldError{"query", "a string that is not empty"}
@@ -267,7 +267,7 @@ func (h *Handler) questionOf(e *evaluation, v wire.Value, i int) (q evalQuestion
 
 func firstGiven(object wire.Object, keys ...string) wire.Value {
 	for _, key := range keys {
-		if v, _ := object.Get(key); isGiven(v) {
+		if v, _ := object.Get(key); v.IsGiven() {
 			return v
 		}
 	}
@@ -326,10 +326,10 @@ func goldOf(v wire.Value) (label string, grade int, want string) {
 		return "", 0, should
 	}
 	page := 0
-	if isGiven(gold.Page) && setCount(&page, gold.Page, 1<<30) != "" {
+	if gold.Page.IsGiven() && setCount(&page, gold.Page, 1<<30) != "" {
 		return "", 0, should
 	}
-	if isGiven(gold.Grade) && setCount(&grade, gold.Grade, maxGrade) != "" {
+	if gold.Grade.IsGiven() && setCount(&grade, gold.Grade, maxGrade) != "" {
 		return "", 0, should
 	}
 	if page > 0 {

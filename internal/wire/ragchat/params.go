@@ -36,7 +36,7 @@ func (h *Handler) overlay(x *exchange, settings wire.Object) error {
 	// Regardless of order, the name of a parameter takes precedence over its alias, and a switch over
 	// what models imply.
 	for _, name := range []string{"namespace", "semantic_ranker"} {
-		if v, _ := settings.Get(name); isGiven(v) {
+		if v, _ := settings.Get(name); v.IsGiven() {
 			if want := x.set(name, v); want != "" {
 				return &fieldError{"params." + name, want}
 			}
@@ -146,7 +146,7 @@ var paramTable = map[string]setter{
 // queryIDOf returns the query id, or "" if there is no valid one.
 func queryIDOf(settings wire.Object) (id string) {
 	v, _ := settings.Get("query_id")
-	if !isGiven(v) || setName(&id, v) != "" {
+	if !v.IsGiven() || setName(&id, v) != "" {
 		return ""
 	}
 	return id

@@ -84,7 +84,7 @@ func (h *Handler) searchOf(r *wire.Request) (q retrieval.Query, limit int, keep 
 
 func apply(object wire.Object, key string, set func(wire.Value) string) error {
 	v, _ := object.Get(key)
-	if !isGiven(v) {
+	if !v.IsGiven() {
 		return nil
 	}
 	if want := set(v); want != "" {
@@ -104,7 +104,7 @@ var fields = map[string]string{
 func filterOf(object wire.Object, q *retrieval.Query) (keep func(*retrieval.Passage) bool, err error) {
 	keep = func(*retrieval.Passage) bool { return true }
 	v, _ := object.Get("query_filter")
-	if !isGiven(v) {
+	if !v.IsGiven() {
 		return keep, nil
 	}
 	required, ok := v.Object()

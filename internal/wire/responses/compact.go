@@ -49,7 +49,7 @@ func (h *Handler) compact(w http.ResponseWriter, r *wire.Request) error {
 	}
 	x := &exchange{asker: asker{who: r.Who}}
 	for _, key := range []string{"model", "previous_response_id"} {
-		if v, _ := object.Get(key); isGiven(v) {
+		if v, _ := object.Get(key); v.IsGiven() {
 			if err := members[key](x, v); err != nil {
 				return err
 			}

@@ -38,14 +38,14 @@ func (h *Handler) createConversation(w http.ResponseWriter, r *wire.Request) err
 		return err
 	}
 	metadata := json.RawMessage(`{}`)
-	if v, _ := object.Get("metadata"); isGiven(v) {
+	if v, _ := object.Get("metadata"); v.IsGiven() {
 		if metadata, err = metadataOf(v); err != nil {
 			return err
 		}
 	}
 	id := h.cfg.NewID()
 	var items []transcript.Message
-	if v, _ := object.Get("items"); isGiven(v) {
+	if v, _ := object.Get("items"); v.IsGiven() {
 		if items, err = h.itemsOf(r, v, id); err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ func (h *Handler) updateConversation(w http.ResponseWriter, r *wire.Request) err
 		return err
 	}
 	v, _ := object.Get("metadata")
-	if !isGiven(v) {
+	if !v.IsGiven() {
 		return openai.Refusef("metadata", openai.Missing, `"metadata" must be an object of strings.`)
 	}
 	metadata, err := metadataOf(v)

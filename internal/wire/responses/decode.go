@@ -281,14 +281,14 @@ func (x *exchange) readReasoning(v wire.Value) error {
 	if !ok {
 		return openai.Refusef("reasoning", openai.Invalid, `"reasoning" must be an object.`)
 	}
-	if v, _ := settings.Get("effort"); isGiven(v) {
+	if v, _ := settings.Get("effort"); v.IsGiven() {
 		name, _ := v.Text()
 		if x.req.Options.Effort, ok = openai.Efforts[name]; !ok {
 			return openai.Refusef("reasoning.effort", openai.Invalid, `"reasoning.effort" must be "none", "minimal", "low", "medium", "high" or "xhigh".`)
 		}
 		x.res.Reasoning.Effort = &name
 	}
-	if v, _ := settings.Get("summary"); isGiven(v) {
+	if v, _ := settings.Get("summary"); v.IsGiven() {
 		name, _ := v.Text()
 		if name != "auto" && name != "concise" && name != "detailed" {
 			return openai.Refusef("reasoning.summary", openai.Invalid, `"reasoning.summary" must be "auto", "concise" or "detailed".`)
@@ -305,7 +305,7 @@ func (x *exchange) readText(v wire.Value) error {
 		return openai.Refusef("text", openai.Invalid, `"text" must be an object.`)
 	}
 	format, _ := settings.Get("format")
-	if !isGiven(format) {
+	if !format.IsGiven() {
 		return nil
 	}
 	object, ok := format.Object()
@@ -456,5 +456,3 @@ func boolOf(v wire.Value, param string) (bool, error) {
 	}
 	return value, nil
 }
-
-func isGiven(v wire.Value) bool { return v != nil && !v.IsNull() }

@@ -39,7 +39,7 @@ const referenceType = "item_reference"
 // inputOf returns the items of an input with references replaced by the items that they refer to. A
 // string is a user message.
 func (h *Handler) inputOf(ctx context.Context, who access.Principal, v wire.Value) ([]wire.Value, error) {
-	if !isGiven(v) {
+	if !v.IsGiven() {
 		return nil, nil
 	}
 	if text, ok := v.Text(); ok {
@@ -163,7 +163,7 @@ func storedItem(item wire.Object, kind, id string) json.RawMessage {
 	dst := wire.AppendString([]byte(`{"id":`), id)
 	dst = wire.AppendString(append(dst, `,"type":`...), kind)
 	status := completed
-	if v, _ := item.Get("status"); isGiven(v) {
+	if v, _ := item.Get("status"); v.IsGiven() {
 		if text, ok := v.Text(); ok {
 			status = text
 		}

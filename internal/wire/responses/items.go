@@ -73,7 +73,7 @@ func messagesOf(items []wire.Value, param string, may readable) ([]chat.Message,
 // kindOf returns the type of an item, which messages may omit.
 func kindOf(item wire.Object, at wire.Element) (string, error) {
 	kind, _ := item.Get("type")
-	if isGiven(kind) {
+	if kind.IsGiven() {
 		return textOf(kind, at.String()+".type")
 	}
 	if _, ok := item.Get("role"); ok {
@@ -162,7 +162,7 @@ func (r *reader) part(v wire.Value, role llm.Role, at wire.Element) (llm.Part, e
 
 func (r *reader) image(part wire.Object, at wire.Element) (llm.Part, error) {
 	v, _ := part.Get("image_url")
-	if !isGiven(v) {
+	if !v.IsGiven() {
 		return llm.Part{}, openai.Refusef(at.String(), openai.Unsupported, `"%v" must have an "image_url": this server keeps no files of images.`, at)
 	}
 	url, err := textOf(v, at.String()+".image_url")

@@ -216,7 +216,7 @@ func (c *choice) read(word, param string) error {
 }
 
 func (c *choice) readAllowed(object wire.Object) error {
-	if v, _ := object.Get("mode"); isGiven(v) {
+	if v, _ := object.Get("mode"); v.IsGiven() {
 		word, _ := v.Text()
 		if err := c.read(word, "tool_choice.mode"); err != nil {
 			return err

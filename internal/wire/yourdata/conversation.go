@@ -2,7 +2,6 @@ package yourdata
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -30,7 +29,7 @@ func (h *Handler) converse(w http.ResponseWriter, r *wire.Request) error {
 		return err
 	}
 	metadata := json.RawMessage("{}")
-	if v, _ := object.Get("history_metadata"); v != nil && !v.IsNull() {
+	if v, _ := object.Get("history_metadata"); v.IsGiven() {
 		if _, ok := v.Object(); !ok {
 			return wire.Invalidf(`"history_metadata" must be an object`)
 		}
@@ -49,10 +48,10 @@ func (h *Handler) exchangeOf(r *wire.Request, object wire.Object) (*exchange, er
 	x := &exchange{created: h.cfg.Now().Unix(), base: wire.BaseURL(r.Request, h.cfg.PublicURL, false)}
 	v, _ := object.Get("messages")
 	var err error
-	if x.req.Messages, err = messagesOf(v, h.cfg.MaxMessages); err != nil {
+	if x.req.Messages, err = wire.Messages(v, h.cfg.MaxMessages, messageOf); err != nil {
 		return nil, err
 	}
-	if v, _ := object.Get("stream"); v != nil && !v.IsNull() {
+	if v, _ := object.Get("stream"); v.IsGiven() {
 		streamed, ok := v.Bool()
 		if !ok {
 			return nil, wire.Invalidf(`"stream" must be true or false`)
@@ -64,42 +63,11 @@ func (h *Handler) exchangeOf(r *wire.Request, object wire.Object) (*exchange, er
 	return x, wire.SetOptions(&x.req.Options, object, members)
 }
 
-// messagesOf reads messages of the front end: it sends back those with the role tool, which hold the citations of
+// messageOf reads a message of the front end: it sends back those with the role tool, which hold the citations of
 // earlier answers, and {} where an answer had none.
-func messagesOf(v wire.Value, most int) ([]chat.Message, error) {
-	elements, ok := v.Elements()
-	if !ok {
-		return nil, wire.Invalidf(`"messages" must be a list of messages, each with "role" and "content"`)
-	}
-	if _, ok := wire.AtMost(most, elements); !ok {
-		return nil, wire.Invalidf(`"messages" may hold %d messages at most`, most)
-	}
-	var messages []chat.Message
-	n, question := -1, ""
-	for v := range elements {
-		n++
-		m, skip, err := messageOf(v, fmt.Sprintf("messages[%d]", n))
-		if err != nil {
-			return nil, err
-		}
-		if skip {
-			continue
-		}
-		if m.Role == llm.User {
-			question = m.Text()
-		}
-		messages = append(messages, m)
-	}
-	if strings.TrimSpace(question) == "" {
-		return nil, wire.Invalidf(`"messages" has no question: the last message with the role "user" is missing or empty`)
-	}
-	return messages, nil
-}
-
-// messageOf reads one message; skip says that it is none of the conversation's.
-func messageOf(v wire.Value, at string) (m chat.Message, skip bool, err error) {
+func messageOf(v wire.Value, at wire.Element) (m chat.Message, ok bool, err error) {
 	if v.IsNull() {
-		return m, true, nil
+		return m, false, nil
 	}
 	object, ok := v.Object()
 	if !ok {
@@ -110,18 +78,18 @@ func messageOf(v wire.Value, at string) (m chat.Message, skip bool, err error) {
 		for range object.Members() {
 			return m, false, wire.Invalidf(`"%s.role" is missing`, at)
 		}
-		return m, true, nil
+		return m, false, nil
 	}
 	content, _ := object.Get("content")
 	name, _ := role.Text()
 	switch name {
 	case "tool", "function", "error":
-		return m, true, nil
+		return m, false, nil
 	case "user", "assistant", "system", "developer":
 	default:
 		return m, false, wire.Invalidf(`"%s.role" must be "user", "assistant", "system" or "tool"`, at)
 	}
-	text, err := textOfContent(content, at+".content")
+	text, err := textOfContent(content, at.String()+".content")
 	switch {
 	case err != nil:
 		return m, false, err
@@ -130,7 +98,7 @@ func messageOf(v wire.Value, at string) (m chat.Message, skip bool, err error) {
 	case name == "developer":
 		name = string(llm.System)
 	}
-	return chat.TextMessage(llm.Role(name), text), false, nil
+	return chat.TextMessage(llm.Role(name), text), true, nil
 }
 
 // textOfContent reads a text, or the texts of a list of parts.

@@ -253,7 +253,7 @@ func requestOf(r *wire.Request) (object wire.Object, id string, err error) {
 // conversationOf returns the id of the conversation that a request names.
 func conversationOf(object wire.Object) (id string, missing bool, err error) {
 	v, _ := object.Get("conversation_id")
-	if v == nil || v.IsNull() {
+	if !v.IsGiven() {
 		return "", true, nil
 	}
 	id, ok := v.Text()

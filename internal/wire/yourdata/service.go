@@ -80,25 +80,25 @@ var members = []wire.Named{
 func (h *Handler) readCall(r *wire.Request, c *call, object wire.Object, sources wire.Value) (err error) {
 	c.req.Principal, c.req.Namespace, c.req.Options = r.Who, h.cfg.Namespace, h.cfg.Defaults
 	for _, m := range members {
-		if v, _ := object.Get(m.Name); v != nil && !v.IsNull() {
+		if v, _ := object.Get(m.Name); v.IsGiven() {
 			if want := m.Set(&c.req.Options, v); want != "" {
 				return openai.Refusef(m.Name, openai.Invalid, "%q must be %s.", m.Name, want)
 			}
 		}
 	}
-	if v, _ := object.Get("stream"); v != nil && !v.IsNull() {
+	if v, _ := object.Get("stream"); v.IsGiven() {
 		var ok bool
 		if c.streamed, ok = v.Bool(); !ok {
 			return openai.Refusef("stream", openai.Invalid, `"stream" must be true or false.`)
 		}
 	}
-	if v, _ := object.Get("stop"); v != nil && !v.IsNull() {
+	if v, _ := object.Get("stop"); v.IsGiven() {
 		if c.req.Options.Stop, err = stopOf(v); err != nil {
 			return err
 		}
 	}
 	messages, _ := object.Get("messages")
-	if c.req.Messages, err = messagesOf(messages, h.cfg.MaxMessages); err != nil {
+	if c.req.Messages, err = wire.Messages(messages, h.cfg.MaxMessages, messageOf); err != nil {
 		return err
 	}
 	parameters, err := parametersOf(sources)
