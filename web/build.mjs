@@ -59,10 +59,24 @@ function optionsOf(page, names) {
       name: "page",
       setup(build) {
         if (page.strings) build.onResolve({ filter: /\/strings\.ts$/ }, () => ({ path: join(here, page.strings) }));
+        shareOneFile(build, page.script);
         build.onEnd((result) => writePage(page, names, result));
       },
     }],
   };
+}
+
+/**
+ * Has each view that is loaded on demand import the page's script, which is there by then: so one file holds everything
+ * that a first load takes, where esbuild would make one for each set of views that share something.
+ */
+function shareOneFile(build, script) {
+  build.onResolve({ filter: /\.tsx$/ }, ({ kind, path, resolveDir }) =>
+    kind === "dynamic-import" ? { path: join(resolveDir, path), pluginData: { onDemand: true } } : null);
+  build.onLoad({ filter: /\.tsx$/ }, ({ path, pluginData }) =>
+    pluginData?.onDemand ? { contents: `${readFileSync(path, "utf8")}\nimport ${JSON.stringify(join(here, script))};\n`, loader: "tsx" } : null);
+  // As a module of CommonJS it would need functions of esbuild, in a file of their own.
+  build.onLoad({ filter: /prism-core\.js$/ }, ({ path }) => ({ contents: `${readFileSync(path, "utf8")}\nexport default Prism;\n` }));
 }
 
 function common() {
@@ -72,12 +86,16 @@ function common() {
 /** Writes what was built, and the document that loads it. */
 function writePage({ document, script: entry }, names, result) {
   if (result.errors.length > 0) return;
-  for (const file of result.outputFiles) writeFileSync(join(out, "assets", basename(file.path)), file.contents);
-  const [script, { cssBundle, imports }] = Object.entries(result.metafile.outputs).find(([, o]) => o.entryPoint === entry);
-  const preload = imports.filter((i) => i.kind === "import-statement")
-    .map((i) => `<link rel="modulepreload" href="/assets/${basename(i.path)}">\n`).join("");
-  const page = readFileSync(join(here, document), "utf8").replace("%preload%\n", preload);
-  writeFileSync(join(out, basename(document)), named(page, { ...names, script: basename(script), style: basename(cssBundle) }));
+  const [made, { cssBundle, imports, inputs }] = Object.entries(result.metafile.outputs).find(([, o]) => o.entryPoint === entry);
+  const isEmpty = Object.keys(inputs).length === 0; // all that it would hold is in the file that it imports
+  const script = basename(isEmpty ? imports[0].path : made);
+  const style = basename(cssBundle); // the views on demand would have it once more
+  for (const { path, contents } of result.outputFiles) {
+    const name = basename(path);
+    if (isEmpty && name === basename(made) || name.endsWith(".css") && name !== style) continue;
+    writeFileSync(join(out, "assets", name), contents);
+  }
+  writeFileSync(join(out, basename(document)), named(readFileSync(join(here, document), "utf8"), { ...names, script, style }));
 }
 
 /** Replaces %name% with the address of the file that is called so. */

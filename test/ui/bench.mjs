@@ -1,11 +1,11 @@
 // What the first load, a stream and a long conversation take in the browser.
 
-export default async function ({ browser, base, open, question, kind, messages }) {
+export default async function ({ browser, base, open, question, kind, messages, locale }) {
   switch (kind) {
     case "stream":
       return stream(open, question);
     case "load":
-      return load(base, browser);
+      return load(base, browser, locale);
     case "ask":
       return asking(base, open, question, messages);
     default:
@@ -19,8 +19,8 @@ async function metrics(client) {
 }
 
 /** The bytes of a first load as they are sent, and the milliseconds until the largest part is painted. */
-async function load(base, browser) {
-  const page = await (await browser.newContext({ viewport: { width: 1440, height: 900 } })).newPage();
+async function load(base, browser, locale) {
+  const page = await (await browser.newContext({ locale, viewport: { width: 1440, height: 900 } })).newPage();
   await page.goto(`${base}/openapi.json`); // the browser is warm, and has nothing of the page
   const client = await page.context().newCDPSession(page);
   await client.send("Network.enable");
@@ -34,7 +34,9 @@ async function load(base, browser) {
   const painted = await page.evaluate(() => new Promise((resolve) => {
     new PerformanceObserver((list) => resolve(list.getEntries().at(-1).startTime)).observe({ type: "largest-contentful-paint", buffered: true });
   }));
-  return { bytes, requests, painted };
+  const conversations = await page.locator(".chats li").count();
+  const questions = await page.locator(".question-cards li").count();
+  return { bytes, requests, painted, conversations, questions };
 }
 
 /** The time that the page's thread works while an answer comes, in seconds for each second. */

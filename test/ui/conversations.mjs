@@ -81,7 +81,7 @@ async function longList(base, context) {
   await page.waitForSelector(".chats .older");
   const result = { first: await listed(), pinned: await page.locator('.chats section[aria-label="Pinned"] .chat-title').allTextContents(), title: await page.title() };
   await page.locator(".chat-list").evaluate((el) => el.scrollTo(0, el.scrollHeight));
-  await page.waitForFunction(() => document.querySelectorAll(".chats li").length > 150);
+  await page.waitForFunction(() => document.querySelectorAll(".chats li").length > 60);
   result.second = await listed();
 
   // What another tab does leaves it as long as it is.
@@ -94,8 +94,12 @@ async function longList(base, context) {
   await page.waitForFunction(() => document.querySelectorAll('.chats section[aria-label="Pinned"] li').length === 2);
   result.afterwards = await listed();
 
-  await page.locator(".chats .older").focus();
-  await page.keyboard.press("Enter");
+  for (const least of [152, 202, 232]) { // the way to the button loads the next ones too
+    if ((await listed()) >= least) continue;
+    await page.locator(".chats .older").focus();
+    await page.keyboard.press("Enter");
+    await page.waitForFunction((n) => document.querySelectorAll(".chats li").length >= n, least);
+  }
   await page.waitForFunction(() => !document.querySelector(".chats .older"));
   result.whole = await listed();
   result.different = new Set(await page.locator(".chats li a").evaluateAll((links) => links.map((a) => a.href))).size;

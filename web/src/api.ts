@@ -66,11 +66,14 @@ export const api = {
   },
   turn: (id: string) => json<TurnRecord>(turnPath(id)),
 
-  documents: (namespace: string, q: string, after = "") =>
-    json<DocumentList>(`/api/documents${query({ namespace, q, after, limit: 100 })}`),
+  documents: (namespace: string, q: string, after = "", limit = 100) =>
+    json<DocumentList>(`/api/documents${query({ namespace, q, after, limit })}`),
   document: (namespace: string, id: string) => json<DocumentRecord>(`/api/documents/${segment(id)}${query({ namespace })}`),
   chunks: (namespace: string, id: string, after?: number, limit = 50) =>
     json<ChunkList>(`/api/documents/${segment(id)}/chunks${query({ namespace, after, limit })}`),
+  /** The first chunks of a document without their texts. */
+  outline: (namespace: string, id: string, limit: number) =>
+    json<ChunkList>(`/api/documents/${segment(id)}/chunks${query({ namespace, limit, text: "false" })}`),
   deleteDocument: (namespace: string, id: string) =>
     json<{ message: string; returns: boolean }>(`/api/documents/${segment(id)}${query({ namespace })}`, { method: "DELETE" }),
   reindex: (namespace: string, id: string) =>

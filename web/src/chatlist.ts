@@ -18,7 +18,7 @@ export const folders = new Cell<Folder[]>([]);
 
 const byName = new Intl.Collator(undefined, { numeric: true });
 
-const pageLength = 100; // conversations, beside those that are pinned or in a folder
+const pageLength = 50; // conversations, beside those that are pinned or in a folder
 const longestPage = 500;
 
 let asked = 0;

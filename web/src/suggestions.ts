@@ -9,14 +9,15 @@ export interface Suggestion {
 }
 
 const most = 4;
+const considered = 20; // documents, the first by name: a first load waits for them
 const looked = 5; // passages of each document, whose headings are topics
 
-/** Questions to the newest documents of a namespace, one for each. */
+/** Questions to documents of a namespace, one for each: the newest of those that are considered. */
 export async function suggestionsFor(namespace: string): Promise<Suggestion[]> {
-  const { documents } = await api.documents(namespace, "");
+  const { documents } = await api.documents(namespace, "", "", considered);
   const newest = documents.filter((d) => d.chunks > 0).sort((a, b) => b.indexed_at.localeCompare(a.indexed_at)).slice(0, most);
   return Promise.all(newest.map(async (d) => {
-    const { chunks } = await api.chunks(namespace, d.id, undefined, looked);
+    const { chunks } = await api.outline(namespace, d.id, looked);
     return { question: questionTo(d, chunks), document: d.name };
   }));
 }

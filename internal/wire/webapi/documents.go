@@ -172,6 +172,7 @@ func (h *Handler) chunks(w http.ResponseWriter, r *wire.Request) error {
 	if err != nil {
 		return err
 	}
+	brief := r.URL.Query().Get("text") == "false"
 	all, err := h.cfg.Catalog.RevisionChunks(r.Context(), d.Revision)
 	if err != nil {
 		return fmt.Errorf("read chunks: %w", err)
@@ -190,6 +191,11 @@ func (h *Handler) chunks(w http.ResponseWriter, r *wire.Request) error {
 	if len(all) > limit {
 		all = all[:limit]
 		out.Next = &all[limit-1].Key.Ordinal
+	}
+	if brief {
+		for i := range all {
+			all[i].Text, all[i].Spans = "", nil
+		}
 	}
 	texts, err := h.pageTexts(r, d, all)
 	if err != nil {

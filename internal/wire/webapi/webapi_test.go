@@ -300,6 +300,15 @@ func TestChunks_NameTheirPlacesOnPages(t *testing.T) {
 	if second := get[chunks](s, "/api/documents/D/chunks?page=2"); second.Total != 1 || second.Chunks[0].Text != pages[1] {
 		t.Errorf("of page 2: %+v", second)
 	}
+	brief := get[chunks](s, "/api/documents/D/chunks?limit=2&text=false")
+	for i, c := range brief.Chunks {
+		if c.Ordinal != i || c.Text != "" || len(c.Spans) > 0 || len(brief.Chunks) != 2 || brief.Total != 3 {
+			t.Errorf("without texts: %+v", brief)
+		}
+	}
+	if len(brief.Chunks) == 0 || len(get[chunks](s, "/api/documents/D/chunks").Chunks[0].Text) == 0 {
+		t.Errorf("without texts: %+v", brief)
+	}
 }
 
 func TestPage_TellsHowItIsShown(t *testing.T) {

@@ -1,24 +1,34 @@
-// The panel at the side: the original at the cited page, or how an answer was made.
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+// The panel at the side, whose content is loaded when it is needed.
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
-import { documentHref } from "../markdown/parse.ts";
-import { Icon, IconButton } from "../parts/controls.tsx";
+import { lazy } from "../parts/lazy.tsx";
 import { strings } from "../strings.ts";
-import type { Panel } from "../panelstate.ts";
-import type { Citation } from "../types.ts";
-import type { Range } from "./page.tsx";
-import { Head, Reader } from "./reader.tsx";
-import { Thinking } from "./thinking.tsx";
-import { Passage, tip } from "./tip.tsx";
+import { tip } from "./tip.tsx";
 
-const s = strings.source;
+const PanelContent = lazy(() => import("./panelcontent.tsx").then((m) => m.PanelContent));
+
+/** Loads the content before it is asked for, once there is an answer whose sources can be opened. */
+function usePreload(): void {
+  useEffect(() => {
+    const check = () => {
+      if (app.conversation.value.messages.length === 0) return;
+      stop();
+      const whenIdle = window.requestIdleCallback ?? setTimeout;
+      whenIdle(() => PanelContent.preload());
+    };
+    const stop = app.conversation.watch(check);
+    check();
+    return stop;
+  }, []);
+}
 
 export function SidePanel() {
   const panel = useCell(app.panel);
   const root = useRef<HTMLElement>(null);
   const opener = useRef<Element | null>(null);
   const shown = panel !== null;
+  usePreload();
   // Before the next paint: a key that is pressed right after the panel has closed must find its way.
   useLayoutEffect(() => {
     if (!shown) return;
@@ -29,71 +39,10 @@ export function SidePanel() {
     };
   }, [shown]);
   if (!panel) return null;
-  const label = panel.kind === "thinking" ? strings.thinking.title : s.label;
+  const label = panel.kind === "thinking" ? strings.thinking.title : strings.source.label;
   return (
     <aside class="panel" ref={root} tabIndex={-1} aria-label={label}>
-      {panel.kind === "thinking" && <Thinking key={panel.message} message={panel.message} />}
-      {panel.kind === "source" && <Source key={panel.citation.label} citation={panel.citation} n={panel.n} span={panel.span} claim={panel.claim} />}
-      {panel.kind === "document" && (
-        <Document key={`${panel.id}#${panel.page}.${panel.start}`} {...panel} />
-      )}
+      <PanelContent panel={panel} />
     </aside>
-  );
-}
-
-function Document({ id, namespace, name, page, start, end }: Extract<Panel, { kind: "document" }>) {
-  const ranges = useMemo(() => (start === undefined ? [] : [{ start, end: end ?? start }]), [start, end]);
-  return <Reader id={id} namespace={namespace} title={name} page={page} ranges={ranges} />;
-}
-
-function Source({ citation, n, span, claim }: { citation: Citation; n: number; span: number; claim: string }) {
-  const [which, setWhich] = useState(span);
-  useEffect(() => setWhich(span), [citation, span]);
-  const marked = useMemo(() => citation.spans.filter((x) => !x.stale && x.end > x.start), [citation]);
-  const chosen = citation.spans[which];
-  const place = chosen ? marked.indexOf(chosen) : -1;
-  const ranges: Range[] = useMemo(
-    () => (place >= 0 ? [marked[place]!] : marked.length > 0 ? marked : citation.end > citation.start ? [citation] : []),
-    [citation, place],
-  );
-  if (!citation.document_id || !hasPage(citation)) return <Remains citation={citation} n={n} />;
-  const step = (by: number) => setWhich(citation.spans.indexOf(marked[place < 0 ? (by > 0 ? 0 : marked.length - 1) : (place + by + marked.length) % marked.length]!));
-  return (
-    <Reader id={citation.document_id} namespace={citation.namespace} title={citation.title || citation.name} n={n} page={citation.page} ranges={ranges} claim={claim}
-      original={documentHref(citation.url) || documentHref(citation.content_url)} notes={(computed) => <Notes citation={citation} marked={ranges.length > 0} computed={computed} />} gone={<Remains citation={citation} n={n} />}
-      marks={marked.length > 1 && (
-        <div class="marks">
-          <IconButton icon="up" label={s.markBefore} onClick={() => step(-1)} />
-          <output role="status">{s.marks(place + 1, marked.length)}</output>
-          <IconButton icon="down" label={s.markAfter} onClick={() => step(1)} />
-        </div>
-      )} />
-  );
-}
-
-const hasPage = (c: Citation) => !c.stale || c.spans.some((x) => !x.stale) || c.content_url !== "";
-
-function Notes({ citation, marked, computed }: { citation: Citation; marked: boolean; computed: boolean }) {
-  const stale = citation.stale || citation.spans.some((x) => x.stale);
-  return (
-    <>
-      {!citation.supported && <p class="warn-note"><Icon name="warn" />{s.unsupported}</p>}
-      {citation.supported && citation.reworded && <p class="soft-note">{s.reworded}</p>}
-      {stale && <p class="warn-note"><Icon name="warn" />{s.stale}{citation.quote && <> <q>{citation.quote}</q></>}</p>}
-      {!marked && !stale && <p class="soft-note">{computed ? s.computed : s.noWords}</p>}
-    </>
-  );
-}
-
-/** What is left of a source whose document is gone. */
-function Remains({ citation, n }: { citation: Citation; n: number }) {
-  return (
-    <>
-      <Head title={citation.title || citation.name} n={n} />
-      <div class="panel-body">
-        <p class="warn-note"><Icon name="warn" />{s.gone}</p>
-        <blockquote class="remains" dir="auto"><Passage text={citation.passage} quote={citation.quote} whole /></blockquote>
-      </div>
-    </>
   );
 }
