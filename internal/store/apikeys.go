@@ -72,9 +72,8 @@ func (s *APIKeys) Key(ctx context.Context, id string) (apikey.Key, error) {
 // Keys returns all keys, the newest first.
 func (s *APIKeys) Keys(ctx context.Context) (all []apikey.Key, err error) {
 	rows, err := s.db.read.QueryContext(ctx, `SELECT `+keyColumns+` FROM api_keys ORDER BY created_at DESC, id DESC`)
-	err = scanAll(rows, err, func(r *sql.Rows) error {
-		k, err := scanKey(r)
-		all = append(all, k)
+	all, err = scanList(rows, err, func(r *sql.Rows, k *apikey.Key) (err error) {
+		*k, err = scanKey(r)
 		return err
 	})
 	return all, s.db.fail("list keys", err)

@@ -46,15 +46,12 @@ func (s *Audit) Audit(ctx context.Context, q audit.Query) (all []audit.Entry, er
 		query, args = query+" LIMIT ?", append(args, q.Limit)
 	}
 	rows, err := s.db.read.QueryContext(ctx, query, args...)
-	err = scanAll(rows, err, func(r *sql.Rows) error {
+	all, err = scanList(rows, err, func(r *sql.Rows, e *audit.Entry) error {
 		var entry string
-		var e audit.Entry
 		if err := r.Scan(&entry); err != nil {
 			return err
 		}
-		err := json.Unmarshal([]byte(entry), &e)
-		all = append(all, e)
-		return err
+		return json.Unmarshal([]byte(entry), e)
 	})
 	return all, s.db.fail("read the audit log", err)
 }

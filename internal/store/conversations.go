@@ -89,11 +89,8 @@ func (s *State) Expire(ctx context.Context, kind string, before time.Time, limit
 		var old []conversation
 		rows, err := tx.QueryContext(ctx, `SELECT owner, id FROM conversations WHERE kind = ? AND updated_at < ?
 			ORDER BY updated_at LIMIT ?`, kind, micros(before), limit)
-		err = scanAll(rows, err, func(r *sql.Rows) error {
-			var c conversation
-			err := r.Scan(&c.owner, &c.id)
-			old = append(old, c)
-			return err
+		old, err = scanList(rows, err, func(r *sql.Rows, c *conversation) error {
+			return r.Scan(&c.owner, &c.id)
 		})
 		if err != nil {
 			return err

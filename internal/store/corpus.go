@@ -151,11 +151,10 @@ func named(l access.List, kind int, value string) access.List {
 }
 
 // segments returns the segments of a namespace without their bytes.
-func segments(ctx context.Context, tx *sql.Tx, namespace string) (all []retrieval.Segment, err error) {
+func segments(ctx context.Context, tx *sql.Tx, namespace string) ([]retrieval.Segment, error) {
 	rows, err := tx.QueryContext(ctx, `SELECT id, generation, chunks, revisions FROM segments
 		WHERE namespace = ? ORDER BY id`, namespace)
-	err = scanAll(rows, err, func(r *sql.Rows) error {
-		var s retrieval.Segment
+	return scanList(rows, err, func(r *sql.Rows, s *retrieval.Segment) error {
 		var revisions sql.RawBytes
 		if err := r.Scan(&s.ID, &s.Generation, &s.Chunks, &revisions); err != nil {
 			return err
@@ -164,10 +163,8 @@ func segments(ctx context.Context, tx *sql.Tx, namespace string) (all []retrieva
 		if s.Revisions, err = decodeRevisions(revisions); err != nil {
 			s.Generation = "" // the segment is then rebuilt
 		}
-		all = append(all, s)
 		return nil
 	})
-	return all, err
 }
 
 // maxSegment is the largest segment in bytes. It limits the allocation that a damaged size can
@@ -236,11 +233,8 @@ func (c *Corpus) stats(ctx context.Context, condition string, args ...any) (s re
 func (c *Corpus) Roots(ctx context.Context, namespace string) (all []retrieval.Root, err error) {
 	rows, err := c.db.read.QueryContext(ctx,
 		"SELECT path, prefix, source, state FROM roots WHERE namespace = ? ORDER BY position", namespace)
-	err = scanAll(rows, err, func(r *sql.Rows) error {
-		var root retrieval.Root
-		err := r.Scan(&root.Path, &root.Prefix, &root.Source, &root.State)
-		all = append(all, root)
-		return err
+	all, err = scanList(rows, err, func(r *sql.Rows, root *retrieval.Root) error {
+		return r.Scan(&root.Path, &root.Prefix, &root.Source, &root.State)
 	})
 	return all, c.db.fail("list roots", err)
 }
@@ -273,16 +267,14 @@ func (c *Corpus) Files(ctx context.Context, namespace, root string) (all []retri
 }
 
 // files returns the rows of files that match a condition.
-func (c *Corpus) files(ctx context.Context, condition string, args ...any) (all []retrieval.File, err error) {
+func (c *Corpus) files(ctx context.Context, condition string, args ...any) ([]retrieval.File, error) {
 	rows, err := c.db.read.QueryContext(ctx, `SELECT namespace, root, path, size, mod_time, sha256, document_id,
 		put_in, reason, detail, generation, state FROM files WHERE `+condition, args...)
-	return all, scanAll(rows, err, func(r *sql.Rows) error {
-		var f retrieval.File
+	return scanList(rows, err, func(r *sql.Rows, f *retrieval.File) error {
 		var modTime int64
 		err := r.Scan(&f.Namespace, &f.Root, &f.Path, &f.Size, &modTime, &f.SHA256, &f.DocumentID,
 			&f.PutIn, &f.Reason, &f.Detail, &f.Generation, &f.State)
 		f.ModTime = fromNanos(modTime)
-		all = append(all, f)
 		return err
 	})
 }

@@ -47,9 +47,8 @@ var likeEscapes = strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`)
 // EmbeddedChunks counts the chunks of each revision that have a vector in the newest generation.
 // The map omits revisions without any.
 func (c *Corpus) EmbeddedChunks(ctx context.Context, revisions []int64) (map[int64]int, error) {
-	counts := map[int64]int{}
 	if len(revisions) == 0 {
-		return counts, nil
+		return map[int64]int{}, nil
 	}
 	args := []any{string(retrieval.Retired)}
 	for _, r := range revisions {
@@ -58,13 +57,7 @@ func (c *Corpus) EmbeddedChunks(ctx context.Context, revisions []int64) (map[int
 	rows, err := c.db.read.QueryContext(ctx, `SELECT revision, COUNT(*) FROM chunk_vectors
 		WHERE generation = (SELECT MAX(id) FROM generations WHERE state <> ?)
 		AND revision IN (`+placeholders(len(revisions))+`) GROUP BY revision`, args...)
-	err = scanAll(rows, err, func(r *sql.Rows) error {
-		var revision int64
-		var n int
-		err := r.Scan(&revision, &n)
-		counts[revision] = n
-		return err
-	})
+	counts, err := pairs[int64, int](rows, err)
 	return counts, c.db.fail("count vectors", err)
 }
 

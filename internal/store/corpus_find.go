@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 
 	"parley/internal/retrieval"
 )
@@ -26,16 +25,9 @@ func (c *Corpus) DocumentsAt(ctx context.Context, f retrieval.Filter, urls []str
 // FileRevisions returns the revisions of the documents that the files below a root have in its namespace, by the
 // path of each file.
 func (c *Corpus) FileRevisions(ctx context.Context, namespace, root string) (map[string]int64, error) {
-	all := map[string]int64{}
 	rows, err := c.db.read.QueryContext(ctx, `SELECT f.path, d.revision FROM files f
 		JOIN documents d ON d.namespace = f.namespace AND d.id = f.document_id WHERE f.namespace = ? AND f.root = ?`, namespace, root)
-	err = scanAll(rows, err, func(r *sql.Rows) error {
-		var path string
-		var revision int64
-		err := r.Scan(&path, &revision)
-		all[path] = revision
-		return err
-	})
+	all, err := pairs[string, int64](rows, err)
 	return all, c.db.fail("read the revisions of files", err)
 }
 

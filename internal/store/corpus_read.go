@@ -133,15 +133,14 @@ func (c *Corpus) RevisionChunks(ctx context.Context, revision int64) (all []retr
 	}
 	rows, err := stmt.QueryContext(ctx, chunkID(retrieval.ChunkKey{Revision: revision}),
 		chunkID(retrieval.ChunkKey{Revision: revision + 1}))
-	err = scanAll(rows, err, func(r *sql.Rows) error {
-		chunk := retrieval.Chunk{Key: retrieval.ChunkKey{Revision: revision}}
+	all, err = scanList(rows, err, func(r *sql.Rows, chunk *retrieval.Chunk) error {
+		chunk.Key.Revision = revision
 		var layout sql.RawBytes
 		err := r.Scan(&chunk.Tokens, &layout, &chunk.Text, &chunk.Key.Ordinal)
 		if err != nil {
 			return err
 		}
 		chunk.Spans, chunk.Headings, err = decodeLayout(layout)
-		all = append(all, chunk)
 		return err
 	})
 	return all, c.db.fail("read chunks", err)
@@ -151,11 +150,8 @@ func (c *Corpus) RevisionChunks(ctx context.Context, revision int64) (all []retr
 func (c *Corpus) Pages(ctx context.Context, revision int64) (all []retrieval.Page, err error) {
 	rows, err := c.db.read.QueryContext(ctx,
 		"SELECT number, body, char_map FROM pages WHERE revision = ? ORDER BY position", revision)
-	err = scanAll(rows, err, func(r *sql.Rows) error {
-		var p retrieval.Page
-		err := r.Scan(&p.Number, &p.Text, &p.Map)
-		all = append(all, p)
-		return err
+	all, err = scanList(rows, err, func(r *sql.Rows, p *retrieval.Page) error {
+		return r.Scan(&p.Number, &p.Text, &p.Map)
 	})
 	return all, c.db.fail("read pages", err)
 }

@@ -118,11 +118,8 @@ func coveredBy(r retrieval.Rule) (condition string, args []any) {
 // rules returns the rules of the namespace, sorted by path and owner.
 func (a applier) rules() (all []retrieval.Rule, err error) {
 	rows, err := a.tx.QueryContext(a.ctx, "SELECT path, owner FROM access_rules WHERE namespace = ? ORDER BY path, owner", a.namespace)
-	err = scanAll(rows, err, func(r *sql.Rows) error {
-		var one retrieval.Rule
-		err := r.Scan(&one.Path, &one.Owner)
-		all = append(all, one)
-		return err
+	all, err = scanList(rows, err, func(r *sql.Rows, one *retrieval.Rule) error {
+		return r.Scan(&one.Path, &one.Owner)
 	})
 	for i := range all {
 		if err == nil {

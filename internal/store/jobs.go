@@ -122,9 +122,8 @@ func (s *Jobs) Jobs(ctx context.Context, l job.List) (all []job.Job, err error) 
 	rows, err := s.db.read.QueryContext(ctx, `SELECT `+jobColumns+` FROM jobs
 		WHERE owner = ? AND (? = '' OR namespace = ?) AND (? = '' OR id < ?) ORDER BY id DESC LIMIT ?`,
 		l.Owner, l.Namespace, l.Namespace, l.Before, l.Before, l.Limit)
-	err = scanAll(rows, err, func(r *sql.Rows) error {
-		j, err := scanJob(r, false)
-		all = append(all, j)
+	all, err = scanList(rows, err, func(r *sql.Rows, j *job.Job) (err error) {
+		*j, err = scanJob(r, false)
 		return err
 	})
 	return all, s.db.fail("list jobs", err)
@@ -134,12 +133,10 @@ func (s *Jobs) Jobs(ctx context.Context, l job.List) (all []job.Job, err error) 
 func (s *Jobs) Unfinished(ctx context.Context) (all []job.Job, err error) {
 	rows, err := s.db.read.QueryContext(ctx, `SELECT id, kind, namespace, owner, origin, state, queued_at FROM jobs
 		WHERE finished = 0 ORDER BY queued_at, id`)
-	err = scanAll(rows, err, func(r *sql.Rows) error {
-		var j job.Job
+	all, err = scanList(rows, err, func(r *sql.Rows, j *job.Job) error {
 		var queued int64
 		err := r.Scan(&j.ID, &j.Kind, &j.Namespace, &j.Owner, &j.Origin, &j.State, &queued)
 		j.QueuedAt = fromMicros(queued)
-		all = append(all, j)
 		return err
 	})
 	return all, s.db.fail("list unfinished jobs", err)

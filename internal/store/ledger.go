@@ -183,14 +183,13 @@ func (s *State) Entries(ctx context.Context, turnID string) ([]ledger.Entry, err
 const selectIntents = `SELECT ` + callColumns + `, 'intent' AS status, 0 AS input_tokens, 0 AS output_tokens,
 	0 AS cached_tokens, 0 AS reasoning_tokens, 0 AS estimated, NULL AS cost_micros, 0 AS settled_at FROM intents`
 
-func (s *State) entries(ctx context.Context, query string, args ...any) (all []ledger.Entry, err error) {
+func (s *State) entries(ctx context.Context, query string, args ...any) ([]ledger.Entry, error) {
 	stmt, err := s.db.prepared(query)
 	if err != nil {
 		return nil, err
 	}
 	rows, err := stmt.QueryContext(ctx, args...)
-	err = scanAll(rows, err, func(r *sql.Rows) error {
-		var e ledger.Entry
+	return scanList(rows, err, func(r *sql.Rows, e *ledger.Entry) error {
 		var cost sql.NullInt64
 		var created, settled int64
 		err := r.Scan(&e.ID, &e.Scope.Namespace, &e.Scope.Owner, &e.ConversationID, &e.Account.User,
@@ -199,10 +198,8 @@ func (s *State) entries(ctx context.Context, query string, args ...any) (all []l
 			&e.Usage.Estimated, &cost, &settled)
 		e.Cost = ledger.Cost{Micros: cost.Int64, Known: cost.Valid}
 		e.CreatedAt, e.SettledAt = fromMicros(created), fromMicros(settled)
-		all = append(all, e)
 		return err
 	})
-	return all, err
 }
 
 // Answered returns the stored result of a key, or turn.ErrNotFound.

@@ -34,12 +34,10 @@ func (m *Members) All(ctx context.Context) (closed []string, all []access.Member
 			return err
 		}
 		rows, err := tx.QueryContext(ctx, "SELECT namespace, kind, member, role FROM members ORDER BY namespace, kind, member")
-		return scanAll(rows, err, func(r *sql.Rows) error {
-			var one access.Member
-			err := r.Scan(&one.Namespace, &one.Group, &one.Name, &one.Role)
-			all = append(all, one)
-			return err
+		all, err = scanList(rows, err, func(r *sql.Rows, one *access.Member) error {
+			return r.Scan(&one.Namespace, &one.Group, &one.Name, &one.Role)
 		})
+		return err
 	})
 	return closed, all, err
 }

@@ -41,11 +41,8 @@ func (p *Peers) Want(ctx context.Context, turnID string, stop bool) (running boo
 func (p *Peers) Wanted(ctx context.Context) (all []turn.Wanted, err error) {
 	rows, err := p.db.read.QueryContext(ctx, `SELECT turn_id, stop FROM wanted_turns WHERE wanted_at > `+serverNow+` - ?`,
 		turn.PeerPatience.Microseconds())
-	err = scanAll(rows, err, func(r *sql.Rows) error {
-		var w turn.Wanted
-		err := r.Scan(&w.TurnID, &w.Stop)
-		all = append(all, w)
-		return err
+	all, err = scanList(rows, err, func(r *sql.Rows, w *turn.Wanted) error {
+		return r.Scan(&w.TurnID, &w.Stop)
 	})
 	return all, p.db.fail("look for wanted turns", err)
 }
@@ -75,15 +72,13 @@ func (p *Peers) Publish(ctx context.Context, turnID string, part turn.Part) erro
 func (p *Peers) Published(ctx context.Context, turnID string, position int) (all []turn.Part, err error) {
 	rows, err := p.db.read.QueryContext(ctx, `SELECT position, upto, namespace, owner, events, ended, kind, error FROM turn_parts
 		WHERE turn_id = ? AND (upto > ? OR ended = 1) ORDER BY position, ended`, turnID, position)
-	err = scanAll(rows, err, func(r *sql.Rows) error {
-		var part turn.Part
+	all, err = scanList(rows, err, func(r *sql.Rows, part *turn.Part) error {
 		var kind sql.NullInt64
 		var message string
 		err := r.Scan(&part.Position, &part.End, &part.Scope.Namespace, &part.Scope.Owner, &part.Events, &part.Ended, &kind, &message)
 		if kind.Valid {
 			part.Err = &chat.Error{Kind: chat.Kind(kind.Int64), Msg: message}
 		}
-		all = append(all, part)
 		return err
 	})
 	return all, p.db.fail("follow a turn", err)
@@ -150,12 +145,10 @@ func (p *Peers) Leave(ctx context.Context, id string) error {
 func (p *Peers) Servers(ctx context.Context) (all []ServerInfo, err error) {
 	rows, err := p.db.read.QueryContext(ctx, `SELECT id, host, version, started_at FROM servers WHERE seen_at > `+serverNow+` - ?
 		ORDER BY started_at, id`, serverAge.Microseconds())
-	err = scanAll(rows, err, func(r *sql.Rows) error {
-		var s ServerInfo
+	all, err = scanList(rows, err, func(r *sql.Rows, s *ServerInfo) error {
 		var started int64
 		err := r.Scan(&s.ID, &s.Host, &s.Version, &started)
 		s.Started = fromMicros(started)
-		all = append(all, s)
 		return err
 	})
 	return all, p.db.fail("look for other servers", err)

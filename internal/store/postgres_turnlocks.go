@@ -171,19 +171,11 @@ func (l *turnLocks) connect(ctx context.Context) (fresh bool, err error) {
 
 // take tries to take locks, and returns those that it got.
 func (l *turnLocks) take(ctx context.Context, keys []int64) (got map[int64]bool, err error) {
-	got = map[int64]bool{}
 	if len(keys) == 0 {
-		return got, nil
+		return map[int64]bool{}, nil
 	}
 	rows, err := l.conn.QueryContext(ctx, "SELECT k, pg_try_advisory_lock(k) FROM unnest(CAST(? AS BIGINT[])) AS k", keysOf(keys))
-	err = scanAll(rows, err, func(r *sql.Rows) error {
-		var key int64
-		var ok bool
-		err := r.Scan(&key, &ok)
-		got[key] = ok
-		return err
-	})
-	return got, err
+	return pairs[int64, bool](rows, err)
 }
 
 // keysOf writes keys as an array of PostgreSQL.

@@ -80,15 +80,8 @@ func sufficesVector(version string) bool {
 
 // Sizes returns how many chunks each namespace has.
 func (x *VectorIndex) Sizes(ctx context.Context) (map[string]int, error) {
-	sizes := map[string]int{}
 	rows, err := x.db.read.QueryContext(ctx, "SELECT namespace, SUM(chunks) FROM segments WHERE namespace < ? GROUP BY namespace", retrieval.EndOfNames)
-	err = scanAll(rows, err, func(r *sql.Rows) error {
-		var name string
-		var chunks int
-		err := r.Scan(&name, &chunks)
-		sizes[name] = chunks
-		return err
-	})
+	sizes, err := pairs[string, int](rows, err)
 	return sizes, x.db.fail("count chunks", err)
 }
 

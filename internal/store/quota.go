@@ -173,16 +173,10 @@ type thread struct {
 }
 
 // oldest returns the least recently used rows of an origin.
-func (t threads) oldest(ctx context.Context, tx *sql.Tx, origin string) (all []thread, err error) {
+func (t threads) oldest(ctx context.Context, tx *sql.Tx, origin string) ([]thread, error) {
 	rows, err := tx.QueryContext(ctx, fmt.Sprintf(`SELECT %s, bytes + %d FROM %s WHERE %s AND origin = ?
 		ORDER BY %s, %[1]s LIMIT ?`, t.key, leastRow, t.table, t.where, t.used), origin, evictBatch)
-	err = scanAll(rows, err, func(r *sql.Rows) error {
-		var o thread
-		err := r.Scan(&o.key, &o.bytes)
-		all = append(all, o)
-		return err
-	})
-	return all, err
+	return scanList(rows, err, func(r *sql.Rows, o *thread) error { return r.Scan(&o.key, &o.bytes) })
 }
 
 func (r Room) overCount(count int64) bool { return r.Chats > 0 && count > int64(r.Chats) }

@@ -75,9 +75,8 @@ func (s *Sessions) Session(ctx context.Context, id string) (session.Session, err
 func (s *Sessions) Sessions(ctx context.Context, subject string, at time.Time) (all []session.Session, err error) {
 	rows, err := s.db.read.QueryContext(ctx, `SELECT `+sessionColumns+` FROM sessions WHERE expires_at > ? AND (? = '' OR subject = ?)
 		ORDER BY created_at DESC, id DESC`, micros(at), subject, subject)
-	err = scanAll(rows, err, func(r *sql.Rows) error {
-		one, err := scanSession(r)
-		all = append(all, one)
+	all, err = scanList(rows, err, func(r *sql.Rows, one *session.Session) (err error) {
+		*one, err = scanSession(r)
 		return err
 	})
 	return all, s.db.fail("list sessions", err)

@@ -107,12 +107,7 @@ func (s *Shelf) Count(ctx context.Context, list shelf.List) (map[string]shelf.Ta
 func (s *Shelf) Parents(ctx context.Context, owner, file string) (all []string, err error) {
 	rows, err := s.db.read.QueryContext(ctx, "SELECT parent FROM shelf WHERE owner = ? AND kind = ? AND id = ? ORDER BY parent",
 		owner, string(shelf.Members), file)
-	err = scanAll(rows, err, func(r *sql.Rows) error {
-		var id string
-		err := r.Scan(&id)
-		all = append(all, id)
-		return err
-	})
+	all, err = column[string](rows, err)
 	return all, s.db.fail("look for the stores of a file", err)
 }
 

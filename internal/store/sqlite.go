@@ -368,14 +368,30 @@ func scanAll(rows *sql.Rows, err error, row func(*sql.Rows) error) error {
 	return rows.Err()
 }
 
-// column reads the only column of a query.
-func column[T any](rows *sql.Rows, err error) ([]T, error) {
-	var all []T
+// scanList returns a value for each row, which scan reads.
+func scanList[T any](rows *sql.Rows, err error, scan func(*sql.Rows, *T) error) (all []T, _ error) {
 	err = scanAll(rows, err, func(r *sql.Rows) error {
 		var v T
-		err := r.Scan(&v)
+		err := scan(r, &v)
 		all = append(all, v)
 		return err
 	})
 	return all, err
+}
+
+// column reads the only column of a query.
+func column[T any](rows *sql.Rows, err error) ([]T, error) {
+	return scanList(rows, err, func(r *sql.Rows, v *T) error { return r.Scan(v) })
+}
+
+// pairs reads a query of two columns, the first of which is unique.
+func pairs[K comparable, V any](rows *sql.Rows, err error) (map[K]V, error) {
+	all := map[K]V{}
+	return all, scanAll(rows, err, func(r *sql.Rows) error {
+		var k K
+		var v V
+		err := r.Scan(&k, &v)
+		all[k] = v
+		return err
+	})
 }

@@ -73,15 +73,9 @@ const (
 )
 
 // history returns the completed messages of the last completed turns, oldest first.
-func history(ctx context.Context, messages *sql.Stmt, conversation string, turns int) (all []chat.Message, err error) {
+func history(ctx context.Context, messages *sql.Stmt, conversation string, turns int) ([]chat.Message, error) {
 	rows, err := messages.QueryContext(ctx, conversation, string(chat.StatusCompleted), turns, string(chat.StatusCompleted))
-	err = scanAll(rows, err, func(r *sql.Rows) error {
-		var m chat.Message
-		err := scanSpoken(r, &m)
-		all = append(all, m)
-		return err
-	})
-	return all, err
+	return scanList(rows, err, func(r *sql.Rows, m *chat.Message) error { return scanSpoken(r, m) })
 }
 
 // Save commits a turn, its messages and everything else in its record.

@@ -180,11 +180,8 @@ func readChat(t *transcript.Transcript, r *sql.Row, more ...any) (key string, er
 func readMessages(ctx context.Context, tx *sql.Tx, key string) (all []transcript.Message, err error) {
 	rows, err := tx.QueryContext(ctx, `SELECT id, body FROM transcript_messages
 		WHERE transcript = ? ORDER BY position`, key)
-	err = scanAll(rows, err, func(r *sql.Rows) error {
-		var m transcript.Message
-		err := r.Scan(&m.ID, (*[]byte)(&m.Body))
-		all = append(all, m)
-		return err
+	all, err = scanList(rows, err, func(r *sql.Rows, m *transcript.Message) error {
+		return r.Scan(&m.ID, (*[]byte)(&m.Body))
 	})
 	return all, err
 }

@@ -32,11 +32,8 @@ func (c *Corpus) Generations(ctx context.Context) (all []retrieval.Generation, v
 func generations(ctx context.Context, tx *sql.Tx) (all []retrieval.Generation, err error) {
 	rows, err := tx.QueryContext(ctx,
 		"SELECT id, model, dimensions, recipe, length, state FROM generations ORDER BY id")
-	err = scanAll(rows, err, func(r *sql.Rows) error {
-		var g retrieval.Generation
-		err := r.Scan(&g.ID, &g.Model, &g.Dimensions, &g.Recipe, &g.Length, &g.State)
-		all = append(all, g)
-		return err
+	all, err = scanList(rows, err, func(r *sql.Rows, g *retrieval.Generation) error {
+		return r.Scan(&g.ID, &g.Model, &g.Dimensions, &g.Recipe, &g.Length, &g.State)
 	})
 	return all, err
 }
@@ -146,15 +143,13 @@ func (c *Corpus) Unembedded(ctx context.Context, generation int64, after retriev
 		WHERE c.id >= d.revision << 24 AND c.id < (d.revision + 1) << 24 AND d.revision >= ? AND `+lacking+` AND c.id > ? AND NOT EXISTS (SELECT 1 FROM chunk_vectors l
 			WHERE l.revision = c.revision AND l.ordinal = c.ordinal AND l.generation = ?)
 		ORDER BY d.revision, c.id LIMIT ?`, after.Revision, generation, chunkID(after), generation, limit)
-	err = scanAll(rows, err, func(r *sql.Rows) error {
-		var u retrieval.Unembedded
+	all, err = scanList(rows, err, func(r *sql.Rows, u *retrieval.Unembedded) error {
 		var layout sql.RawBytes
 		err := r.Scan(&u.Chunk.Tokens, &layout, &u.Chunk.Text, &u.Chunk.Key.Revision, &u.Chunk.Key.Ordinal, &u.Title)
 		if err != nil {
 			return err
 		}
 		u.Chunk.Spans, u.Chunk.Headings, err = decodeLayout(layout)
-		all = append(all, u)
 		return err
 	})
 	return all, c.db.fail("read chunks without a vector", err)
