@@ -17,7 +17,7 @@ const module = "parley"
 
 // allowed is the import table of ARCHITECTURE.md. The key is a package below internal, the
 // value what it may import of Parley; "wire/*" and "llm/*" stand for every package directly
-// below. access, format, ident, interrupt, lazyregexp and lru are left out of the values: every package may import them. Tests are not held to
+// below. access, durable, format, ident, interrupt, lazyregexp and lru are left out of the values: every package may import them. Tests are not held to
 // the table, so that a conformance suite can use its parent and a fake.
 var allowed = map[string][]string{
 	"access":      {},
@@ -25,6 +25,7 @@ var allowed = map[string][]string{
 	"audit":       {},
 	"format":      {},
 	"ident":       {},
+	"durable":     {},
 	"interrupt":   {},
 	"lazyregexp":  {},
 	"lru":         {},
@@ -137,7 +138,7 @@ var allowed = map[string][]string{
 }
 
 // forAll are the packages that every package may import.
-var forAll = []string{"access", "attribute", "format", "ident", "interrupt", "lazyregexp", "lru"}
+var forAll = []string{"access", "attribute", "durable", "format", "ident", "interrupt", "lazyregexp", "lru"}
 
 func TestImports_FollowTheTable(t *testing.T) {
 	seen := map[string]bool{}

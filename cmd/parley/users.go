@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/internal/durable"
 	"parley/internal/users"
 )
 
@@ -62,10 +63,7 @@ func (c usersExportCmd) Run(ctx context.Context, p *program) error {
 			return usageError{err}
 		}
 		err = all.Export(ctx, f, c.User)
-		if err == nil {
-			err = f.Sync()
-		}
-		if err = errors.Join(err, f.Close()); err != nil {
+		if err = durable.Close(f, err); err != nil {
 			return errors.Join(userError(err), os.Remove(c.File))
 		}
 		p.noteLocal(ctx, in.db, "parley users export", "user "+c.User)

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/internal/durable"
 	"parley/internal/interrupt"
 )
 
@@ -73,7 +74,7 @@ func (b *Blobs) Put(ctx context.Context, r io.Reader) (sha string, size int64, e
 	}
 	if b.touch(name, size) {
 		// The process that stored it first may have died before this step.
-		err = syncDir(b.root, path.Dir(name))
+		err = durable.Folder(b.root.Open(path.Dir(name)))
 	} else {
 		err = b.publish(temp, name)
 	}
@@ -101,10 +102,7 @@ func (b *Blobs) write(ctx context.Context, name string, r io.Reader) (sha string
 	}
 	hash := sha256.New()
 	size, err = io.Copy(io.MultiWriter(f, hash), interrupt.Reader(ctx, r))
-	if err == nil {
-		err = f.Sync()
-	}
-	return hex.EncodeToString(hash.Sum(nil)), size, errors.Join(err, f.Close())
+	return hex.EncodeToString(hash.Sum(nil)), size, durable.Close(f, err)
 }
 
 // touch renews the age of an existing blob, so that Sweep spares it. It reports whether there is a
@@ -133,10 +131,10 @@ func (b *Blobs) publish(temp, name string) error {
 	if err := b.root.Rename(temp, name); err != nil {
 		return err
 	}
-	if err := syncDir(b.root, dir); err != nil || !made {
+	if err := durable.Folder(b.root.Open(dir)); err != nil || !made {
 		return err
 	}
-	return syncDir(b.root, ".")
+	return durable.Folder(b.root.Open("."))
 }
 
 // Open returns the blob with that SHA-256, or fs.ErrNotExist. The caller closes the file.
@@ -165,7 +163,7 @@ func (b *Blobs) Sweep(ctx context.Context, minAge time.Duration, keep func(sha s
 	oldest := time.Now().Add(-minAge)
 	err := fs.WalkDir(b.root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return ignoreMissing(err)
+			return durable.IgnoreMissing(err)
 		}
 		if err := ctx.Err(); err != nil || d.IsDir() {
 			return err
@@ -188,36 +186,28 @@ func (b *Blobs) Sweep(ctx context.Context, minAge time.Duration, keep func(sha s
 func (b *Blobs) sweepFile(name string, oldest time.Time, keep func(sha string) bool) (bool, error) {
 	base := path.Base(name)
 	if whole, ok := strings.CutSuffix(name, sweepSuffix); ok {
-		return false, ignoreMissing(b.root.Rename(name, whole)) // an earlier sweep died here
+		return false, durable.IgnoreMissing(b.root.Rename(name, whole)) // an earlier sweep died here
 	}
 	if !b.olderThan(name, oldest) {
 		return false, nil
 	}
 	if strings.HasPrefix(base, tempPrefix) {
-		return false, ignoreMissing(b.root.Remove(name))
+		return false, durable.IgnoreMissing(b.root.Remove(name))
 	}
 	if want, err := blobPath(base); err != nil || want != name || keep(base) {
 		return false, nil //nolint:nilerr // other files are not ours to remove
 	}
 	aside := name + sweepSuffix
 	if err := b.root.Rename(name, aside); err != nil {
-		return false, ignoreMissing(err)
+		return false, durable.IgnoreMissing(err)
 	}
 	if !b.olderThan(aside, oldest) || keep(base) {
-		return false, ignoreMissing(b.root.Rename(aside, name))
+		return false, durable.IgnoreMissing(b.root.Rename(aside, name))
 	}
-	return true, ignoreMissing(b.root.Remove(aside))
+	return true, durable.IgnoreMissing(b.root.Remove(aside))
 }
 
 func (b *Blobs) olderThan(name string, t time.Time) bool {
 	st, err := b.root.Stat(name)
 	return err == nil && st.ModTime().Before(t)
-}
-
-// ignoreMissing returns nil for an error that says that a file does not exist.
-func ignoreMissing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
 }

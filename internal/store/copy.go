@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+
+	"parley/internal/durable"
 )
 
 // OpenTarget opens the data folder or PostgreSQL database at place for Copy to fill it. dir is as for
@@ -110,7 +112,7 @@ const copyingFile = "migrate-unfinished"
 // copyingTo names the source of the incomplete copy in the data folder dir; "" if there is none.
 func copyingTo(dir string) (from string, err error) {
 	raw, err := os.ReadFile(filepath.Join(dir, copyingFile))
-	return string(raw), ignoreMissing(err)
+	return string(raw), durable.IgnoreMissing(err)
 }
 
 // copying names the source of the incomplete copy in the database; "" if there is none.
@@ -147,7 +149,7 @@ func (d *DB) setCopying(ctx context.Context, from string) error {
 		err = writeSynced(root, copyingFile, from)
 	}
 	if err == nil {
-		err = syncDir(root, ".")
+		err = durable.Folder(root.Open("."))
 	}
 	if err != nil {
 		return fmt.Errorf("record the state of the copy: %w", err)
@@ -161,10 +163,7 @@ func writeSynced(root *os.Root, name, text string) error {
 		return err
 	}
 	_, err = f.WriteString(text)
-	if err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
+	return durable.Close(f, err)
 }
 
 // changedError says that what was copied is not what the source holds.

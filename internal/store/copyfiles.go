@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"parley/internal/documents/upload"
+	"parley/internal/durable"
 	"parley/internal/interrupt"
 )
 
@@ -133,7 +134,7 @@ func copyUpload(ctx context.Context, to, from upload.Files, name, sum string) er
 	if err == nil { // an interrupted copy wrote a part of it
 		err = to.Remove(name)
 	}
-	if err = ignoreMissing(err); err != nil {
+	if err = durable.IgnoreMissing(err); err != nil {
 		return err
 	}
 	st, err := from.Stat(name)

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"parley/internal/durable"
 )
 
 // sharedBlobs keeps originals in a PostgreSQL database, in parts. The folder of a Blobs is then a
@@ -132,10 +134,7 @@ func (b *Blobs) fetch(sha, name string) error {
 		return err
 	}
 	err = b.shared.copyTo(ctx, sha, f)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
+	if err := durable.Close(f, err); err != nil {
 		return err
 	}
 	return b.publish(temp, name)
@@ -163,18 +162,18 @@ func trimFolder(ctx context.Context, root *os.Root, limit int64) (total int64, e
 	var all []file
 	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return ignoreMissing(err)
+			return durable.IgnoreMissing(err)
 		}
 		if err := ctx.Err(); err != nil || d.IsDir() {
 			return err
 		}
 		info, err := d.Info()
 		if err != nil {
-			return ignoreMissing(err)
+			return durable.IgnoreMissing(err)
 		}
 		if strings.HasPrefix(path.Base(name), tempPrefix) {
 			if time.Since(info.ModTime()) > time.Hour {
-				return ignoreMissing(root.Remove(name))
+				return durable.IgnoreMissing(root.Remove(name))
 			}
 			return nil
 		}
@@ -187,7 +186,7 @@ func trimFolder(ctx context.Context, root *os.Root, limit int64) (total int64, e
 		if err != nil || total <= limit {
 			break
 		}
-		err = ignoreMissing(root.Remove(f.name))
+		err = durable.IgnoreMissing(root.Remove(f.name))
 		total -= f.size
 	}
 	return total, err

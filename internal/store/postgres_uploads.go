@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"parley/internal/documents/upload"
+	"parley/internal/durable"
 	"parley/internal/ident"
 )
 
@@ -216,12 +217,10 @@ func (u *sharedUploads) entries(query, folder string) (all []upload.File, err er
 		first = 1
 	}
 	rows, err := u.db.read.QueryContext(ctx, query, append(belowArgs(folder), first)...)
-	err = scanAll(rows, err, func(r *sql.Rows) error {
-		var f upload.File
+	all, err = scanList(rows, err, func(r *sql.Rows, f *upload.File) error {
 		var modified int64
 		err := r.Scan(&f.Name, &f.Size, &modified)
 		f.Modified = fromMicros(modified)
-		all = append(all, f)
 		return err
 	})
 	return all, u.db.fail("list uploaded files", err)
@@ -340,7 +339,7 @@ func (u *sharedUploads) sweep(ctx context.Context, before time.Time) error {
 	temps, _ := filepath.Glob(filepath.Join(u.folder, tempPrefix+"*"))
 	for _, temp := range temps {
 		if st, statErr := os.Lstat(temp); statErr == nil && st.ModTime().Before(before) {
-			err = errors.Join(err, ignoreMissing(os.Remove(temp)))
+			err = errors.Join(err, durable.IgnoreMissing(os.Remove(temp)))
 		}
 	}
 	return err
@@ -349,7 +348,7 @@ func (u *sharedUploads) sweep(ctx context.Context, before time.Time) error {
 // adopt moves the uploaded files of a folder into the database. Earlier versions had them there.
 func (u *sharedUploads) adopt(ctx context.Context, dir string) error {
 	if _, err := os.Lstat(dir); err != nil {
-		return ignoreMissing(err)
+		return durable.IgnoreMissing(err)
 	}
 	if err := copyUploads(ctx, u, upload.Disk(dir)); err != nil {
 		return fmt.Errorf("move the uploaded files in %s into the database: %w", dir, err)

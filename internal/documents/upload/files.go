@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"parley/internal/durable"
 	"parley/internal/interrupt"
 )
 
@@ -72,10 +73,7 @@ func (d disk) Write(ctx context.Context, name string, r io.Reader, modified time
 		return 0, err
 	}
 	size, err = io.Copy(f, interrupt.Reader(ctx, r))
-	if err == nil {
-		err = f.Sync()
-	}
-	err = errors.Join(err, f.Close())
+	err = durable.Close(f, err)
 	if err == nil && !modified.IsZero() {
 		err = os.Chtimes(path, modified, modified)
 	}
@@ -87,9 +85,9 @@ func (d disk) Write(ctx context.Context, name string, r io.Reader, modified time
 
 func (d disk) Sync(folders ...string) error {
 	for _, folder := range folders {
-		err := syncDir(d.path(folder))
+		err := durable.Folder(os.Open(d.path(folder)))
 		if err == nil && folder == Top {
-			err = syncDir(filepath.Dir(d.dir))
+			err = durable.Folder(os.Open(filepath.Dir(d.dir)))
 		}
 		if err != nil {
 			return err
@@ -144,7 +142,7 @@ func (d disk) Folders(folder string) ([]File, error) {
 // entries returns what is in a folder. It ignores files that disappear meanwhile.
 func (d disk) entries(folder string, want func(fs.FileMode) bool) (all []File, err error) {
 	entries, err := os.ReadDir(d.path(folder))
-	if err := ignoreMissing(err); err != nil {
+	if err := durable.IgnoreMissing(err); err != nil {
 		return nil, err
 	}
 	for _, e := range entries {
@@ -169,11 +167,4 @@ func (d disk) Open(name string) (io.ReadSeekCloser, error) { return os.Open(d.pa
 func (d disk) Local(_ context.Context, folder string) (string, error) {
 	path := d.path(folder)
 	return path, os.MkdirAll(path, 0o700)
-}
-
-func ignoreMissing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
 }

@@ -8,6 +8,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"parley/internal/durable"
 )
 
 // Kept files are not ingested: they are stored as they are, under an id, until they are dropped.
@@ -51,9 +53,9 @@ func (s *Store) Kept(owner, id string) (io.ReadSeekCloser, error) {
 // Drop removes a kept file, confirmed or not. It does nothing if there is none.
 func (s *Store) Drop(owner, id string) error {
 	name := keptName(owner, id)
-	err := errors.Join(ignoreMissing(s.files.Remove(name+partSuffix)), ignoreMissing(s.files.Remove(name)))
+	err := errors.Join(durable.IgnoreMissing(s.files.Remove(name+partSuffix)), durable.IgnoreMissing(s.files.Remove(name)))
 	if err == nil {
-		err = ignoreMissing(s.files.Sync(keptFolder(owner)))
+		err = durable.IgnoreMissing(s.files.Sync(keptFolder(owner)))
 	}
 	if err != nil {
 		return fmt.Errorf("drop a kept file: %w", err)

@@ -23,6 +23,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/internal/durable"
 	"parley/internal/lazyregexp"
 )
 
@@ -129,11 +130,11 @@ func (s *Store) Publish(at Scope, job, name string) (bool, error) {
 	}
 	file := path.Join(Folder(at), name)
 	if _, err := s.files.Stat(stagedName(job, name)); err != nil {
-		if err := ignoreMissing(err); err != nil {
+		if err := durable.IgnoreMissing(err); err != nil {
 			return false, fmt.Errorf("publish an uploaded file: %w", err)
 		}
 		_, err := s.files.Stat(file)
-		return err == nil, ignoreMissing(err)
+		return err == nil, durable.IgnoreMissing(err)
 	}
 	err := s.keepReplaced(file, job, name)
 	if err != nil {
@@ -142,7 +143,7 @@ func (s *Store) Publish(at Scope, job, name string) (bool, error) {
 	// The sidecar comes first: without it the file might be read differently.
 	err = s.files.Rename(stagedName(job, name+aboutSuffix), file+aboutSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = ignoreMissing(s.files.Remove(file + aboutSuffix))
+		err = durable.IgnoreMissing(s.files.Remove(file + aboutSuffix))
 	}
 	if err == nil {
 		err = s.files.Rename(stagedName(job, name), file)
@@ -164,7 +165,7 @@ func replacedFolder(job string) string { return path.Join(stagedFolder(job), ".r
 // keepReplaced gives a published file and its sidecar second names until Accept.
 func (s *Store) keepReplaced(file, job, name string) error {
 	if _, err := s.files.Stat(file); err != nil {
-		return ignoreMissing(err)
+		return durable.IgnoreMissing(err)
 	}
 	for _, suffix := range []string{aboutSuffix, ""} {
 		err := s.files.Link(file+suffix, path.Join(replacedFolder(job), name+suffix))
@@ -198,13 +199,13 @@ func (s *Store) Withdraw(at Scope, job, name string) error {
 		return err
 	}
 	file := path.Join(Folder(at), name)
-	err := ignoreMissing(s.files.Rename(file, stagedName(job, name)))
+	err := durable.IgnoreMissing(s.files.Rename(file, stagedName(job, name)))
 	if err == nil {
-		err = ignoreMissing(s.files.Rename(file+aboutSuffix, stagedName(job, name+aboutSuffix)))
+		err = durable.IgnoreMissing(s.files.Rename(file+aboutSuffix, stagedName(job, name+aboutSuffix)))
 	}
 	for _, suffix := range []string{aboutSuffix, ""} {
 		if err == nil {
-			err = ignoreMissing(s.files.Rename(path.Join(replacedFolder(job), name+suffix), file+suffix))
+			err = durable.IgnoreMissing(s.files.Rename(path.Join(replacedFolder(job), name+suffix), file+suffix))
 		}
 	}
 	if err != nil {
@@ -222,7 +223,7 @@ func (s *Store) Describe(job, name string, yaml []byte) error {
 		return err
 	}
 	about := stagedName(job, name+aboutSuffix)
-	err := ignoreMissing(s.files.Remove(about))
+	err := durable.IgnoreMissing(s.files.Remove(about))
 	if err == nil {
 		_, err = s.files.Write(context.Background(), about, bytes.NewReader(yaml), time.Time{})
 	}
@@ -274,7 +275,7 @@ func (s *Store) removeFile(folder, name string) (bool, error) {
 		return false, nil
 	}
 	if err == nil {
-		err = ignoreMissing(s.files.Remove(file + aboutSuffix))
+		err = durable.IgnoreMissing(s.files.Remove(file + aboutSuffix))
 	}
 	if err == nil {
 		err = s.files.Sync(folder)

@@ -37,6 +37,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"parley/internal/durable"
 	"parley/internal/store"
 )
 
@@ -85,13 +86,10 @@ func Create(ctx context.Context, file, dir string, db *store.DB, about About, pr
 	}
 	defer os.Remove(temp.Name()) // after success it is gone already
 	report, err := Write(ctx, temp, dir, db, about, progress)
-	if err == nil {
-		err = temp.Sync()
-	}
-	if err = errors.Join(err, temp.Close()); err != nil {
+	if err = durable.Close(temp, err); err != nil {
 		return Report{}, fmt.Errorf("write the backup %s: %w", file, err)
 	}
-	if err := errors.Join(os.Rename(temp.Name(), file), syncDir(filepath.Dir(file))); err != nil {
+	if err := errors.Join(os.Rename(temp.Name(), file), durable.Folder(os.Open(filepath.Dir(file)))); err != nil {
 		return Report{}, fmt.Errorf("write the backup: %w", err)
 	}
 	return report, nil

@@ -18,6 +18,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"parley/internal/durable"
 	"parley/internal/store"
 )
 
@@ -134,7 +135,7 @@ func Restore(ctx context.Context, file, dir string, log *slog.Logger, progress P
 	if err := os.Rename(unpacked, filepath.Join(dir, store.RestoreReady)); err != nil {
 		return fmt.Errorf("restore the backup: %w", err)
 	}
-	if err := syncDir(dir); err != nil {
+	if err := durable.Folder(os.Open(dir)); err != nil {
 		return fmt.Errorf("restore the backup: %w", err)
 	}
 	_, err = Finish(dir)
@@ -188,10 +189,7 @@ func extractFile(root *os.Root, h *tar.Header, r io.Reader) error {
 	if err == nil && isBlob(h.Name) && hex.EncodeToString(sum.Sum(nil)) != path.Base(h.Name) {
 		err = fmt.Errorf("%s has other bytes than its name says", h.Name)
 	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
+	if err = durable.Close(f, err); err != nil {
 		return err
 	}
 	return root.Chtimes(h.Name, h.ModTime, h.ModTime)
@@ -236,11 +234,11 @@ func finish(dir string, rename func(from, to string) error) (bool, error) {
 		if err != nil {
 			return true, fmt.Errorf("finish the restore: %w", err)
 		}
-		if err := syncDir(dir); err != nil {
+		if err := durable.Folder(os.Open(dir)); err != nil {
 			return true, fmt.Errorf("finish the restore: %w", err)
 		}
 	}
-	if err := errors.Join(os.RemoveAll(replaced), os.RemoveAll(ready), syncDir(dir)); err != nil {
+	if err := errors.Join(os.RemoveAll(replaced), os.RemoveAll(ready), durable.Folder(os.Open(dir))); err != nil {
 		return true, fmt.Errorf("finish the restore: %w", err)
 	}
 	return true, nil
@@ -255,7 +253,7 @@ func replace(rename func(from, to string) error, at, fresh, old string) error {
 	if errors.Is(err, fs.ErrNotExist) && !isLog {
 		return nil
 	}
-	if err := ignoreMissing(rename(at, old)); err != nil || isLog {
+	if err := durable.IgnoreMissing(rename(at, old)); err != nil || isLog {
 		return err
 	}
 	return rename(fresh, at)
@@ -267,13 +265,6 @@ func syncTree(dir string) error {
 		if err != nil || !d.IsDir() {
 			return err
 		}
-		return syncDir(name)
+		return durable.Folder(os.Open(name))
 	})
-}
-
-func ignoreMissing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
 }
