@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 
 	"parley/internal/llm"
@@ -42,6 +44,17 @@ func (c capabilities) of(provider string) llm.Overrides {
 		}
 	}
 	return found
+}
+
+// seeing returns the corrections with one more: a model reads pictures.
+func (c capabilities) seeing(key string) (capabilities, error) {
+	list := map[string]capability{}
+	maps.Copy(list, c.list())
+	seen, yes := list[key], true
+	seen.Vision = &yes
+	list[key] = seen
+	data, err := json.Marshal(list)
+	return capabilities(data), err
 }
 
 func (c capabilities) check(providers []string) error {

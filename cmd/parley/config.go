@@ -87,6 +87,7 @@ type Config struct {
 	IngestOCRPages     int      `name:"ingest-ocr-pages" env:"PARLEY_INGEST_OCR_PAGES" yaml:"ingest.ocr_pages" default:"100" help:"Maximum number of scanned pages in a document for which ingest.ocr=auto recognises text."`
 	IngestOCRLanguages []string `name:"ingest-ocr-languages" env:"PARLEY_INGEST_OCR_LANGUAGES" yaml:"ingest.ocr_languages" default:"eng" help:"Languages of scanned pages, by Tesseract's names, separated by commas, with the most likely one first: eng, deu, fra, chi_sim and so on. English is part of the program. Each further language takes more time. After a change, the next ingestion reads scanned pages again."`
 	IngestOCRData      string   `name:"ingest-ocr-data" env:"PARLEY_INGEST_OCR_DATA" yaml:"ingest.ocr_data" help:"Folder with the files LANGUAGE.traineddata of Tesseract 4 or 5 for the languages of scanned pages, such as /usr/share/tesseract-ocr/5/tessdata or a copy of github.com/tesseract-ocr/tessdata_fast."`
+	IngestOCRModel     string   `name:"ingest-ocr-model" env:"PARLEY_INGEST_OCR_MODEL" yaml:"ingest.ocr_model" help:"Model that reads the pictures of scanned pages and of image files, as provider:model, instead of Tesseract. The pictures are sent to it, and each costs what its tokens cost. Tesseract reads the pages that it refuses. By default none: no picture leaves the machine."`
 	IngestTranscriber  string   `name:"ingest-transcriber" env:"PARLEY_INGEST_TRANSCRIBER" yaml:"ingest.transcriber" help:"Model that transcribes recordings (sound and film), as provider:model, such as openai:whisper-1 or a model of one of the providers. Recordings are sent to it, and cited by minute. By default none: recordings are not read."`
 	IngestNamespaces   []string `name:"ingest-namespaces" env:"PARLEY_INGEST_NAMESPACES" yaml:"ingest.namespaces" default:"*" help:"Other namespaces that front matter, sidecar files and the parley.yaml of folders may name. An asterisk at the end stands for any text; none allows no other. Uploaded files may not name any."`
 	IngestChunkSize    int      `name:"ingest-chunk-size" env:"PARLEY_INGEST_CHUNK_SIZE" yaml:"ingest.chunk_size" default:"1000" help:"Target size of the chunks into which documents are cut, in characters, from 200 to 8000. After a change, the next ingestion cuts documents again. Embedding models read only the beginning of a chunk that is too long for them."`
@@ -188,6 +189,7 @@ func (c *Config) checks() []settingError {
 		{"ingest-namespaces", checkNamespacePatterns(c.IngestNamespaces)},
 		{"ingest-ocr", unless(slices.Contains([]string{settingAuto, ocrAlways, ocrOff}, c.IngestOCR), "%q is not one of auto, always and off", c.IngestOCR)},
 		{"ingest-ocr-pages", unless(c.IngestOCRPages >= 1, "must be at least 1; ingest.ocr says whether pages are recognised")},
+		{"ingest-ocr-model", c.checkOCRModel()},
 		{"ingest-transcriber", c.checkTranscriber()},
 		{"ingest-ocr-languages", c.checkOCR()},
 		{"ingest-chunk-size", ingest.CheckChunkSize(c.IngestChunkSize)},

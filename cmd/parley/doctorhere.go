@@ -266,6 +266,9 @@ func checkRecognition(ctx context.Context, p *program) []finding {
 	if about == nil {
 		return found(skipped, "", "ingest.ocr is off")
 	}
+	if model := p.config.IngestOCRModel; model != "" {
+		return found(fine, "", "%s reads scanned pages; their pictures are sent to it", model)
+	}
 	t, err := sandbox.FindTesseract(ctx, about.Languages, about.Data)
 	if err != nil {
 		return found(fine, "", "the built-in Tesseract reads scanned pages; a tesseract 5 in PATH would be almost twice as fast: %v", err)

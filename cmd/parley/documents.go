@@ -32,7 +32,7 @@ func (p *program) documentsConfig(cfg Config, db *store.DB, corpus *retrieval.Co
 		Store: db.Corpus(), Corpus: corpus, Blobs: db.Blobs(), Disk: db, Jobs: db.Jobs(), Vectors: db.Corpus(), Web: web,
 		Crawl: crawl.Options{Delay: cmp.Or(time.Duration(cfg.CrawlDelay), -1)}, Extract: extractLimits(cfg),
 		Workers: cfg.ExtractWorkers, Images: cfg.IngestImages, Names: cfg.namedNamespaces(),
-		Recognition: cfg.recognition(), Transcription: p.transcription(cfg, db),
+		Recognition: p.recognition(cfg, db), Transcription: p.transcription(cfg, db),
 		Split:     cfg.split(),
 		Embedding: cfg.Embedding, EmbeddingDimensions: cfg.EmbeddingDimensions,
 		Remotes: cfg.IngestSources.addresses(), Accounts: p.account, Said: p.said, KeepLost: time.Duration(cfg.IngestKeepLost),
@@ -65,6 +65,15 @@ const (
 )
 
 // recognition returns how the text on pictures is recognised; nil if it is not.
+func (p *program) recognition(cfg Config, db *store.DB) *documents.Recognition {
+	r := cfg.recognition()
+	if r != nil {
+		r.Vision = p.vision(cfg, db)
+	}
+	return r
+}
+
+// recognition returns how it is recognised without a model.
 func (c Config) recognition() *documents.Recognition {
 	r := &documents.Recognition{Languages: c.IngestOCRLanguages, Data: c.IngestOCRData, MaxPages: c.IngestOCRPages}
 	switch c.IngestOCR {

@@ -62,7 +62,7 @@ func (c readCmd) Run(ctx context.Context, p *program) error {
 }
 
 // ingest reads the files with the settings of an ingestion, recognises the text of scanned pages, and adds
-// all that it reads to all. Recordings are left alone: their transcription costs money.
+// all that it reads to all. It asks no model, which would cost money: recordings are left alone, and Tesseract reads all pages.
 func (c readCmd) ingest(ctx context.Context, p *program, from documents.Sources, all *readings, d *display) (err error) {
 	temporary, err := os.MkdirTemp("", "parley-read-")
 	if err != nil {
@@ -74,7 +74,7 @@ func (c readCmd) ingest(ctx context.Context, p *program, from documents.Sources,
 	if exists(cfg.Data) {
 		parsers = filepath.Join(cfg.Data, "cache")
 	}
-	cfg.Data, cfg.Database, cfg.IngestTranscriber = temporary, "", ""
+	cfg.Data, cfg.Database, cfg.IngestTranscriber, cfg.IngestOCRModel = temporary, "", "", ""
 	db, err := store.Open(ctx, cfg.Data, p.log)
 	if err != nil {
 		return err

@@ -53,6 +53,19 @@ func (p *program) transcription(cfg Config, db *store.DB) *documents.Transcripti
 
 // transcriber opens the provider of a name.
 func (p *program) transcriber(cfg Config, name string) (llm.Transcriber, error) {
+	opened, err := p.openProvider(cfg, name)
+	if err != nil {
+		return nil, err
+	}
+	t, ok := opened.(llm.Transcriber)
+	if !ok {
+		return nil, fmt.Errorf("the model provider %s transcribes no recordings", name)
+	}
+	return t, nil
+}
+
+// openProvider opens the provider of a name for work that no question waits for.
+func (p *program) openProvider(cfg Config, name string) (any, error) {
 	all := p.providersOf(cfg)
 	i := slices.IndexFunc(all, func(p provider) bool { return p.name == name })
 	if i < 0 {
@@ -65,11 +78,7 @@ func (p *program) transcriber(cfg Config, name string) (llm.Transcriber, error) 
 	if err != nil {
 		return nil, fmt.Errorf("open the model provider %s: %w", name, err)
 	}
-	t, ok := opened.(llm.Transcriber)
-	if !ok {
-		return nil, fmt.Errorf("the model provider %s transcribes no recordings", name)
-	}
-	return t, nil
+	return opened, nil
 }
 
 // recordingRefusals are the statuses with which a server refuses one recording, and what they mean.

@@ -204,6 +204,7 @@ const (
 	StageSuggest    Stage = "suggest"    // only when requested
 	StageEmbed      Stage = "embed"      // outside of turns: embedding of documents
 	StageTranscribe Stage = "transcribe" // outside of turns: transcription of recordings
+	StageRecognise  Stage = "recognise"  // outside of turns: pages that a model reads
 )
 
 type (

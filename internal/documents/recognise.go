@@ -25,6 +25,7 @@ type Recognition struct {
 	Languages []string // Tesseract's names of them
 	Data      string   // folder with the data of languages other than English; "" for none
 	MaxPages  int      // of one document; a document with more is left alone; 0 means no limit
+	Vision    *Vision  // reads pages, and Tesseract those that it refuses; nil leaves all to Tesseract
 }
 
 // The limits for the recognition of one page.
@@ -38,7 +39,19 @@ func (r *Recognition) open(data string) *ingest.RecognisedPages {
 	if r == nil || data == "" {
 		return nil
 	}
-	return ingest.OpenRecognised(filepath.Join(data, "recognised"), "tesseract 5 by blocks "+strings.Join(r.Languages, "+"))
+	key := "tesseract 5 by blocks " + strings.Join(r.Languages, "+")
+	if r.Vision != nil {
+		key = "model " + r.Vision.Model + " before " + key
+	}
+	return ingest.OpenRecognised(filepath.Join(data, "recognised"), key)
+}
+
+// vision is the model that reads pages, nil if there is none.
+func (r *Recognition) vision() *Vision {
+	if r == nil {
+		return nil
+	}
+	return r.Vision
 }
 
 // recognition is the part that ingestion has in it.
@@ -217,6 +230,10 @@ func (s *Service) recogniseJob(ctx context.Context, t *job.Task) error {
 			t.Doing(fmt.Sprintf("Recognising %s: %d of %d pages are done.", shownPath(w), done, of))
 		}
 		err := s.recogniseFile(ctx, pool, w, tell, waiter(ctx, t, "Reading the file."), set)
+		if unread, ok := errors.AsType[*errVision](err); ok {
+			s.cfg.Logger.Warn("read pages with a model", "file", shownPath(w), "error", unread.cause)
+			return unread.failure()
+		}
 		if err != nil {
 			return err
 		}
@@ -246,12 +263,19 @@ func (s *Service) findTesseract() *sandbox.Tesseract {
 func (s *Service) newRecogniser() recogniser {
 	limits := s.cfg.Extract
 	limits.Time, limits.MemoryBytes = pageTime, max(limits.MemoryBytes, pageMemory)
-	return sandbox.NewPool(sandbox.Options{
+	pool := sandbox.NewPool(sandbox.Options{
 		Workers: 1, CacheDir: s.reading.cache(), Limits: limits, Tesseract: s.tesseract(),
 		Failed: func(err error) {
 			s.cfg.Logger.Warn("the tesseract in PATH failed on a page that the built-in one has read", "error", err)
 		},
 	})
+	vision := s.cfg.Recognition.vision()
+	if vision == nil {
+		return pool
+	}
+	return &modelReader{sandboxed: pool, vision: vision, refused: func(err error) {
+		s.cfg.Logger.Warn("Tesseract reads a page that the model refuses", "model", vision.Model, "error", err)
+	}}
 }
 
 // recogniseFile recognises the pages of a file and reads it again. The outcome goes to set. The error ends the job.

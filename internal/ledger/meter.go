@@ -122,8 +122,11 @@ func (l *Ledger) begin(ctx context.Context, e Entry) (*call, error) {
 	now := l.opts.Now()
 	e.ID, e.Status, e.CreatedAt = ident.At(now), Intent, trim(now)
 	e.TurnID, e.ConversationID, e.Scope, e.Account = turn.turnID, turn.conversationID, turn.scope, turn.account
-	if e.TurnID != "" {
+	switch {
+	case e.TurnID != "":
 		e.Stage = at.stage
+	case e.Stage == "":
+		e.Stage = turn.stage
 	}
 	c := &call{ledger: l, tab: turn.Tab, at: at, status: Cancelled, entry: e}
 	if e.Provider == Builtin {

@@ -55,6 +55,7 @@ func NewTab(turnID, conversationID string, scope Scope, account chat.Account, bu
 type charge struct {
 	*Tab
 	agent string
+	stage chat.Stage // of completions outside of a turn
 }
 
 type chargeKey struct{}
@@ -67,7 +68,12 @@ func WithTab(ctx context.Context, t *Tab) context.Context {
 // WithAgent returns a context for the work of one agent of a team, so that calls of concurrent agents
 // are recorded under the right stage. The agent's stage events must have the same name in Agent.
 func WithAgent(ctx context.Context, agent string) context.Context {
-	return context.WithValue(ctx, chargeKey{}, charge{chargeOf(ctx).Tab, agent})
+	return context.WithValue(ctx, chargeKey{}, charge{Tab: chargeOf(ctx).Tab, agent: agent})
+}
+
+// WithStage returns a context for completions outside of a turn, which are recorded under that stage.
+func WithStage(ctx context.Context, stage chat.Stage) context.Context {
+	return context.WithValue(ctx, chargeKey{}, charge{Tab: &Tab{}, stage: stage})
 }
 
 // chargeOf returns the charge of ctx. Outside of a turn its tab is empty.

@@ -441,13 +441,13 @@ func (r *run) extract(ctx context.Context, res *result, o original, said metadat
 	res.budget.settle(result, refused, c.part != nil)
 	if err != nil {
 		if refused != nil {
-			if note := r.await(res, o, f, refused.Format, refused.Unread, len(request.Passwords) > 0); note != "" {
+			if note := r.await(res, o, f, refused.Format, refused.Unread, &request); note != "" {
 				refused.Detail += "; " + note
 			}
 		}
 		return x, err
 	}
-	if note := r.await(res, o, f, result.Document.Format, result.Document.Unread, len(request.Passwords) > 0); note != "" && len(result.Document.Notes) > 0 {
+	if note := r.await(res, o, f, result.Document.Format, result.Document.Unread, &request); note != "" && len(result.Document.Notes) > 0 {
 		result.Document.Notes[0] += "; " + note
 	}
 	x.doc, x.format, x.media = result.Document, result.Document.Format, mediaType(c.fileName(), head[:n])

@@ -69,12 +69,18 @@ func (c *Config) isCurrent(generation string) bool {
 	if transcriber, heard := strings.CutPrefix(rest, heardMark); heard {
 		return c.Recognition == nil || c.Recognition.Speech == nil || transcriber == c.Recognition.Speech.key
 	}
+	if reader, seen := strings.CutPrefix(rest, seenMark); seen {
+		return c.Recognition == nil || c.Recognition.Pages == nil || reader == c.Recognition.Pages.key
+	}
 	return rest == "" || rest == c.Recognition.mark()
 }
 
 // heardMark stands in the row of a recording before what names its transcriber. While no other one is configured, the
 // recording needs no new look.
 const heardMark = "+heard:"
+
+// seenMark is the same for a file with recognised pages.
+const seenMark = "+seen:"
 
 // takes reports whether the pages of a document are recognised.
 func (r *Recognition) takes(pages int) bool {
@@ -83,7 +89,7 @@ func (r *Recognition) takes(pages int) bool {
 
 // await marks the row of a file with pages that could not be read, and keeps its original if they are to be recognised.
 // It returns what to tell people about these pages.
-func (r *run) await(res *result, o original, f *os.File, format string, unread []int, passwords bool) (note string) {
+func (r *run) await(res *result, o original, f *os.File, format string, unread []int, request *extract.Request) (note string) {
 	c, about := res.from, r.cfg.Recognition
 	speech := format == recording
 	switch {
@@ -91,6 +97,9 @@ func (r *run) await(res *result, o original, f *os.File, format string, unread [
 		return ""
 	case speech && len(unread) == 0 && about != nil && about.Speech != nil:
 		res.file.Generation += heardMark + about.Speech.key
+		return ""
+	case len(unread) == 0 && len(request.Seen) > 0 && about != nil && about.Pages != nil:
+		res.file.Generation += seenMark + about.Pages.key
 		return ""
 	case len(unread) == 0:
 		return ""
@@ -108,7 +117,7 @@ func (r *run) await(res *result, o original, f *os.File, format string, unread [
 	case c.page != nil:
 		res.file.Generation += about.mark()
 		return "text on pictures in files of web sites is not recognised"
-	case passwords:
+	case len(request.Passwords) > 0:
 		res.file.Generation += about.mark()
 		return "text on pictures in files that need a password is not recognised"
 	case !about.takes(len(unread)):

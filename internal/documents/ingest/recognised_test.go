@@ -138,6 +138,43 @@ func TestRun_DocumentsOverTheLimitAreLeftAloneUntilItIsRaised(t *testing.T) {
 	}
 }
 
+// What was recognised in one way is recognised anew in another, and stays when nothing is recognised any more.
+func TestRun_AnotherWayOfRecognitionReadsScansAnew(t *testing.T) {
+	b, x, waiting := scanBench(t)
+	b.write("scan.pdf", "words\npicture")
+	put := func(text string) {
+		t.Helper()
+		for _, w := range *waiting {
+			if err := b.cfg.Recognition.Pages.Put(w.SHA256, 2, seenPage(2, text)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	b.run()
+	put("seen in English")
+	b.run()
+	x.read, *waiting = nil, nil
+	if b.run(); len(x.read) != 0 {
+		t.Error("it is read again in the same way")
+	}
+	was := b.cfg.Recognition
+	b.cfg.Recognition = nil
+	if b.run(); len(x.read) != 0 {
+		t.Error("it is read again without recognition")
+	}
+	other := *was
+	other.Pages = OpenRecognised(filepath.Join(b.data, "recognised"), "deu")
+	b.cfg.Recognition = &other
+	if b.run(); len(*waiting) != 1 {
+		t.Fatalf("in another way, waiting %+v", *waiting)
+	}
+	put("auf Deutsch gesehen")
+	b.run()
+	if got := b.corpus.doc(t, "scan.pdf").Pages; len(got) != 2 || got[1].Text != "auf Deutsch gesehen" {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestRecognisedPages_ForgetDamagedPagesAndSweepWhatHasNoOriginal(t *testing.T) {
 	b, _, _ := scanBench(t)
 	pages := b.cfg.Recognition.Pages

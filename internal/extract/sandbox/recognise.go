@@ -66,6 +66,16 @@ func (p *Pool) wordsOutside(ctx context.Context, j job, d *extract.Drawing) ([]o
 	return p.options.Tesseract.words(ctx, j.Limits, d)
 }
 
+// Draw returns the picture of a page, counted from 1, on which its text is to be recognised. For errors see Render.
+func (p *Pool) Draw(ctx context.Context, r extract.Request, page int) (*extract.Drawing, error) {
+	j, err := p.job(r)
+	if err != nil {
+		return nil, fmt.Errorf("draw: %w", err)
+	}
+	j.Read = &reading{Page: page}
+	return p.draw(ctx, j)
+}
+
 // draw lets a worker draw a page.
 func (p *Pool) draw(ctx context.Context, j job) (*extract.Drawing, error) {
 	j.Draw, j.Read = j.Read.Page, nil
