@@ -27,9 +27,7 @@ type capabilities structured
 
 // UnmarshalText reads a YAML mapping.
 func (c *capabilities) UnmarshalText(text []byte) error {
-	list, err := readStructured[map[string]capability](text, "expected models as provider:model, each with some of like, vision, tools, schema, effort, temperature, top_p, stop and context")
-	*c = capabilities(list)
-	return err
+	return readStructured[map[string]capability](text, c, "models as provider:model")
 }
 
 // list returns the corrections by key.

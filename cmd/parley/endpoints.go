@@ -32,9 +32,7 @@ type endpoints structured
 
 // UnmarshalText reads a YAML mapping.
 func (e *endpoints) UnmarshalText(text []byte) error {
-	list, err := readStructured[map[string]endpoint](text, "expected names of providers, each with base_url, api_key_env, reasoning and rerank")
-	*e = endpoints(list)
-	return err
+	return readStructured[map[string]endpoint](text, e, "names of providers")
 }
 
 // list returns the endpoints by name.

@@ -53,10 +53,7 @@ type issuers structured
 
 // UnmarshalText reads a YAML mapping.
 func (s *issuers) UnmarshalText(text []byte) error {
-	list, err := readStructured[map[string]issuer](text, "expected names of providers, each with issuer, audience or client_id and, if needed, "+
-		"title, client_secret_env, scopes, spa_client_id, spa_scopes, clients, subject, email, groups, prefix, require, editors and administrators")
-	*s = issuers(list)
-	return err
+	return readStructured[map[string]issuer](text, s, "names of providers")
 }
 
 // check reports settings that would let strangers in.

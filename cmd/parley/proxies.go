@@ -24,10 +24,7 @@ type proxies structured
 
 // UnmarshalText reads a YAML mapping.
 func (s *proxies) UnmarshalText(text []byte) error {
-	list, err := readStructured[map[string]fromProxy](text, "expected names of front ends, each with from, secret_env, user and, if needed, "+
-		"email, groups, prefix, editors and administrators")
-	*s = proxies(list)
-	return err
+	return readStructured[map[string]fromProxy](text, s, "names of front ends")
 }
 
 // check reports settings that would let strangers in.

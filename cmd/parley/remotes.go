@@ -43,10 +43,7 @@ type remotes structured
 
 // UnmarshalText reads a YAML mapping.
 func (s *remotes) UnmarshalText(text []byte) error {
-	list, err := readStructured[map[string]configuredSource](text, "expected names of sources, each with address and, if needed, "+
-		"user, secret_env, key_file, known_hosts, endpoint, region, users, groups, category and quota")
-	*s = remotes(list)
-	return err
+	return readStructured[map[string]configuredSource](text, s, "names of sources")
 }
 
 func (s remotes) check() error {

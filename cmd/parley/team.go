@@ -34,9 +34,7 @@ type agents structured
 
 // UnmarshalText reads a YAML list.
 func (a *agents) UnmarshalText(text []byte) error {
-	list, err := readStructured[[]agent](text, "expected a list of agents, each with name, and if need be instructions, model, tools, retrieves, hears, reviews, share and skip_below")
-	*a = agents(list)
-	return err
+	return readStructured[[]agent](text, a, "a list of agents")
 }
 
 func (a agents) list() []agent { return content[[]agent](a) }

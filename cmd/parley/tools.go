@@ -33,9 +33,7 @@ type toolLists structured
 
 // UnmarshalText reads a YAML mapping of names to lists of tools.
 func (l *toolLists) UnmarshalText(text []byte) error {
-	m, err := readStructured[map[string][]string](text, "expected names, each with a list of tools")
-	*l = toolLists(m)
-	return err
+	return readStructured[map[string][]string](text, l, "names of namespaces")
 }
 
 // mcpServer is the configuration of an MCP server.
@@ -103,9 +101,7 @@ type mcpServers structured
 
 // UnmarshalText reads a YAML mapping of names to servers.
 func (l *mcpServers) UnmarshalText(text []byte) error {
-	m, err := readStructured[map[string]mcpServer](text, "expected names of MCP servers, each with command or url, and if need be env, env_from, headers_env, oauth, tools, trust and timeout")
-	*l = mcpServers(m)
-	return err
+	return readStructured[map[string]mcpServer](text, l, "names of MCP servers")
 }
 
 func (l mcpServers) check() error {
