@@ -55,9 +55,8 @@ type SuggestFunc func(ctx context.Context, in SuggestInput) ([]string, error)
 
 // SuggestInput is the input of a SuggestFunc.
 type SuggestInput struct {
-	Filter   retrieval.Filter // what the caller may see, and the filters of the request
-	Question string           // as the user asked it
-	Query    string           // the standalone form of the question
+	Question string // as the user asked it
+	Query    string // the standalone form of the question
 	Answer   string
 	Passages []retrieval.Passage
 	Previous []string // questions asked before, oldest first

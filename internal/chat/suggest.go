@@ -42,7 +42,6 @@ func (t *turn) suggest(ctx context.Context) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, t.cfg.SuggestTimeout)
 	defer cancel()
 	questions, err := t.cfg.Suggest(ctx, SuggestInput{
-		Filter:   t.filter(),
 		Question: t.asked,
 		Query:    t.query.Query,
 		Answer:   t.answer,

@@ -49,7 +49,6 @@ type Options struct {
 	Delay time.Duration // between two requests; 500 ms; negative for none
 	// MostDelay limits the delay that a robots.txt may request; 30 s.
 	MostDelay time.Duration
-	Time      time.Duration // limit of a walk; 1 h, or more for many pages: see walk.limit
 	// Accept reports whether a page of a media type is wanted; nil accepts all. It is not called for the
 	// first page of a walk, which the user named.
 	Accept func(mediaType, url string) bool

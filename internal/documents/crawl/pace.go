@@ -27,7 +27,7 @@ func (w *walk) exhausted() bool {
 	return true
 }
 
-// The time limit of a walk, unless Options set one: leastTime, or more for many pages. A page counts
+// The time limit of a walk: leastTime, or more for many pages. A page counts
 // pageTime, or twice the delay between requests if that is more.
 const (
 	leastTime = time.Hour
@@ -36,9 +36,6 @@ const (
 
 // limit returns the time limit of the walk.
 func (w *walk) limit() time.Duration {
-	if w.crawler.opts.Time > 0 {
-		return w.crawler.opts.Time
-	}
 	return max(leastTime, time.Duration(w.site.Pages)*max(pageTime, 2*w.crawler.opts.Delay))
 }
 

@@ -24,7 +24,7 @@ func TestPatiently_AsksAgainWhenTheServerSaysSo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := &walk{crawler: &Crawler{opts: Options{Time: 2 * time.Minute}}, began: time.Now()}
+				w := &walk{crawler: &Crawler{opts: Options{}}, began: time.Now()}
 				asked := 0
 				page, err := w.patiently(t.Context(), func() (*fetch.Page, error) {
 					if asked++; asked == 2 {

@@ -29,7 +29,6 @@ import (
 type RemoteError struct {
 	Address string
 	Reason  string // for people
-	Missing int    // documents that would have been deleted; the source lists nothing any more
 	Full    bool   // it is there, and holds more than its quota
 }
 
@@ -366,7 +365,7 @@ func (o *remote) settle(t *target, known map[string]knownFile) error {
 	if missing == 0 {
 		return nil
 	}
-	return &RemoteError{Address: o.address, Missing: missing,
+	return &RemoteError{Address: o.address,
 		Reason: fmt.Sprintf("it lists nothing any more. Its %d documents stay until it does, or until somebody says that they may go", missing)}
 }
 

@@ -71,12 +71,7 @@ func addName(b *compose.Builder, f *extract.File) error {
 type splitter struct {
 	out   *compose.Builder
 	lines []string
-	open  []symbol // around the current line, from the outside in
-}
-
-type symbol struct {
-	name   string
-	indent int
+	open  []int // indents of the declarations around the current line, from the outside in
 }
 
 // maxDepth is the maximum depth of headings below the name of the file.
@@ -91,13 +86,13 @@ func (s *splitter) declare(name string, indent int) error {
 	if err := s.flush(own); err != nil {
 		return err
 	}
-	for len(s.open) > 0 && s.open[len(s.open)-1].indent >= indent {
+	for len(s.open) > 0 && s.open[len(s.open)-1] >= indent {
 		s.open = s.open[:len(s.open)-1]
 	}
 	if len(s.open) == maxDepth {
 		return nil
 	}
-	s.open = append(s.open, symbol{name, indent})
+	s.open = append(s.open, indent)
 	return s.out.Add(extract.Heading, 1+len(s.open), name)
 }
 

@@ -19,12 +19,11 @@ type wireResponse struct {
 
 // decoder turns the lines of one stream into chunks.
 type decoder struct {
-	tally    upstream.Tally
-	failed   func(object []byte) *llm.Error
-	named    bool
-	finished bool
-	usage    *llm.Usage
-	calls    upstream.Calls
+	tally  upstream.Tally
+	failed func(object []byte) *llm.Error
+	named  bool
+	usage  *llm.Usage
+	calls  upstream.Calls
 }
 
 func newDecoder(req llm.Request, failed func([]byte) *llm.Error) *decoder {
@@ -61,7 +60,7 @@ func (d *decoder) Decode(line []byte) (c llm.Chunk, ok, done bool, err error) {
 }
 
 func (d *decoder) finish(c *llm.Chunk, w *wireResponse) {
-	d.finished, c.ToolCalls = true, d.calls
+	c.ToolCalls = d.calls
 	switch {
 	case len(d.calls) > 0:
 		c.FinishReason = "tool_calls"
