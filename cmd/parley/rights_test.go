@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"parley/internal/access"
+	"parley/internal/attribute"
 	"parley/internal/auth/apikey"
 	"parley/internal/library"
 	"parley/internal/retrieval"
@@ -94,7 +95,7 @@ func (m *matrix) own() {
 	}
 	err = m.serving.corpus.Apply(m.t.Context(), retrieval.Batch{Namespace: "default", Put: []retrieval.Put{{
 		Document: retrieval.Document{ID: "01M83000000000000000SECRET", Name: canary + ".txt", Title: canary, Owner: m.ownerID, MediaType: "text/plain", SHA256: sum,
-			Pages: 1, IndexedAt: time.Now(), Access: access.List{Users: []string{m.ownerID}}},
+			Attributes: attribute.Values{"secret": canary}.Encode(), Pages: 1, IndexedAt: time.Now(), Access: access.List{Users: []string{m.ownerID}}},
 		Pages:  []retrieval.Page{{Number: 1, Text: "The " + canary + " is secret."}},
 		Chunks: []retrieval.Chunk{{Text: "The " + canary + " is secret.", Spans: []retrieval.Span{{Page: 1, End: 30}}, Tokens: 8}},
 	}}})

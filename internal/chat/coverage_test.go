@@ -92,7 +92,7 @@ func TestRun_TellsAModelWhatIsMissing(t *testing.T) {
 	}
 }
 
-// A list of documents does not apply a condition on attributes, so it may name documents that the request leaves out.
+// In a vector store, a condition is about the attributes of its files, so a list of documents could name some that the request leaves out.
 func TestRun_NamesTheDocumentsOfItsPlacesToWhoeverAsksForThem(t *testing.T) {
 	for _, c := range []struct {
 		name   string

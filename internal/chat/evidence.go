@@ -44,7 +44,7 @@ func (t *turn) evidence(passages []retrieval.Passage) *llm.Evidence {
 const maxNamed = 10
 
 // documents returns the names of some documents that the turn searches, and the number of all of them; none if the request has a
-// condition on their attributes, which lists do not apply.
+// condition on their attributes: in a vector store it is about the attributes of its files, which a list of documents does not know.
 func (t *turn) documents(ctx context.Context) (names []string, total int) {
 	f := t.filter()
 	if f.Where != nil {

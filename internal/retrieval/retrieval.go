@@ -154,7 +154,7 @@ type Filter struct {
 	RequireGroup    bool   // … or, with RequireUser, that name one of the principal's groups
 
 	Within *Revisions           // only these revisions of documents; nil for all
-	Where  *attribute.Condition // only documents with attributes that meet it; nil for all. Searches apply it, lists of documents do not
+	Where  *attribute.Condition // only documents with attributes that meet it; nil for all. Searches, FindDocuments and EachFound of stores apply it
 }
 
 // Query asks for the passages that answer a standalone question.

@@ -33,7 +33,7 @@ func TestRoutes_AreTheTableOfTheSpecification(t *testing.T) {
 	wantDelete = append(wantDelete, slashed(response, conversation, conversation+"/items/m1")...)
 	const document = "/api/documents/" + stored
 	wantPost = append(wantPost, document+"/reindex")
-	wantGet = append(wantGet, "/api/documents", document, document+"/chunks", document+"/pages/1", document+"/pages/1/image",
+	wantGet = append(wantGet, "/api/attributes", "/api/documents", document, document+"/chunks", document+"/pages/1", document+"/pages/1/image",
 		document+"/pages/1/boxes", "/api/namespaces", "/api/turns/"+stored, "/api/ui/config", "/assets/handbook.txt")
 	wantDelete = append(wantDelete, document, "/api/chats/"+stored+"/link")
 	wantGet = append(wantGet, "/api/chats/"+stored+"/link", "/api/shared/"+storedLink)

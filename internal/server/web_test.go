@@ -66,17 +66,22 @@ func (s *bookcase) Document(ctx context.Context, f retrieval.Filter, name string
 	return retrieval.Document{}, retrieval.ErrNotFound
 }
 
-func (s *bookcase) FindDocuments(_ context.Context, f retrieval.Filter, text, after string, limit int) ([]retrieval.Document, int, error) {
-	var all []retrieval.Document
+func (s *bookcase) FindDocuments(ctx context.Context, f retrieval.Filter, text, after string, limit int) (all []retrieval.Document, total int, err error) {
+	err = s.EachFound(ctx, f, text, func(d retrieval.Document) { all = append(all, d) })
+	slices.SortFunc(all, func(a, b retrieval.Document) int { return cmp.Compare(a.Name, b.Name) })
+	total = len(all)
+	all = slices.DeleteFunc(all, func(d retrieval.Document) bool { return d.Name <= after })
+	return all[:min(limit, len(all))], total, err
+}
+
+func (s *bookcase) EachFound(_ context.Context, filter retrieval.Filter, text string, f func(retrieval.Document)) error {
 	for _, d := range s.docs {
-		if d.Namespace == f.Namespace && f.MaySee(d.Category, d.Access) && strings.Contains(strings.ToLower(d.Name+"\n"+d.Title), strings.ToLower(text)) {
-			all = append(all, d)
+		if d.Namespace == filter.Namespace && filter.MaySee(d.Category, d.Access) && filter.Where.Holds(d.AllAttributes()) &&
+			strings.Contains(strings.ToLower(d.Name+"\n"+d.Title), strings.ToLower(text)) {
+			f(d)
 		}
 	}
-	slices.SortFunc(all, func(a, b retrieval.Document) int { return cmp.Compare(a.Name, b.Name) })
-	total := len(all)
-	all = slices.DeleteFunc(all, func(d retrieval.Document) bool { return d.Name <= after })
-	return all[:min(limit, len(all))], total, nil
+	return nil
 }
 
 func (s *bookcase) EmbeddedChunks(context.Context, []int64) (map[int64]int, error) {

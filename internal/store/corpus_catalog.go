@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 
+	"parley/internal/attribute"
 	"parley/internal/retrieval"
 )
 
@@ -23,22 +24,69 @@ func (c *Corpus) DocumentByID(ctx context.Context, f retrieval.Filter, id string
 }
 
 // FindDocuments returns up to limit documents whose name or title contains text and whose name
-// sorts after the given one, sorted by name. It also returns the total number of matches.
+// sorts after the given one, sorted by name, and the number of all documents that contain text.
 func (c *Corpus) FindDocuments(ctx context.Context, f retrieval.Filter, text, after string, limit int) (
-	[]retrieval.Document, int, error) {
-	condition, args := visible(f)
+	found []retrieval.Document, total int, err error) {
+	condition, args := containing(f, text)
+	if f.Where != nil {
+		return c.findMeeting(ctx, f.Where, condition, args, after, limit)
+	}
+	err = c.db.read.QueryRowContext(ctx, "SELECT COUNT(*) FROM documents WHERE "+condition, args...).Scan(&total)
+	if err != nil {
+		return nil, 0, c.db.fail("count documents", err)
+	}
+	found, err = c.documents(ctx, condition+" AND name > ?", append(args, after), byName, limit)
+	return found, total, err
+}
+
+// findMeeting is FindDocuments for documents whose attributes meet a condition. It reads the attributes of all documents, because
+// total counts them all.
+func (c *Corpus) findMeeting(ctx context.Context, where *attribute.Condition, condition string, args []any, after string, limit int) (
+	found []retrieval.Document, total int, err error) {
+	err = c.db.view(ctx, "find documents", func(tx *sql.Tx) (err error) {
+		total = 0
+		page := []int64{}
+		rows, err := tx.QueryContext(ctx, describedDocuments+condition+byName, args...)
+		err = scanDescribed(rows, err, func(d retrieval.Document) {
+			if !where.Holds(d.AllAttributes().Prepared()) {
+				return
+			}
+			if total++; d.Name > after && len(page) < limit {
+				page = append(page, d.Revision)
+			}
+		})
+		if err == nil {
+			found, err = documentsIn(ctx, tx, amongRevisions, []any{revisionList(page)}, byName, limit)
+		}
+		return err
+	})
+	return found, total, err
+}
+
+// EachFound calls f with every document that FindDocuments would list, sorted by name. The documents have their namespace, their revision
+// and what AllAttributes needs.
+func (c *Corpus) EachFound(ctx context.Context, filter retrieval.Filter, text string, f func(retrieval.Document)) error {
+	condition, args := containing(filter, text)
+	rows, err := c.db.read.QueryContext(ctx, describedDocuments+condition+byName, args...)
+	err = scanDescribed(rows, err, func(d retrieval.Document) {
+		if filter.Where.Holds(d.AllAttributes().Prepared()) {
+			d.Namespace = filter.Namespace
+			f(d)
+		}
+	})
+	return c.db.fail("read attributes", err)
+}
+
+// containing returns a condition on rows of documents, and its arguments: those that the filter admits, apart from its Where, and whose
+// name or title contains text.
+func containing(f retrieval.Filter, text string) (condition string, args []any) {
+	condition, args = visible(f)
 	if text != "" {
 		pattern := "%" + likeEscapes.Replace(strings.ToLower(text)) + "%"
 		condition += ` AND (LOWER(name) LIKE ? ESCAPE '\' OR LOWER(title) LIKE ? ESCAPE '\')`
 		args = append(args, pattern, pattern)
 	}
-	var total int
-	err := c.db.read.QueryRowContext(ctx, "SELECT COUNT(*) FROM documents WHERE "+condition, args...).Scan(&total)
-	if err != nil {
-		return nil, 0, c.db.fail("count documents", err)
-	}
-	found, err := c.documents(ctx, condition+" AND name > ?", append(args, after), byName, limit)
-	return found, total, err
+	return condition, args
 }
 
 // likeEscapes escapes the wildcards of LIKE in the text of a user.

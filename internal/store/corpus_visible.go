@@ -68,13 +68,25 @@ func revisionList(ids []int64) string {
 
 // EachDocument calls f with the attributes of documents of a namespace.
 func (c *Corpus) EachDocument(ctx context.Context, namespace string, revisions []int64, f func(retrieval.Document)) error {
-	query, args := "SELECT revision, name, title, url, category, media_type, indexed_at, attributes FROM documents WHERE namespace = ?", []any{namespace}
+	query, args := describedDocuments+"namespace = ?", []any{namespace}
 	if revisions != nil {
 		query, args = query+" AND "+amongRevisions, append(args, revisionList(revisions))
 	}
 	rows, err := c.db.read.QueryContext(ctx, query, args...)
-	err = scanAll(rows, err, func(r *sql.Rows) error {
-		d := retrieval.Document{Namespace: namespace}
+	err = scanDescribed(rows, err, func(d retrieval.Document) {
+		d.Namespace = namespace
+		f(d)
+	})
+	return c.db.fail("read attributes", err)
+}
+
+// describedDocuments is the beginning of a query for scanDescribed.
+const describedDocuments = "SELECT revision, name, title, url, category, media_type, indexed_at, attributes FROM documents WHERE "
+
+// scanDescribed calls f with the documents of describedDocuments, which have what AllAttributes needs.
+func scanDescribed(rows *sql.Rows, err error, f func(retrieval.Document)) error {
+	return scanAll(rows, err, func(r *sql.Rows) error {
+		var d retrieval.Document
 		var indexedAt int64
 		var attributes sql.RawBytes
 		if err := r.Scan(&d.Revision, &d.Name, &d.Title, &d.URL, &d.Category, &d.MediaType, &indexedAt, &attributes); err != nil {
@@ -84,7 +96,6 @@ func (c *Corpus) EachDocument(ctx context.Context, namespace string, revisions [
 		f(d)
 		return nil
 	})
-	return c.db.fail("read attributes", err)
 }
 
 // listed begins the condition that the access list of a restricted document has certain rows.
@@ -140,27 +151,33 @@ const byName = " ORDER BY name"
 // documents returns up to limit documents that match a condition.
 func (c *Corpus) documents(ctx context.Context, condition string, args []any, order string, limit int) (
 	all []retrieval.Document, err error) {
-	err = c.db.view(ctx, "read documents", func(tx *sql.Tx) error {
-		all = nil
-		var restricted []int
-		rows, err := tx.QueryContext(ctx, "SELECT "+documentColumns+" FROM documents WHERE "+condition+
-			order+" LIMIT ?", append(args, limit)...)
-		err = scanAll(rows, err, func(r *sql.Rows) error {
-			d, hasAccess, err := scanDocument(r)
-			if hasAccess {
-				restricted = append(restricted, len(all))
-			}
-			all = append(all, d)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		lists := make([]*retrieval.Document, len(restricted))
-		for i, at := range restricted {
-			lists[i] = &all[at]
-		}
-		return readAccess(ctx, tx, lists)
+	err = c.db.view(ctx, "read documents", func(tx *sql.Tx) (err error) {
+		all, err = documentsIn(ctx, tx, condition, args, order, limit)
+		return err
 	})
 	return all, err
+}
+
+// documentsIn is documents within one transaction.
+func documentsIn(ctx context.Context, tx *sql.Tx, condition string, args []any, order string, limit int) (
+	all []retrieval.Document, err error) {
+	var restricted []int
+	rows, err := tx.QueryContext(ctx, "SELECT "+documentColumns+" FROM documents WHERE "+condition+
+		order+" LIMIT ?", append(args, limit)...)
+	err = scanAll(rows, err, func(r *sql.Rows) error {
+		d, hasAccess, err := scanDocument(r)
+		if hasAccess {
+			restricted = append(restricted, len(all))
+		}
+		all = append(all, d)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	lists := make([]*retrieval.Document, len(restricted))
+	for i, at := range restricted {
+		lists[i] = &all[at]
+	}
+	return all, readAccess(ctx, tx, lists)
 }

@@ -50,6 +50,10 @@ export default async function ({ open, base, question, shots, only, widths = [39
     await page.goto(`${base}/#/documents`);
     await page.waitForSelector(".documents tbody tr");
     await look("documents");
+    await page.locator(".filter .popup-button").click();
+    await page.waitForSelector(".filter .popup-box :is(select, .soft-note)");
+    await look("filter");
+    await page.keyboard.press("Escape");
     await page.goto(`${base}/#/evaluation`);
     await page.locator(".evaluation input[type=file]").setInputFiles({ name: "q.txt", mimeType: "text/plain", buffer: Buffer.from(question) });
     await page.waitForSelector(".eval-cases tbody tr");

@@ -1,6 +1,6 @@
 // The addresses of the server that the page asks. Nothing here knows of the page.
 import { json, patience, send, toApiError, turnPath } from "./calls.ts";
-import type { ChatEntry, ChatLink, SharedChat, ChunkList, Box, DocumentList, DocumentRecord, Folder, FoundChat, ModelRecord, NamespaceRecord, PageRecord, Prompt, ServerConfig, TurnRecord } from "./types.ts";
+import type { AttributeRecord, ChatEntry, ChatLink, SharedChat, ChunkList, Box, DocumentList, DocumentRecord, Folder, FoundChat, ModelRecord, NamespaceRecord, PageRecord, Prompt, ServerConfig, TurnRecord } from "./types.ts";
 
 const tries = 5;
 const shortest = 500; // ms between two of them
@@ -66,8 +66,10 @@ export const api = {
   },
   turn: (id: string) => json<TurnRecord>(turnPath(id)),
 
-  documents: (namespace: string, q: string, after = "", limit = 100) =>
-    json<DocumentList>(`/api/documents${query({ namespace, q, after, limit })}`),
+  documents: (namespace: string, q: string, { after = "", filter = "", limit = 100 } = {}) =>
+    json<DocumentList>(`/api/documents${query({ namespace, q, filter, after, limit })}`),
+  attributes: (namespace: string, q: string, filter: string) =>
+    json<{ attributes: AttributeRecord[] }>(`/api/attributes${query({ namespace, q, filter })}`),
   document: (namespace: string, id: string) => json<DocumentRecord>(`/api/documents/${segment(id)}${query({ namespace })}`),
   chunks: (namespace: string, id: string, after?: number, limit = 50) =>
     json<ChunkList>(`/api/documents/${segment(id)}/chunks${query({ namespace, after, limit })}`),

@@ -6,8 +6,26 @@ import { Cell } from "./cell.ts";
 import { changed, reindex } from "./jobs.ts";
 import { choices } from "./settings.ts";
 import { strings } from "./strings.ts";
+import type { Wanted } from "./types.ts";
 
 const s = strings.library;
+
+/** What the list of documents is confined to: names or titles that hold a text, and attributes. */
+export interface Search {
+  namespace: string;
+  q: string;
+  filter: Wanted[];
+}
+
+/** The search of the list, which is there again when one comes back from a document. It belongs to one collection. */
+export const search = new Cell<Search>({ namespace: "", q: "", filter: [] });
+
+/** The condition on attributes as the server reads it; "" for none. */
+export function conditionOf(filter: Wanted[]): string {
+  const filters = filter.map(({ key, value }) => ({ type: "eq", key, value }));
+  if (filters.length === 0) return "";
+  return JSON.stringify(filters.length === 1 ? filters[0] : { type: "and", filters });
+}
 
 /** What is at work on many documents, or null. */
 export const bulk = new Cell<{ done: number; all: number } | null>(null);
@@ -68,7 +86,7 @@ export async function deleteAll(namespace: string): Promise<void> {
   const ids: string[] = [];
   try {
     for (let after = "", more = true; more; more = after !== "") {
-      const page = await api.documents(namespace, "", after);
+      const page = await api.documents(namespace, "", { after });
       ids.push(...page.documents.map((d) => d.id));
       after = page.next;
     }

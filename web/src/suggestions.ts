@@ -14,7 +14,7 @@ const looked = 5; // passages of each document, whose headings are topics
 
 /** Questions to documents of a namespace, one for each: the newest of those that are considered. */
 export async function suggestionsFor(namespace: string): Promise<Suggestion[]> {
-  const { documents } = await api.documents(namespace, "", "", considered);
+  const { documents } = await api.documents(namespace, "", { limit: considered });
   const newest = documents.filter((d) => d.chunks > 0).sort((a, b) => b.indexed_at.localeCompare(a.indexed_at)).slice(0, most);
   return Promise.all(newest.map(async (d) => {
     const { chunks } = await api.outline(namespace, d.id, looked);

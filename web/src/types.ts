@@ -163,6 +163,22 @@ export interface DocumentList {
   total: number;
 }
 
+/** An attribute with the values that most documents have. */
+export interface AttributeRecord {
+  key: string;
+  documents: number;
+  values: { value: AttributeValue; documents: number }[];
+  more: boolean; // there are other values
+}
+
+export type AttributeValue = string | number | boolean;
+
+/** A value that documents are to have. */
+export interface Wanted {
+  key: string;
+  value: AttributeValue;
+}
+
 export interface ChunkRecord {
   ordinal: number;
   text: string;

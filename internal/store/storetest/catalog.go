@@ -3,8 +3,11 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
+	"parley/internal/access"
+	"parley/internal/attribute"
 	"parley/internal/retrieval"
 )
 
@@ -49,6 +52,65 @@ func testFind(t *testing.T, c corpus) {
 			t.Errorf("%+v: %v, want ErrNotFound", f, err)
 		}
 	}
+}
+
+// testFindMeeting finds documents by their attributes, page by page, and names those only that the caller may see.
+func testFindMeeting(t *testing.T, c corpus) {
+	var puts []retrieval.Put
+	for i := range 12 {
+		p := c.put(id(i+1), fmt.Sprintf("%c.md", 'a'+i))
+		p.Document.Attributes = attribute.Values{"even": i%2 == 0, "n": float64(i), "tags": []any{"all", fmt.Sprintf("third %d", i%3)}}.Encode()
+		if i == 4 {
+			p.Document.Access = access.List{Users: []string{"somebody else"}}
+		}
+		if i == 6 {
+			p.Document.Attributes = nil
+		}
+		puts = append(puts, p)
+	}
+	c.apply(retrieval.Batch{Namespace: "ns", Put: puts})
+	other := c.put(id(20), "z.md")
+	other.Document.Namespace = "other"
+	c.apply(retrieval.Batch{Namespace: "other", Put: []retrieval.Put{other}})
+	even := attribute.Compare("eq", "even", true)
+	for _, q := range []struct {
+		where       *attribute.Condition
+		text, after string
+		limit       int
+		want        []int // indexes of puts
+		total       int
+	}{
+		{even, "", "", 2, []int{0, 2}, 4},
+		{even, "", "c.md", 2, []int{8, 10}, 4},
+		{even, "", "k.md", 2, nil, 4},
+		{even, "", "", 0, nil, 4},
+		{even, "I.MD", "", 9, []int{8}, 1},
+		{attribute.All(even, attribute.Compare("eq", "tags", "third 2")), "", "", 9, []int{2, 8}, 2},
+		{attribute.Compare("ne", "tags", "all"), "", "", 9, []int{6}, 1},
+		{attribute.Compare("eq", retrieval.AttributePath, "b.md"), "", "", 9, []int{1}, 1},
+		{attribute.Compare("gt", "n", 100.0), "", "", 9, nil, 0},
+	} {
+		f := everyone
+		f.Where = q.where
+		name := fmt.Sprintf("%v, %q, after %q", q.where, q.text, q.after)
+		found, total, err := c.FindDocuments(t.Context(), f, q.text, q.after, q.limit)
+		c.must(err)
+		var want []retrieval.Document
+		for _, i := range q.want {
+			want = append(want, puts[i].Document)
+		}
+		c.equal("found by "+name, want, found)
+		c.equal("counted by "+name, q.total, total)
+		var names []string
+		c.must(c.EachFound(t.Context(), f, q.text, func(d retrieval.Document) { names = append(names, d.Namespace+"/"+d.Name) }))
+		c.equal("each of "+name, q.total, len(names))
+		for _, d := range found {
+			c.equal("each of "+name+" has "+d.Name, true, slices.Contains(names, "ns/"+d.Name))
+		}
+	}
+	var described []string
+	c.must(c.EachFound(t.Context(), everyone, "b.md", func(d retrieval.Document) { described = append(described, fmt.Sprint(d.AllAttributes())) }))
+	c.equal("attributes", []string{fmt.Sprint(puts[1].Document.AllAttributes())}, described)
 }
 
 func testByAge(t *testing.T, c corpus) {

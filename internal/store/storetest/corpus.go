@@ -51,6 +51,7 @@ type Catalogue interface {
 	// DocumentsByAge returns documents that a filter admits, in the order of their first indexing.
 	DocumentsByAge(ctx context.Context, f retrieval.Filter, l retrieval.ByAge) ([]retrieval.Document, error)
 	FindDocuments(ctx context.Context, f retrieval.Filter, text, after string, limit int) ([]retrieval.Document, int, error)
+	EachFound(ctx context.Context, filter retrieval.Filter, text string, f func(retrieval.Document)) error
 	EmbeddedChunks(ctx context.Context, revisions []int64) (map[int64]int, error)
 	Page(ctx context.Context, revision int64, number int) (retrieval.Page, int, error)
 	Pages(ctx context.Context, revision int64) ([]retrieval.Page, error)
@@ -113,6 +114,7 @@ func Corpus(t *testing.T, open func(t *testing.T) CorpusParts) {
 		{"namespaces share nothing", searching | catalogue | files, testNamespaces},
 		{"a batch changes several namespaces at once", searching | catalogue, testOthers},
 		{"documents are found by what their names and titles hold", catalogue, testFind},
+		{"documents are found by their attributes", catalogue, testFindMeeting},
 		{"documents are listed by age", catalogue, testByAge},
 		{"a page is read by its number", catalogue, testPage},
 		{"vectors are counted by document", catalogue | vectors, testEmbeddedChunks},

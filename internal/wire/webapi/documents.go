@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/internal/access"
+	"parley/internal/attribute"
 	"parley/internal/format"
 	"parley/internal/retrieval"
 	"parley/internal/wire"
@@ -19,6 +20,10 @@ const (
 	maxListed     = 200
 	defaultListed = 50
 	maxAsked      = 4096 // bytes of a name or of a search text
+	maxFilter     = 8192 // bytes of a filter
+
+	maxKeysListed   = 20
+	maxValuesListed = 50
 )
 
 // document is a document in responses.
@@ -67,11 +72,7 @@ func instant(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
 // documents handles GET /api/documents.
 func (h *Handler) documents(w http.ResponseWriter, r *wire.Request) error {
-	f, err := h.filter(r)
-	if err != nil {
-		return err
-	}
-	wanted, err := text(r, "q", maxAsked)
+	f, wanted, err := h.wanted(r)
 	if err != nil {
 		return err
 	}
@@ -100,6 +101,76 @@ func (h *Handler) documents(w http.ResponseWriter, r *wire.Request) error {
 		return err
 	}
 	return sendTagged(w, r, out)
+}
+
+// wanted reads what a list of documents is confined to: the filter and the text that names or titles hold.
+func (h *Handler) wanted(r *wire.Request) (f retrieval.Filter, q string, err error) {
+	if f, err = h.filter(r); err != nil {
+		return f, "", err
+	}
+	if q, err = text(r, "q", maxAsked); err != nil {
+		return f, "", err
+	}
+	given, err := text(r, "filter", maxFilter)
+	if err != nil || given == "" {
+		return f, q, err
+	}
+	v, err := wire.ParseValue([]byte(given))
+	if err != nil {
+		return f, "", wire.Invalidf("filter must be JSON")
+	}
+	where, wrong := wire.FilterOf(v)
+	if wrong != "" {
+		return f, "", wire.Invalidf("filter: %s", strings.TrimSuffix(wrong, "."))
+	}
+	f.Where = where
+	return f, q, nil
+}
+
+// attributes handles GET /api/attributes.
+func (h *Handler) attributes(w http.ResponseWriter, r *wire.Request) error {
+	f, wanted, err := h.wanted(r)
+	if err != nil {
+		return err
+	}
+	var counts attribute.Counts
+	err = h.cfg.Catalog.EachFound(r.Context(), f, wanted, func(d retrieval.Document) {
+		all := d.AllAttributes()
+		for _, key := range unlisted {
+			delete(all, key)
+		}
+		counts.Add(all)
+	})
+	if err != nil {
+		return fmt.Errorf("count attributes: %w", err)
+	}
+	out := struct {
+		Attributes []attributeShown `json:"attributes"`
+	}{[]attributeShown{}}
+	for _, key := range counts.Most(maxKeysListed, maxValuesListed) {
+		shown := attributeShown{Key: key.Key, Documents: key.Documents, More: key.More, Values: []valueShown{}}
+		for _, v := range key.Values {
+			shown.Values = append(shown.Values, valueShown{v.Value, v.Documents})
+		}
+		out.Attributes = append(out.Attributes, shown)
+	}
+	return sendTagged(w, r, out)
+}
+
+// unlisted are the attributes that every document has with a value of its own, or that say nothing to people.
+var unlisted = []string{retrieval.AttributePath, retrieval.AttributeTitle, retrieval.AttributeURL, retrieval.AttributeMediaType, retrieval.AttributeIndexedAt}
+
+// attributeShown is an attribute in responses, with the values that most documents have.
+type attributeShown struct {
+	Key       string       `json:"key"`
+	Documents int          `json:"documents"` // that have it
+	Values    []valueShown `json:"values"`
+	More      bool         `json:"more"` // there are other values
+}
+
+type valueShown struct {
+	Value     any `json:"value"` // a string, a number or a boolean
+	Documents int `json:"documents"`
 }
 
 // complete converts documents for a response. It adds the number of their chunks with a vector, and

@@ -9,12 +9,13 @@ var openAPI []byte
 
 // types are the Go types behind schemas of the description.
 var types = map[string]any{
-	"ChatLink":    linkShown{},
-	"SharedChat":  sharedChat{},
-	"WebUsage":    usage{},
-	"WebDocument": document{},
-	"WebPage":     pageShown{},
-	"WebCitation": citationShown{},
-	"WebTurn":     turnShown{},
-	"WebConfig":   shownSettings{},
+	"ChatLink":     linkShown{},
+	"SharedChat":   sharedChat{},
+	"WebUsage":     usage{},
+	"WebAttribute": attributeShown{},
+	"WebDocument":  document{},
+	"WebPage":      pageShown{},
+	"WebCitation":  citationShown{},
+	"WebTurn":      turnShown{},
+	"WebConfig":    shownSettings{},
 }

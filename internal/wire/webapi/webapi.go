@@ -43,6 +43,8 @@ type Catalog interface {
 	// contain a text, sorted by name, and the number of all such documents, with any name. The case of
 	// ASCII letters does not matter.
 	FindDocuments(ctx context.Context, f retrieval.Filter, text, after string, limit int) ([]retrieval.Document, int, error)
+	// EachFound calls f with every document that FindDocuments would list. The documents have what AllAttributes needs.
+	EachFound(ctx context.Context, filter retrieval.Filter, text string, f func(retrieval.Document)) error
 	// EmbeddedChunks counts the chunks of revisions with a vector in the newest generation. It omits
 	// revisions without any.
 	EmbeddedChunks(ctx context.Context, revisions []int64) (map[int64]int, error)
@@ -123,6 +125,7 @@ func (h *Handler) Protocol() wire.Protocol {
 	const document, turn, share = " /api/documents/{id}", " /api/turns/{id}", " /api/chats/{id}/link"
 	routes := []wire.Route{
 		read.At("GET /api/documents", h.documents),
+		read.At("GET /api/attributes", h.attributes),
 		read.At("GET"+document, h.oneDocument),
 		change.At("DELETE"+document, h.delete),
 		reindex.At("POST"+document+"/reindex", h.reindex),

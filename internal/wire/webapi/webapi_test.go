@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/internal/access"
+	"parley/internal/attribute"
 	"parley/internal/builtin"
 	"parley/internal/chat"
 	"parley/internal/llm"
@@ -107,14 +109,18 @@ func (drawn) Measure(_ context.Context, _ retrieval.Document, _ retrieval.Page, 
 // put adds a document. Each text becomes a page with one chunk.
 func (s *site) put(id, namespace, name, mediaType string, acl access.List, pages ...string) {
 	s.t.Helper()
-	d := retrieval.Document{
-		ID: id, Namespace: namespace, Name: name, Title: "Title of " + name, MediaType: mediaType, URL: "javascript:alert(1)",
-		SHA256: strings.Repeat("0123456789abcdef", 4), Size: 100, Access: acl, Generation: "g", IndexedAt: time.Unix(1e9, 0),
-	}
+	s.add(retrieval.Document{ID: id, Namespace: namespace, Name: name, MediaType: mediaType, Access: acl}, pages...)
+}
+
+// add is put for a document with more to say of itself.
+func (s *site) add(d retrieval.Document, pages ...string) {
+	s.t.Helper()
+	d.Title, d.URL, d.SHA256, d.Size = "Title of "+d.Name, "javascript:alert(1)", strings.Repeat("0123456789abcdef", 4), 100
+	d.Generation, d.IndexedAt = "g", time.Unix(1e9, 0)
 	p := retrieval.Put{Document: d}
 	for i, text := range pages {
 		number := i + 1
-		if mediaType != "application/pdf" {
+		if d.MediaType != "application/pdf" {
 			number = 0
 		} else {
 			p.Document.Pages++
@@ -122,7 +128,7 @@ func (s *site) put(id, namespace, name, mediaType string, acl access.List, pages
 		p.Pages = append(p.Pages, retrieval.Page{Number: number, Text: text, Map: []byte{1, 0, 1}})
 		p.Chunks = append(p.Chunks, retrieval.Chunk{Text: text, Tokens: 9, Headings: []string{"Vision"}, Spans: []retrieval.Span{{Page: number, End: len(text)}}})
 	}
-	if err := s.corpus.Apply(s.t.Context(), retrieval.Batch{Namespace: namespace, Put: []retrieval.Put{p}}); err != nil {
+	if err := s.corpus.Apply(s.t.Context(), retrieval.Batch{Namespace: d.Namespace, Put: []retrieval.Put{p}}); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -220,6 +226,78 @@ func TestDocuments_AreListedAndFound(t *testing.T) {
 		if w := s.call(http.MethodGet, "/api/documents"+bad); w.Code != http.StatusBadRequest {
 			t.Errorf("%.20s: %d", bad, w.Code)
 		}
+	}
+}
+
+// filtered returns the path of a list with a filter.
+func filtered(path, filter string) string { return path + "filter=" + url.QueryEscape(filter) }
+
+func TestDocuments_AreFilteredByAttributes(t *testing.T) {
+	s := newSite(t)
+	for i := range 9 {
+		d := retrieval.Document{ID: fmt.Sprint("D", i), Namespace: "default", Name: fmt.Sprintf("%d.md", i), MediaType: "text/markdown", Category: "note"}
+		d.Attributes = attribute.Values{"even": i%2 == 0, "tags": []any{"all", fmt.Sprint("third ", i%3)}}.Encode()
+		if i == 8 {
+			d.Attributes, d.Access = attribute.Values{"even": true, "secret": "x"}.Encode(), access.List{Users: []string{"ann"}}
+		}
+		s.add(d, "text")
+	}
+	const even = `{"type":"eq","key":"even","value":true}`
+	first := get[listed](s, filtered("/api/documents?limit=3&", even))
+	second := get[listed](s, filtered("/api/documents?limit=3&after="+first.Next+"&", even))
+	if diff := cmp.Diff([][]string{{"0.md", "2.md", "4.md"}, {"6.md"}}, [][]string{first.names(), second.names()}); diff != "" || first.Total != 4 || second.Next != "" {
+		t.Errorf("%d in all, next %q: %s", first.Total, second.Next, diff)
+	}
+	both := `{"type":"and","filters":[` + even + `,{"type":"in","key":"tags","value":["third 1","x"]}]}`
+	if got := get[listed](s, filtered("/api/documents?", both)); strings.Join(got.names(), " ") != "4.md" {
+		t.Errorf("found %v", got.names())
+	}
+	if got := get[listed](s, filtered("/api/documents?q=2.md&", even)); strings.Join(got.names(), " ") != "2.md" {
+		t.Errorf("found %v", got.names())
+	}
+	for filter, want := range map[string]string{
+		"{":                              "filter must be JSON",
+		`{"type":"like","key":"a"}`:      "filter: its type must be",
+		`{"type":"eq","key":"a"}`:        "filter: the value of",
+		`["` + strings.Repeat("x", 9000): "filter must be at most 8192 bytes long",
+	} {
+		for _, path := range []string{"/api/documents?", "/api/attributes?"} {
+			if w := s.call(http.MethodGet, filtered(path, filter)); w.Code != http.StatusBadRequest || !strings.HasPrefix(w.Body.String(), `{"error":"`+want) {
+				t.Errorf("%s %.30s: %d %s", path, filter, w.Code, w.Body)
+			}
+		}
+	}
+}
+
+func TestAttributes_AreThoseOfListedDocuments(t *testing.T) {
+	s := newSite(t)
+	for i, tags := range [][]any{{"a", "b"}, {"b"}, {"c"}} {
+		d := retrieval.Document{ID: fmt.Sprint("D", i), Namespace: "default", Name: fmt.Sprintf("%d.md", i), MediaType: "text/markdown", Category: "note"}
+		d.Attributes = attribute.Values{"tags": tags, "year": 2026.0}.Encode()
+		if i == 2 {
+			d.Category, d.Access = "", access.List{Users: []string{"ann"}}
+		}
+		s.add(d, "text")
+	}
+	for path, want := range map[string]string{
+		"/api/attributes": `{"attributes":[` +
+			`{"key":"category","documents":2,"values":[{"value":"note","documents":2}],"more":false},` +
+			`{"key":"year","documents":2,"values":[{"value":2026,"documents":2}],"more":false},` +
+			`{"key":"tags","documents":2,"values":[{"value":"b","documents":2},{"value":"a","documents":1}],"more":false}]}`,
+		"/api/attributes?q=nothing":    `{"attributes":[]}`,
+		"/api/attributes?namespace=hr": `{"attributes":[]}`,
+		filtered("/api/attributes?q=0.md&", `{"type":"eq","key":"year","value":2026}`): `{"attributes":[` +
+			`{"key":"category","documents":1,"values":[{"value":"note","documents":1}],"more":false},` +
+			`{"key":"year","documents":1,"values":[{"value":2026,"documents":1}],"more":false},` +
+			`{"key":"tags","documents":1,"values":[{"value":"a","documents":1},{"value":"b","documents":1}],"more":false}]}`,
+	} {
+		if w := s.call(http.MethodGet, path); w.Code != http.StatusOK || strings.TrimSpace(w.Body.String()) != want {
+			t.Errorf("%s: %d %s\nwant %s", path, w.Code, w.Body, want)
+		}
+	}
+	s.who = access.Principal{Subject: "ann"}
+	if w := s.call(http.MethodGet, "/api/attributes"); !strings.Contains(w.Body.String(), `{"value":"c","documents":1}`) {
+		t.Errorf("who may see it does not see its attributes: %s", w.Body)
 	}
 }
 

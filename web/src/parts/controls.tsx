@@ -13,6 +13,7 @@ const shapes = {
   copy: "M9 9h10v11H9zM5 15V4h10",
   check: "M5 12.5l4.5 4.5L19 7",
   retry: "M5 12a7 7 0 1 0 2.3-5.2M5 4v4h4",
+  filter: "M4 5h16l-6 8v6l-4-2v-4z",
   search: "M11 18a7 7 0 1 0 0-14 7 7 0 0 0 0 14zM20 20l-4-4",
   left: "M14 6l-6 6 6 6",
   right: "M10 6l6 6-6 6",

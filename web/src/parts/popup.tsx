@@ -29,11 +29,13 @@ export function Popup({ label, icon, text, class: extra = "", onOpen, children }
     place();
     const sized = new ResizeObserver(place); // what is in it may come later
     sized.observe(popover);
+    addEventListener("resize", place);
     popover.querySelector<HTMLElement>("input, button")?.focus();
     const closed = (event: Event) => (event as ToggleEvent).newState === "closed" && setOpen(false);
     popover.addEventListener("toggle", closed);
     return () => {
       sized.disconnect();
+      removeEventListener("resize", place);
       popover.removeEventListener("toggle", closed);
     };
   }, [open]);

@@ -249,7 +249,7 @@ const arabic = (tools: Tools): Strings => {
       mainCollection: "المجموعة الرئيسية",
       namespaceOption: (name, n) => `${name} (${n})`,
       search: "البحث عن مستندات",
-      total: (n, q) => (q ? `النتائج: ${count(n)}` : documents(n)),
+      total: (n, narrowed) => (narrowed ? `النتائج: ${count(n)}` : documents(n)),
       name: "الاسم",
       pages: "الصفحات",
       chunks: "المقاطع",
@@ -295,6 +295,20 @@ const arabic = (tools: Tools): Strings => {
       chunksText: "يقسّم Parley المستند إلى مقاطع ويبحث فيها. ويذكر الاستشهاد صفحة الكلمات المستشهد بها.",
       chunk: (n) => `المقطع ${n}`,
       showOnPage: "عرض في الصفحة",
+    },
+
+    filter: {
+      label: "التصفية حسب السمة",
+      button: "تصفية",
+      category: "الفئة",
+      choose: "اختر قيمة",
+      none: "لا توجد لهذه المستندات سمات للتصفية حسبها. تأتي السمات من خصائص الملفات أو من front matter.",
+      noMore: "لا يوجد المزيد للتصفية حسبه.",
+      more: "تُعرض القيم الأكثر تكرارًا فقط.",
+      chosen: "عوامل التصفية",
+      remove: (text) => `إزالة عامل التصفية «${text}»`,
+      clear: "إزالة عوامل التصفية",
+      nothing: "لا يوجد مستند يطابق عوامل التصفية",
     },
 
     library: {

@@ -244,7 +244,7 @@ const german = (tools: Tools, { plural, count } = tools): Strings => ({
     mainCollection: "Hauptsammlung",
     namespaceOption: (name, n) => `${name} (${n})`,
     search: "Dokumente suchen",
-    total: (n, q) => (q ? `${count(n)} gefunden` : `${count(n)} ${plural(n, { one: "Dokument", other: "Dokumente" })}`),
+    total: (n, narrowed) => (narrowed ? `${count(n)} gefunden` : `${count(n)} ${plural(n, { one: "Dokument", other: "Dokumente" })}`),
     name: "Name",
     pages: "Seiten",
     chunks: "Textstellen",
@@ -290,6 +290,20 @@ const german = (tools: Tools, { plural, count } = tools): Strings => ({
     chunksText: "Parley teilt ein Dokument in Textstellen und durchsucht diese. Eine Quellenangabe nennt die Seite des zitierten Wortlauts.",
     chunk: (n) => `Textstelle ${n}`,
     showOnPage: "Auf der Seite zeigen",
+  },
+
+  filter: {
+    label: "Nach Attribut filtern",
+    button: "Filter",
+    category: "Kategorie",
+    choose: "Wert wählen",
+    none: "Diese Dokumente haben keine Attribute, nach denen man filtern kann. Attribute kommen aus den Eigenschaften der Dateien oder aus Front Matter.",
+    noMore: "Es gibt nichts Weiteres, nach dem man filtern kann.",
+    more: "Nur die häufigsten Werte sind aufgeführt.",
+    chosen: "Filter",
+    remove: (text) => `Filter „${text}“ entfernen`,
+    clear: "Filter entfernen",
+    nothing: "Kein Dokument passt zu den Filtern",
   },
 
   library: {

@@ -243,7 +243,7 @@ export const english = (tools: Tools, { plural, count } = tools) => ({
     mainCollection: "Main collection",
     namespaceOption: (name: string, n: string) => `${name} (${n})`,
     search: "Search documents",
-    total: (n: number, q: string) => (q ? `${count(n)} found` : `${count(n)} ${plural(n, { one: "document", other: "documents" })}`),
+    total: (n: number, narrowed: boolean) => (narrowed ? `${count(n)} found` : `${count(n)} ${plural(n, { one: "document", other: "documents" })}`),
     name: "Name",
     pages: "Pages",
     chunks: "Passages",
@@ -289,6 +289,20 @@ export const english = (tools: Tools, { plural, count } = tools) => ({
     chunksText: "Parley splits a document into passages and searches those. A citation names the page of the cited words.",
     chunk: (n: number) => `Passage ${n}`,
     showOnPage: "Show on the page",
+  },
+
+  filter: {
+    label: "Filter by attribute",
+    button: "Filter",
+    category: "Category",
+    choose: "Choose a value",
+    none: "These documents have no attributes to filter by. They get them from their properties, or from front matter.",
+    noMore: "There is nothing more to filter by.",
+    more: "Only the most frequent values are listed.",
+    chosen: "Filters",
+    remove: (text: string) => `Remove the filter “${text}”`,
+    clear: "Remove filters",
+    nothing: "No document matches the filters",
   },
 
   library: {

@@ -244,7 +244,7 @@ const spanish = (tools: Tools, { plural, count } = tools): Strings => ({
     mainCollection: "Colección principal",
     namespaceOption: (name, n) => `${name} (${n})`,
     search: "Buscar documentos",
-    total: (n, q) => (q ? `${count(n)} ${plural(n, { one: "encontrado", other: "encontrados" })}` : `${count(n)} ${plural(n, { one: "documento", other: "documentos" })}`),
+    total: (n, narrowed) => (narrowed ? `${count(n)} ${plural(n, { one: "encontrado", other: "encontrados" })}` : `${count(n)} ${plural(n, { one: "documento", other: "documentos" })}`),
     name: "Nombre",
     pages: "Páginas",
     chunks: "Fragmentos",
@@ -290,6 +290,20 @@ const spanish = (tools: Tools, { plural, count } = tools): Strings => ({
     chunksText: "Parley divide un documento en fragmentos y busca en ellos. Una cita indica la página de las palabras citadas.",
     chunk: (n) => `Fragmento ${n}`,
     showOnPage: "Mostrar en la página",
+  },
+
+  filter: {
+    label: "Filtrar por atributo",
+    button: "Filtrar",
+    category: "Categoría",
+    choose: "Elegir un valor",
+    none: "Estos documentos no tienen atributos por los que filtrar. Los atributos vienen de las propiedades de los archivos o del front matter.",
+    noMore: "No queda nada más por lo que filtrar.",
+    more: "Solo se muestran los valores más frecuentes.",
+    chosen: "Filtros",
+    remove: (text) => `Quitar el filtro «${text}»`,
+    clear: "Quitar los filtros",
+    nothing: "Ningún documento coincide con los filtros",
   },
 
   library: {

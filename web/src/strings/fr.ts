@@ -244,7 +244,7 @@ const french = (tools: Tools, { plural, count } = tools): Strings => ({
     mainCollection: "Collection principale",
     namespaceOption: (name, n) => `${name} (${n})`,
     search: "Rechercher",
-    total: (n, q) => (q ? `${count(n)} ${plural(n, { one: "trouvé", other: "trouvés" })}` : `${count(n)} ${plural(n, { one: "document", other: "documents" })}`),
+    total: (n, narrowed) => (narrowed ? `${count(n)} ${plural(n, { one: "trouvé", other: "trouvés" })}` : `${count(n)} ${plural(n, { one: "document", other: "documents" })}`),
     name: "Nom",
     pages: "Pages",
     chunks: "Passages",
@@ -290,6 +290,20 @@ const french = (tools: Tools, { plural, count } = tools): Strings => ({
     chunksText: "Parley découpe un document en passages et recherche dans ceux-ci. Une citation nomme la page des mots cités.",
     chunk: (n) => `Passage ${n}`,
     showOnPage: "Montrer sur la page",
+  },
+
+  filter: {
+    label: "Filtrer par attribut",
+    button: "Filtrer",
+    category: "Catégorie",
+    choose: "Choisir une valeur",
+    none: "Ces documents n’ont aucun attribut de filtrage. Les attributs viennent des propriétés des fichiers ou du front matter.",
+    noMore: "Il n’y a plus rien à filtrer.",
+    more: "Seules les valeurs les plus fréquentes sont affichées.",
+    chosen: "Filtres",
+    remove: (text) => `Retirer le filtre « ${text} »`,
+    clear: "Retirer les filtres",
+    nothing: "Aucun document ne correspond aux filtres",
   },
 
   library: {

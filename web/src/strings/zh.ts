@@ -244,7 +244,7 @@ const chinese = (tools: Tools, { count } = tools): Strings => ({
     mainCollection: "主文档集",
     namespaceOption: (name, n) => `${name}（${n}）`,
     search: "搜索文档",
-    total: (n, q) => (q ? `找到 ${count(n)} 个` : `${count(n)} 个文档`),
+    total: (n, narrowed) => (narrowed ? `找到 ${count(n)} 个` : `${count(n)} 个文档`),
     name: "名称",
     pages: "页数",
     chunks: "段落",
@@ -290,6 +290,20 @@ const chinese = (tools: Tools, { count } = tools): Strings => ({
     chunksText: "Parley 把文档分成段落并在其中搜索。引用会注明所引文字的页码。",
     chunk: (n) => `段落 ${n}`,
     showOnPage: "在页面上显示",
+  },
+
+  filter: {
+    label: "按属性筛选",
+    button: "筛选",
+    category: "类别",
+    choose: "选择一个值",
+    none: "这些文档没有可用于筛选的属性。属性来自文件属性或 front matter。",
+    noMore: "没有其他可筛选的属性。",
+    more: "仅列出最常见的值。",
+    chosen: "筛选条件",
+    remove: (text) => `移除筛选条件“${text}”`,
+    clear: "移除筛选条件",
+    nothing: "没有符合筛选条件的文档",
   },
 
   library: {

@@ -14,9 +14,10 @@ import { useDrop } from "../parts/drop.ts";
 import { lazy } from "../parts/lazy.tsx";
 import { choices } from "../settings.ts";
 import { strings } from "../strings.ts";
-import type { DocumentRecord } from "../types.ts";
+import type { DocumentRecord, Wanted } from "../types.ts";
 import { CollectionMenu } from "./collections.tsx";
 import { DocumentView } from "./document.tsx";
+import { FilterButton, FilterChips } from "./filter.tsx";
 import { JobList } from "./jobs.tsx";
 import { NamespaceSelect, useCollection } from "./namespace.tsx";
 import { Problems } from "./problems.tsx";
@@ -41,18 +42,22 @@ export function DocumentsView({ id, page, namespace: named }: { id: string; page
 
 function List({ namespace }: { namespace: string }) {
   const config = useCell(app.config);
-  const [q, setQ] = useState("");
-  const list = useDocuments(namespace, q);
+  const kept = useCell(library.search);
+  const search = kept.namespace === namespace ? kept : { namespace, q: "", filter: [] };
+  const { q, filter } = search;
+  const setFilter = (filter: Wanted[]) => (library.search.value = { ...search, filter });
+  const list = useDocuments(search);
   const [removing, setRemoving] = useState<DocumentRecord | null>(null);
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
-  useEffect(() => setPicked(new Set()), [namespace, q]);
+  useEffect(() => setPicked(new Set()), [namespace, q, library.conditionOf(filter)]);
   const shownPicked = list.documents.filter((d) => picked.has(d.id)).map((d) => d.id);
   const searched = namespace || config?.namespace || "";
   useEffect(() => {
     if (searched) work.loadJobs(searched).catch(() => app.tell(s.jobsNotLoaded, true));
   }, [searched]);
   const editing = useEditing();
-  const empty = list.total === 0 && !q && !list.error;
+  const narrowed = q !== "" || filter.length > 0;
+  const empty = list.total === 0 && !narrowed && !list.error;
   return (
     <DropZone namespace={namespace}>
       <header class="view-head">
@@ -65,16 +70,21 @@ function List({ namespace }: { namespace: string }) {
       {editing && <Sources />}
       <JobList namespace={searched} />
       <div class="list-head">
-        <SearchField label={s.search} value={q} onInput={setQ} />
-        <span role="status" class="soft">{list.total >= 0 && s.total(list.total, q)}</span>
+        <SearchField label={s.search} value={q} onInput={(q) => (library.search.value = { ...search, q })} />
+        {!empty && <FilterButton search={search} change={setFilter} />}
+        <span role="status" class="soft">{list.total >= 0 && s.total(list.total, narrowed)}</span>
       </div>
+      <FilterChips search={search} change={setFilter} />
       <BulkBar namespace={namespace} ids={shownPicked} pick={setPicked} />
       {list.error ? (
         <EmptyState icon="warn" title={s.notLoaded} actions={<button type="button" onClick={list.reload}>{strings.tryAgain}</button>}>{list.error}</EmptyState>
       ) : empty ? (
         <EmptyState icon="files" title={s.none}><p>{config?.capabilities["uploads"] ? s.noneText : s.noneFolder}</p></EmptyState>
       ) : list.total === 0 ? (
-        <EmptyState icon="search" title={s.nothing(q)}><p>{s.nothingText}</p></EmptyState>
+        <EmptyState icon="search" title={q ? s.nothing(q) : strings.filter.nothing}
+          actions={filter.length > 0 && <button type="button" onClick={() => setFilter([])}>{strings.filter.clear}</button>}>
+          {q && <p>{s.nothingText}</p>}
+        </EmptyState>
       ) : (
         <Table documents={list.documents} namespace={namespace} remove={setRemoving} picked={picked} pick={setPicked} />
       )}
@@ -104,7 +114,8 @@ interface Documents {
 
 const typingPause = 200; // ms
 
-function useDocuments(namespace: string, q: string): Documents {
+function useDocuments({ namespace, q, filter: wanted }: library.Search): Documents {
+  const filter = library.conditionOf(wanted);
   const [state, setState] = useState({ documents: [] as DocumentRecord[], total: -1, next: "", error: "" });
   const [again, setAgain] = useState(0);
   const ended = useCell(work.changed);
@@ -112,7 +123,7 @@ function useDocuments(namespace: string, q: string): Documents {
   const load = async (after: string) => {
     const mine = ++asked.current;
     try {
-      const page = await api.documents(namespace, q, after);
+      const page = await api.documents(namespace, q, { after, filter });
       if (mine !== asked.current) return;
       setState((old) => ({ documents: after ? [...old.documents, ...page.documents] : page.documents, total: page.total, next: page.next, error: "" }));
     } catch (error) {
@@ -124,7 +135,7 @@ function useDocuments(namespace: string, q: string): Documents {
   useEffect(() => {
     const timer = setTimeout(() => void load(""), q ? typingPause : 0);
     return () => clearTimeout(timer);
-  }, [namespace, q, again, ended]);
+  }, [namespace, q, filter, again, ended]);
   return { ...state, more: () => void load(state.next), reload: () => setAgain((n) => n + 1) };
 }
 
