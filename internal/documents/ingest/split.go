@@ -71,7 +71,7 @@ func (o SplitOptions) Generation() string {
 
 // generation must change with each change of the extractors or the splitter that affects chunks, or that keeps documents
 // out which were indexed before.
-const generation = "extract-12/split-3"
+const generation = "extract-13/split-3"
 
 func (o SplitOptions) withDefaults() SplitOptions {
 	if o.Size <= 0 {

@@ -9,6 +9,66 @@ import (
 var raised = map[rune]rune{'0': '⁰', '1': '¹', '2': '²', '3': '³', '4': '⁴', '5': '⁵', '6': '⁶', '7': '⁷', '8': '⁸', '9': '⁹',
 	'+': '⁺', '-': '⁻', '−': '⁻', '–': '⁻', '=': '⁼', '(': '⁽', ')': '⁾', ',': ',', ' ': ' ', 'n': 'ⁿ', 'i': 'ⁱ'}
 
+// lowered has the characters that Unicode has as subscripts. Searches take them for the plain ones: H₂O is found by H2O.
+var lowered = map[rune]rune{'0': '₀', '1': '₁', '2': '₂', '3': '₃', '4': '₄', '5': '₅', '6': '₆', '7': '₇', '8': '₈', '9': '₉',
+	'+': '₊', '-': '₋', '−': '₋', '–': '₋', '=': '₌', '(': '₍', ')': '₎', ',': ',', ' ': ' ',
+	'a': 'ₐ', 'e': 'ₑ', 'h': 'ₕ', 'i': 'ᵢ', 'j': 'ⱼ', 'k': 'ₖ', 'l': 'ₗ', 'm': 'ₘ', 'n': 'ₙ', 'o': 'ₒ', 'p': 'ₚ', 'r': 'ᵣ', 's': 'ₛ', 't': 'ₜ', 'u': 'ᵤ', 'v': 'ᵥ', 'x': 'ₓ'}
+
+// Script says where a text stands beside the line.
+type Script int8
+
+// The places of a Script.
+const (
+	OnLine Script = iota
+	Raised
+	Lowered
+)
+
+// Shift is Raised for a text that is above the line by an amount, Lowered for one below it.
+func Shift(up int) Script {
+	switch {
+	case up > 0:
+		return Raised
+	case up < 0:
+		return Lowered
+	}
+	return OnLine
+}
+
+// Write writes a text so that one can see where it stands.
+func (s Script) Write(text string) string {
+	switch s {
+	case Raised:
+		return Superscript(text)
+	case Lowered:
+		return Subscript(text)
+	}
+	return text
+}
+
+// Subscript writes lowered text: H₂O, x₁, xᵢ. Words ("max") stay as they are; what Unicode cannot lower has an underscore.
+func Subscript(text string) string {
+	trimmed := strings.TrimSpace(text)
+	if len(trimmed) > maxRaised {
+		return text
+	}
+	if !strings.ContainsAny(trimmed, "0123456789") {
+		if r := []rune(trimmed); len(r) == 1 && lowered[r[0]] != 0 && r[0] != ',' {
+			return strings.Replace(text, trimmed, string(lowered[r[0]]), 1)
+		}
+		return text
+	}
+	var b strings.Builder
+	for _, r := range trimmed {
+		down, ok := lowered[r]
+		if !ok {
+			return strings.Replace(text, trimmed, "_"+trimmed, 1)
+		}
+		b.WriteRune(down)
+	}
+	return strings.Replace(text, trimmed, b.String(), 1)
+}
+
 // maxRaised is the maximum length of a raised text. Pages that raise whole sentences mean something else.
 const maxRaised = 20
 
@@ -30,11 +90,11 @@ func Superscript(text string) string {
 	for _, r := range trimmed {
 		up, ok := raised[r]
 		if !ok {
-			return "^" + trimmed
+			return strings.Replace(text, trimmed, "^"+trimmed, 1)
 		}
 		b.WriteRune(up)
 	}
-	return b.String()
+	return strings.Replace(text, trimmed, b.String(), 1)
 }
 
 // ListNumber writes the number of an item in a format of Office: decimal and others in figures, letters

@@ -4,10 +4,21 @@ import "testing"
 
 func TestSuperscript_IsNoDigitOfTheNumberBefore(t *testing.T) {
 	for text, want := range map[string]string{
-		"6": "⁶", "-6": "⁻⁶", "−12": "⁻¹²", "1,2": "¹,²", "2n": "²ⁿ", "st": "st", "TM": "TM", "[1]": "[1]", "*": "*", "2x": "^2x", "n": "ⁿ", "": "", "†": "†",
+		"6": "⁶", "-6": "⁻⁶", "−12": "⁻¹²", "1,2": "¹,²", "2n": "²ⁿ", "st": "st", "TM": "TM", "[1]": "[1]", "*": "*", "2x": "^2x", "n": "ⁿ", "": "", "†": "†", "6 ": "⁶ ", " 1": " ¹",
 		"this is the 1st sentence of many": "this is the 1st sentence of many",
 	} {
 		if got := Superscript(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestSubscript_SaysWhatStandsBelowTheLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"2": "₂", "12": "₁₂", "1,2": "₁,₂", "i": "ᵢ", "n+1": "ₙ₊₁", "n": "ₙ", "max": "max", "b": "b", "CE": "CE", "1,end": "_1,end", "1,max": "₁,ₘₐₓ", "2 ": "₂ ", "": "", ",": ",", "-": "₋",
+		"printed by the 2nd press of the town": "printed by the 2nd press of the town",
+	} {
+		if got := Subscript(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}

@@ -29,7 +29,7 @@ func TestLibreOffice_WritesTheSameInAllItsFormats(t *testing.T) {
 // Numbers keep their form: raised digits are no digits of the number before them, and lists count as they
 // say.
 func TestLibreOffice_KeepsTheFormOfNumbers(t *testing.T) {
-	const want = "H1 Numbers\nP A mole has 6·10²³ atoms of H2O and costs 5,000¹ on the 1st day.\n" +
+	const want = "H1 Numbers\nP A mole has 6·10²³ atoms of H₂O and costs 5,000¹ on the 1st day.\n" +
 		"L a. first\nL b. second\nL i. inner one\nL ii. inner two\nP Between.\nL C. third\n"
 	for _, name := range []string{"lists.html", "lists.docx", "lists.odt"} {
 		if diff := cmp.Diff(want, extracttest.Outline(extracttest.Read(t, name, extracttest.LibreOffice(t, name)))); diff != "" {

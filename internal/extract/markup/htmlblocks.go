@@ -89,7 +89,9 @@ func (w *htmlWalker) node(n *html.Node) {
 	case atom.Br:
 		w.inline.WriteByte(lineBreak)
 	case atom.Sup:
-		w.raise(n)
+		w.shift(n, compose.Raised)
+	case atom.Sub:
+		w.shift(n, compose.Lowered)
 	case atom.Img:
 		if alt := strings.TrimSpace(attr(n, "alt")); alt != "" {
 			w.inline.WriteString(" " + alt + " ")
@@ -115,11 +117,11 @@ func (w *htmlWalker) node(n *html.Node) {
 	}
 }
 
-// raise writes the text of a sup element.
-func (w *htmlWalker) raise(n *html.Node) {
+// shift writes the text of a sup or sub element.
+func (w *htmlWalker) shift(n *html.Node, to compose.Script) {
 	text := nodeText(n)
-	if up := compose.Superscript(text); up != text {
-		w.inline.WriteString(up)
+	if shown := to.Write(text); shown != text {
+		w.inline.WriteString(shown)
 		return
 	}
 	w.walk(n)

@@ -207,9 +207,13 @@ func (w *markdownWalker) writeInline(b *strings.Builder, parent ast.Node) {
 			switch tag := strings.ToLower(string(n.Segments.Value(w.source))); {
 			case strings.HasPrefix(tag, "<br"):
 				b.WriteByte('\n')
-			case tag == "<sup>":
+			case tag == "<sup>", tag == "<sub>":
+				to := compose.Raised
+				if tag == "<sub>" {
+					to = compose.Lowered
+				}
 				if text, ok := n.NextSibling().(*ast.Text); ok {
-					b.WriteString(compose.Superscript(unescapeMarkdown(text.Value(w.source))))
+					b.WriteString(to.Write(unescapeMarkdown(text.Value(w.source))))
 					next = text.NextSibling()
 				}
 			}

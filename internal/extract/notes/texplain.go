@@ -131,6 +131,8 @@ func (t *texReader) arguments(b *strings.Builder, name, rest string, depth int) 
 		b.WriteString(" (" + t.plain(group, depth+1) + ")")
 	case name == "textsuperscript":
 		b.WriteString(compose.Superscript(t.plain(group, depth+1)))
+	case name == "textsubscript":
+		b.WriteString(compose.Subscript(t.plain(group, depth+1)))
 	case name == "url" || name == "path":
 		b.WriteString(group)
 	case name == "SI" || name == "qty":

@@ -24,8 +24,11 @@ type odfLevel struct {
 // maxODFStyles bounds the list styles that are remembered.
 const maxODFStyles = 10_000
 
-// raisedStyle marks a style of text as a superscript, by its name. Names of list styles have no such begin.
-const raisedStyle = "\x00raised "
+// raisedStyle and loweredStyle mark a style of text as a superscript or a subscript, by its name. Names of list styles have no such begin.
+const (
+	raisedStyle  = "\x00raised "
+	loweredStyle = "\x00lowered "
+)
 
 // titleStyle is the style of a document's title, in whatever language the program speaks.
 const titleStyle = "Title"
@@ -52,8 +55,16 @@ func (n odfNumbering) signs(style string) string {
 	return ""
 }
 
-// isRaised reports whether the text of a style is a superscript.
-func (n odfNumbering) isRaised(style string) bool { return n[raisedStyle+style] != nil }
+// script returns the place of the text of a style.
+func (n odfNumbering) script(style string) compose.Script {
+	switch {
+	case n[raisedStyle+style] != nil:
+		return compose.Raised
+	case n[loweredStyle+style] != nil:
+		return compose.Lowered
+	}
+	return compose.OnLine
+}
 
 // styles reads what styles.xml says of lists.
 func (n odfNumbering) styles(archive *zipxml.Archive) error {
@@ -97,6 +108,9 @@ func (n odfNumbering) element(name string, e xml.StartElement) string {
 		position := zipxml.Attr(e, "text-position")
 		if len(n) < maxODFStyles && (strings.HasPrefix(position, "super") || position != "" && position[0] >= '1' && position[0] <= '9') {
 			n[raisedStyle+name] = &odfLevels{}
+		}
+		if len(n) < maxODFStyles && (strings.HasPrefix(position, "sub") || strings.HasPrefix(position, "-")) {
+			n[loweredStyle+name] = &odfLevels{}
 		}
 		for _, font := range signFonts {
 			if len(n) < maxODFStyles && strings.TrimRight(zipxml.Attr(e, "font-name"), "0123456789") == font {

@@ -48,9 +48,14 @@ type odfParagraph struct {
 	spans []odfSpan // the open ones
 }
 
-// isRaised reports whether the text that comes next is a superscript.
-func (p *odfParagraph) isRaised() bool {
-	return slices.ContainsFunc(p.spans, func(s odfSpan) bool { return s.raised })
+// script returns the place of the text that comes next: that of the innermost span that has one.
+func (p *odfParagraph) script() compose.Script {
+	for _, s := range slices.Backward(p.spans) {
+		if s.script != compose.OnLine {
+			return s.script
+		}
+	}
+	return compose.OnLine
 }
 
 // signs returns the font of signs of the text that comes next, "" for none.
@@ -65,7 +70,7 @@ func (p *odfParagraph) signs() string {
 
 // odfSpan is a part of a paragraph with a style.
 type odfSpan struct {
-	raised bool
+	script compose.Script
 	signs  string // the font of signs
 }
 
@@ -95,10 +100,7 @@ func (w *odfWalker) visit(d *xml.Decoder, token xml.Token) error {
 	case xml.CharData:
 		if n := len(w.open); n > 0 {
 			text := compose.SignText(w.open[n-1].signs(), odfSpaces.Replace(string(t)))
-			if w.open[n-1].isRaised() {
-				text = compose.Superscript(text)
-			}
-			return w.write(text)
+			return w.write(w.open[n-1].script().Write(text))
 		}
 	}
 	return nil
@@ -158,7 +160,7 @@ func (w *odfWalker) start(d *xml.Decoder, e xml.StartElement) error {
 		w.open = append(w.open, &odfParagraph{level: level})
 	case "span":
 		if n := len(w.open); n > 0 && len(w.open[n-1].spans) < maxODFDepth {
-			w.open[n-1].spans = append(w.open[n-1].spans, odfSpan{w.numbers.isRaised(zipxml.Attr(e, "style-name")), w.numbers.signs(zipxml.Attr(e, "style-name"))})
+			w.open[n-1].spans = append(w.open[n-1].spans, odfSpan{w.numbers.script(zipxml.Attr(e, "style-name")), w.numbers.signs(zipxml.Attr(e, "style-name"))})
 		}
 	case "s":
 		n, err := strconv.Atoi(zipxml.Attr(e, "c"))

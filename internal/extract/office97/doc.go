@@ -259,11 +259,7 @@ const (
 func (r *docReader) run(at, end, width int, p properties) error {
 	var plain []byte
 	put := func() {
-		text := compose.FontText(r.font(p.font), r.decode(plain, width))
-		if p.raised {
-			text = compose.Superscript(text)
-		}
-		r.text.WriteString(text)
+		r.text.WriteString(p.script.Write(compose.FontText(r.font(p.font), r.decode(plain, width))))
 		plain = plain[:0]
 	}
 	for ; at+width <= end; at += width {

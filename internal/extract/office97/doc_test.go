@@ -17,7 +17,7 @@ func TestDOC_ReadsWhatLibreOfficeReads(t *testing.T) {
 	if diff := cmp.Diff(modern, old); diff != "" {
 		t.Error(diff)
 	}
-	const lists = "H1 Numbers\nP A mole has 6·10²³ atoms of H2O and costs 5,000¹ on the 1st day.\n" +
+	const lists = "H1 Numbers\nP A mole has 6·10²³ atoms of H₂O and costs 5,000¹ on the 1st day.\n" +
 		"L a. first\nL b. second\nL i. inner one\nL ii. inner two\nP Between.\nL C. third\n"
 	if diff := cmp.Diff(lists, extracttest.Outline(extracttest.Read(t, "lists.doc", extracttest.LibreOffice(t, "lists.doc")))); diff != "" {
 		t.Error(diff)

@@ -4,13 +4,16 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+
+	"parley/internal/extract/compose"
 )
 
 // properties holds the properties of characters and paragraphs that are read.
 type properties struct {
-	deleted, raised bool // characters
-	font            int  // of characters
-	sign, signFont  int  // what stands in the place of a parenthesis; 0 for none
+	deleted        bool           // characters
+	script         compose.Script // of characters
+	font           int            // of characters
+	sign, signFont int            // what stands in the place of a parenthesis; 0 for none
 
 	style           int
 	heading         int // from 1; 0 for none
@@ -167,9 +170,11 @@ func (p *properties) set(code uint16, operand []byte) {
 	case 0x0800:
 		p.deleted = on
 	case 0x2a48:
-		p.raised = operand[0] == 1
+		p.script = []compose.Script{compose.OnLine, compose.Raised, compose.Lowered}[operand[0]%3]
 	case 0x4845: // raised by a number of half points
-		p.raised = p.raised || int16(binary.LittleEndian.Uint16(operand)) > 0
+		if up := int(int16(binary.LittleEndian.Uint16(operand))); up != 0 {
+			p.script = compose.Shift(up)
+		}
 	case 0x2416:
 		p.inTable = on
 	case 0x2417:

@@ -16,7 +16,7 @@ type docxStyle struct {
 	outline int    // outline level from 1; 0 for none
 	list    string // numbering id
 	level   int    // of the list
-	raised  bool   // a superscript
+	script  compose.Script
 }
 
 type docxStyles map[string]docxStyle
@@ -41,7 +41,7 @@ func readDOCXStyles(archive *zipxml.Archive) (docxStyles, error) {
 		case "ilvl":
 			style.level = zipxml.SmallNumber(zipxml.Attr(e, "val"))
 		case "vertAlign":
-			style.raised = zipxml.Attr(e, "val") == "superscript"
+			style.script = vertical(zipxml.Attr(e, "val"))
 		}
 		styles[id] = style
 		return nil
@@ -85,4 +85,15 @@ func outlineLevel(val string) int {
 		return 0
 	}
 	return n + 1
+}
+
+// vertical returns the place that vertAlign gives a run (ISO/IEC 29500-1, 22.9.2.17).
+func vertical(align string) compose.Script {
+	switch align {
+	case "superscript":
+		return compose.Raised
+	case "subscript":
+		return compose.Lowered
+	}
+	return compose.OnLine
 }

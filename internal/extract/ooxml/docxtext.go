@@ -32,8 +32,8 @@ type docxParagraph struct {
 	outline int
 	list    string
 	level   int
-	raised  bool   // the run that is being read is a superscript
-	font    string // of the run
+	script  compose.Script // of the run that is being read
+	font    string         // of the run
 }
 
 // docxTable is a table that is being read. Tables in cells are read into the cell.
@@ -118,7 +118,7 @@ func (w *docxWalker) start(d *xml.Decoder, e xml.StartElement) error {
 			return err
 		}
 		if e.Name.Local == "rStyle" {
-			w.paragraphs[n-1].raised = w.styles[zipxml.Attr(e, "val")].raised
+			w.paragraphs[n-1].script = w.styles[zipxml.Attr(e, "val")].script
 			return nil
 		}
 		if id, found := w.parts.refersTo(e); found {
@@ -142,25 +142,21 @@ func (p *docxParagraph) element(d *xml.Decoder, e xml.StartElement) error {
 	case "ilvl":
 		p.level = zipxml.SmallNumber(zipxml.Attr(e, "val"))
 	case "r":
-		p.raised, p.font = false, ""
+		p.script, p.font = compose.OnLine, ""
 	case "rFonts":
 		p.font = zipxml.Attr(e, "ascii")
 	case "position": // raised by a number of half points
-		if n, err := strconv.Atoi(zipxml.Attr(e, "val")); err == nil && n > 0 {
-			p.raised = true
+		if n, err := strconv.Atoi(zipxml.Attr(e, "val")); err == nil && n != 0 {
+			p.script = compose.Shift(n)
 		}
 	case "vertAlign":
-		p.raised = zipxml.Attr(e, "val") == "superscript"
+		p.script = vertical(zipxml.Attr(e, "val"))
 	case "t":
 		var s string
 		if err := d.DecodeElement(&s, &e); err != nil {
 			return fmt.Errorf("read the document's text: %w", err)
 		}
-		s = compose.FontText(p.font, s)
-		if p.raised {
-			s = compose.Superscript(s)
-		}
-		p.text.WriteString(s)
+		p.text.WriteString(p.script.Write(compose.FontText(p.font, s)))
 	case "tab", "ptab":
 		if len(e.Attr) == 0 || e.Name.Local == "ptab" { // with attributes it defines a tab stop
 			p.text.WriteByte('\t')

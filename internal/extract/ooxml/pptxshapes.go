@@ -113,9 +113,9 @@ type shapeWalker struct {
 	left   int64 // bytes of text that may still come
 	text   strings.Builder
 	now    slideParagraph
-	cell   bool   // within a cell of a table
-	raised bool   // the run is a superscript
-	font   string // of the signs of the run
+	cell   bool           // within a cell of a table
+	script compose.Script // of the run
+	font   string         // of the signs of the run
 }
 
 func (w *shapeWalker) visit(d *xml.Decoder, token xml.Token) error {
@@ -177,23 +177,21 @@ func (w *shapeWalker) start(d *xml.Decoder, e xml.StartElement) error {
 		w.now.number = zipxml.Attr(e, "type")
 		w.now.start, _ = strconv.Atoi(zipxml.Attr(e, "startAt")) // 0 if it is not a number
 	case "r", "fld":
-		w.raised, w.font = false, ""
+		w.script, w.font = compose.OnLine, ""
 	case "sym":
 		w.font = zipxml.Attr(e, "typeface")
 	case "rPr":
 		baseline, err := strconv.Atoi(strings.TrimSuffix(zipxml.Attr(e, "baseline"), "%"))
-		w.raised = err == nil && baseline > 0
+		if w.script = compose.OnLine; err == nil {
+			w.script = compose.Shift(baseline)
+		}
 	default:
-		if !w.raised && w.font == "" {
+		if w.script == compose.OnLine && w.font == "" {
 			return drawingText(d, e, &w.text)
 		}
 		var text strings.Builder
 		err := drawingText(d, e, &text)
-		shown := compose.SignText(w.font, text.String())
-		if w.raised {
-			shown = compose.Superscript(shown)
-		}
-		w.text.WriteString(shown)
+		w.text.WriteString(w.script.Write(compose.SignText(w.font, text.String())))
 		return err
 	}
 	return nil

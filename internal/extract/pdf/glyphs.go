@@ -54,12 +54,34 @@ func (g pdfGlyph) isRaisedFrom(ground pdfGlyph) bool {
 	return small && g.bottom > ground.bottom+.15*h && g.top > ground.top-.15*h && g.bottom < ground.top
 }
 
+// isLowered reports whether a glyph is small and low beside the last one that is not, such as the number of atoms in a formula.
+func (r *pdfReader) isLowered(g pdfGlyph) bool {
+	if len(r.line.Text) == 0 || r.facing.slanted {
+		return false
+	}
+	h := r.ground.height()
+	gap := g.left - r.last.right
+	small := g.height() < .9*h && g.height() > .3*h
+	low := g.bottom < r.ground.bottom-.02*h && g.top < r.ground.top-.15*h && g.top > r.ground.bottom+.2*h
+	return small && low && gap > -.2*h && gap < .4*h
+}
+
+// subscript returns the subscript form of a lowered digit that follows a letter, a bracket or another one.
+func (r *pdfReader) subscript(char rune) rune {
+	before, _ := utf8.DecodeLastRune(r.line.Text)
+	small := strings.ContainsRune(subscripts, before)
+	if char < '0' || char > '9' || r.spaced || r.lowered != small || !small && !unicode.IsLetter(before) && before != ')' && before != ']' {
+		return char
+	}
+	return []rune(subscripts)[char-'0']
+}
+
 // superscript returns the superscript form of a raised digit that follows a letter, a bracket or the end of a sentence. For one
 // that follows a digit, see mendSpace.
 func (r *pdfReader) superscript(char rune) rune {
 	before, _ := utf8.DecodeLastRune(r.line.Text)
 	small := strings.ContainsRune(superscripts, before)
-	if char < '0' || char > '9' || r.spaced || r.raised != small || !small && !unicode.IsLetter(before) && !strings.ContainsRune(".,;:!?)]»”’\"", before) {
+	if char < '0' || char > '9' || r.spaced || r.raised != small || !small && !unicode.IsLetter(before) && !strings.ContainsRune(".,;:!?)]»”’\""+subscripts, before) {
 		return char
 	}
 	return []rune(superscripts)[char-'0']
@@ -67,6 +89,9 @@ func (r *pdfReader) superscript(char rune) rune {
 
 // superscripts are the raised digits from 0 to 9.
 const superscripts = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+
+// subscripts are the lowered digits from 0 to 9.
+const subscripts = "₀₁₂₃₄₅₆₇₈₉"
 
 // isFootnote reports whether the line so far is the raised mark of the footnote that a glyph begins.
 func (r *pdfReader) isFootnote(g pdfGlyph) bool {
@@ -102,19 +127,19 @@ func (r *pdfReader) unicode(index int) rune {
 	return rune(uint32(r.doc.call("FPDFText_GetUnicode", r.text, uint64(index))))
 }
 
-// mendBreak ends the line where PDFium ends it, except before and behind what is raised, which
+// mendBreak ends the line where PDFium ends it, except before and behind what is shifted up or down, which
 // PDFium takes for another line, and between glyphs that stand side by side.
-func (r *pdfReader) mendBreak(g pdfGlyph, raised bool) {
+func (r *pdfReader) mendBreak(g pdfGlyph, shifted bool) {
 	r.broken = false
 	h := r.ground.height()
 	gap := g.left - r.last.right
 	level := abs(g.bottom-r.ground.bottom) < .1*h && abs(g.top-r.ground.top) < .1*h && gap > -.2*h
 	switch {
-	case raised:
+	case shifted:
 	case r.isFootnote(g) && gap > -.2*h && gap < g.height():
 		r.putSpace()
 		r.line.left = g.left // as that of the lines that follow
-	case !level || r.facing.slanted || !r.raised && r.facing.turned != 3 && gap > touching*r.current.size:
+	case !level || r.facing.slanted || !r.raised && !r.lowered && r.facing.turned != 3 && gap > touching*r.current.size:
 		r.endLine()
 	case !r.spaced && gap > touching*r.current.size:
 		r.putSpace()

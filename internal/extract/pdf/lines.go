@@ -79,8 +79,9 @@ type pdfReader struct {
 	lastIndex  int      // and which character that is
 	tracking   tracking // how its word is spaced
 	glyphStart int      // where in the line its characters begin
-	ground     pdfGlyph // its last glyph that is not raised
+	ground     pdfGlyph // its last glyph that is neither raised nor lowered
 	raised     bool     // its last glyph is
+	lowered    bool     // likewise
 	spaced     bool     // its last character was a space
 	made       bool     // which PDFium made of a gap
 	broken     bool     // PDFium ends the line here
@@ -202,11 +203,16 @@ func (r *pdfReader) char(index int) {
 		return
 	}
 	raised := r.isRaised(glyph)
-	if raised && len(clean) == 1 {
+	lowered := !raised && r.isLowered(glyph)
+	switch {
+	case len(clean) != 1:
+	case raised:
 		clean[0] = r.superscript(clean[0])
+	case lowered:
+		clean[0] = r.subscript(clean[0])
 	}
 	if r.broken {
-		r.mendBreak(glyph, raised)
+		r.mendBreak(glyph, raised || lowered)
 	}
 	r.mendSpace(index, clean[0], glyph, raised)
 	if r.spaced || len(r.line.Text) == 0 {
@@ -223,8 +229,8 @@ func (r *pdfReader) char(index int) {
 	ligature := r.isLigature(index, glyph, clean[0])
 	r.tracking.next(clean[0], r, glyph.left-r.last.right)
 	r.lastRight = box.right
-	r.last, r.lastIndex, r.raised = glyph, index, raised
-	if !raised {
+	r.last, r.lastIndex, r.raised, r.lowered = glyph, index, raised, lowered
+	if !raised && !lowered {
 		r.ground = glyph
 	}
 	r.spaced = false
@@ -362,7 +368,7 @@ func (r *pdfReader) endLine() {
 		r.lines = append(r.lines, line)
 	}
 	r.line = pdfLine{}
-	r.spaced, r.broken, r.raised, r.firstDone = false, false, false, false
+	r.spaced, r.broken, r.raised, r.lowered, r.firstDone = false, false, false, false, false
 	r.words, r.boldWords, r.narrowest = 0, 0, 0
 	clear(r.sizes)
 }

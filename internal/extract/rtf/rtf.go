@@ -79,7 +79,7 @@ type rtfState struct {
 	font    int
 	uc      int  // characters that stand in for one in Unicode
 	hidden  bool // or deleted
-	raised  bool // a superscript
+	script  compose.Script
 	htmlRTF bool // text that is there for readers of RTF only
 	level   int  // of the style that is being defined
 	number  int  // of the style that is being defined
@@ -269,9 +269,7 @@ func (r *rtfReader) put(s string) {
 	}
 	switch r.state.to {
 	case toText, toNote, toComment:
-		if r.state.raised {
-			s = compose.Superscript(s)
-		}
+		s = r.state.script.Write(s)
 		switch {
 		case !r.fromHTML:
 			r.text.write(s)

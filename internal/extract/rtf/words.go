@@ -162,10 +162,16 @@ func (r *rtfReader) property(word string, n int, has bool) {
 		r.state.hidden = on
 	case "plain":
 		r.flush()
-		r.state.hidden, r.state.raised = false, false
+		r.state.hidden, r.state.script = false, compose.OnLine
 	case "super", "sub", "nosupersub", "up", "dn":
 		r.flush()
-		r.state.raised = word == "super" && on || word == "up" && has && n > 0
+		r.state.script = compose.OnLine
+		switch {
+		case word == "super" && on, word == "up" && has && n > 0:
+			r.state.script = compose.Raised
+		case word == "sub" && on, word == "dn" && has && n > 0:
+			r.state.script = compose.Lowered
+		}
 	case "fromhtml":
 		r.fromHTML = true
 	case "htmlrtf":

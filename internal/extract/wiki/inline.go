@@ -19,6 +19,7 @@ var (
 	wikiExternal = lazyregexp.New(`\[(?:https?:)?//[^\s\[\]]+(?:\s+([^\[\]]*))?\]`)
 	wikiBreak    = lazyregexp.New(`(?i)<br\s*/?>`)
 	wikiRaised   = lazyregexp.New(`(?i)<sup(?:\s[^<>]*)?>([^<>]*)</sup>`)
+	wikiLowered  = lazyregexp.New(`(?i)<sub(?:\s[^<>]*)?>([^<>]*)</sub>`)
 	wikiTag      = lazyregexp.New(`</?[a-zA-Z][^<>]*>`)
 )
 
@@ -31,6 +32,9 @@ func (w *wikiInline) render(markup string) string {
 	text = wikiBreak.ReplaceAllString(text, "\n")
 	text = wikiRaised.ReplaceAllStringFunc(text, func(s string) string {
 		return compose.Superscript(wikiRaised.FindStringSubmatch(s)[1])
+	})
+	text = wikiLowered.ReplaceAllStringFunc(text, func(s string) string {
+		return compose.Subscript(wikiLowered.FindStringSubmatch(s)[1])
 	})
 	text = wikiTag.ReplaceAllString(text, "")
 	text = strings.ReplaceAll(text, infoboxMark, "")
