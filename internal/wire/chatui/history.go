@@ -28,7 +28,7 @@ const (
 	maxTitle      = 1000     // characters
 	maxFolder     = 64       // bytes of the id of a folder
 	maxStored     = 10_000   // messages of one chat
-	maxPage       = 500      // chats on one page of a list
+	maxPage       = 500      // chats, or messages, that a page may be asked for
 	maxTranscript = 16 << 20 // bytes of all messages of one chat
 )
 
@@ -48,7 +48,7 @@ func (h *Handler) history(path string) []wire.Route {
 		rt.At("GET "+one, answering(h.chatOf)),
 		rt.At("PUT "+one, answering(h.putMessages)),
 		rt.At("DELETE "+one, answering(h.deleteChat)),
-		rt.At("GET "+one+"/messages", answering(h.messages)),
+		rt.At("GET "+one+"/messages", paged(h.messages)),
 		rt.At("PUT "+one+"/messages", answering(h.putMessages)),
 	}
 	for i, rt := range routes {
@@ -213,13 +213,25 @@ func (h *Handler) chatOf(r *wire.Request) ([]byte, error) {
 	return appendChat(nil, &t.Chat), nil
 }
 
-// messages handles GET /chat-history/{id}/messages. It returns the messages as they were stored.
-func (h *Handler) messages(r *wire.Request) ([]byte, error) {
+// messages handles GET /chat-history/{id}/messages. It returns the messages as they were stored; with ?limit= the last
+// ones, or with ?before= also those before a message.
+func (h *Handler) messages(r *wire.Request) (body []byte, next string, err error) {
+	query := r.URL.Query()
+	limit, err := limitOf(query)
+	if err != nil {
+		return nil, "", err
+	}
 	t, err := h.cfg.Store.Transcript(r.Context(), h.scopeOf(r), r.PathValue("id"))
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return transcript.AppendBodies(nil, t.Messages), nil
+	if limit > 0 {
+		var found bool
+		if t.Messages, next, found = pageBefore(t.Messages, query.Get("before"), limit); !found {
+			return nil, "", wire.Invalidf(`"before" is no message of this chat`)
+		}
+	}
+	return transcript.AppendBodies(nil, t.Messages), next, nil
 }
 
 // putMessages handles PUT /chat-history/{id} and PUT /chat-history/{id}/messages, which both add or
