@@ -112,7 +112,7 @@ func startCitingEcho(t *testing.T) string {
 }
 
 // maxEmbedded is the limit in bytes, compressed, of what a frame loads when somebody opens its chat.
-const maxEmbedded = 29 << 10
+const maxEmbedded = 27 << 10
 
 func checkEmbedSize(t *testing.T, addr string, loaded []string) {
 	t.Helper()
@@ -133,7 +133,7 @@ func checkEmbedSize(t *testing.T, addr string, loaded []string) {
 		}
 		total += int(n)
 	}
-	if t.Logf("the embedded chat is %d bytes in %d files, compressed", total, len(loaded)+1); total > maxEmbedded || len(loaded) < 4 {
+	if t.Logf("the embedded chat is %d bytes in %d files, compressed", total, len(loaded)+1); total > maxEmbedded || len(loaded) < 3 {
 		t.Errorf("the embedded chat is %d bytes in %q, compressed; at most %d are allowed", total, loaded, maxEmbedded)
 	}
 }
