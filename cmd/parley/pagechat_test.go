@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -98,5 +100,63 @@ func TestPage_AsksWhatWasChosen(t *testing.T) {
 	}
 	if !strings.Contains(got.Versions, "2/2") || !strings.Contains(got.Regenerated, "The model says so.") || got.StillChosen != "Quotes only" {
 		t.Errorf("version %q: %q; then chosen: %q", got.Versions, got.Regenerated, got.StillChosen)
+	}
+}
+
+func TestPage_OpensALongConversationAtItsEndAndLosesNothing(t *testing.T) {
+	pageTest(t)
+	p := serveIngested(t, nil, pageDocuments(t))
+	var got struct {
+		First  []int
+		Opened struct {
+			Last, Button string
+			AtEnd        bool
+			InPage       int
+		}
+		Jumps    []float64
+		Scrolled struct {
+			IDs    []string
+			Parts  []int
+			Button int
+		}
+		Asked struct {
+			History int
+			Last    string
+			AtEnd   bool
+			Kept    []string
+		}
+		Edited   struct{ History, Kept int }
+		Reloaded struct {
+			First          int
+			Versions, Last string
+		}
+		Exported int
+		Kept     []string
+		Seen     seenOnPage
+	}
+	const messages = 400
+	onPage(t, "longchat", p.addr, map[string]any{"messages": messages, "question": "How tall is the lighthouse of Skagen?"}, &got)
+	got.Seen.check(t)
+	all := make([]string, messages)
+	for i := range all {
+		all[i] = fmt.Sprintf("m%d", i)
+	}
+	if o := got.Opened; !slices.Equal(got.First, []int{100}) || o.Last != "m399" || !o.AtEnd || o.InPage != 200 || o.Button != "Show earlier messages (200)" {
+		t.Errorf("opened with answers of %d messages: %+v", got.First, o)
+	}
+	if s := got.Scrolled; !slices.Equal(s.IDs, all) || !slices.Equal(s.Parts, []int{100, 100, 100, 100}) || s.Button != 0 || len(got.Jumps) > 0 {
+		t.Errorf("scrolled to the beginning, with jumps of %v: %+v", got.Jumps, s)
+	}
+	if a := got.Asked; a.History != 60 || a.Last != "Answer 399" || !a.AtEnd || len(a.Kept) != messages+2 || !slices.Equal(a.Kept[:messages], all) {
+		t.Errorf("asked when the end was loaded: %+v", a)
+	}
+	if e := got.Edited; e.History != 60 || e.Kept != messages+4 {
+		t.Errorf("edited an old question: %+v", e)
+	}
+	if r := got.Reloaded; r.First != 100 || r.Versions != "2/2" || !strings.HasPrefix(r.Last, "An edited question?") {
+		t.Errorf("after a reload: %+v", r)
+	}
+	if got.Exported != messages+4 || len(got.Kept) != messages+4 || !slices.Equal(got.Kept[:messages], all) {
+		t.Errorf("%d messages are exported, and %d are kept of %d", got.Exported, len(got.Kept), messages+4)
 	}
 }

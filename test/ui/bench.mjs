@@ -98,7 +98,7 @@ async function scroll(base, open, messages) {
   return { first, all, frames: frames.length, work: ((after.TaskDuration - before.TaskDuration) * 1000) / frames.length, longest: Math.max(...frames) };
 }
 
-async function longConversation(base, messages) {
+export async function longConversation(base, messages) {
   const json = { "Content-Type": "application/json", Origin: base };
   const { id } = await (await fetch(`${base}/api/chat-history`, { method: "POST", headers: json, body: "{}" })).json();
   const list = Array.from({ length: messages }, (_, i) => ({

@@ -44,6 +44,13 @@ const query = (values: Record<string, string | number | undefined>): string => {
 
 const segment = encodeURIComponent;
 
+/** A page of a list, and the address of the next one; "" if there is none. */
+async function paged<T>(path: string): Promise<{ items: T[]; next: string }> {
+  const response = await send(path, { signal: AbortSignal.timeout(patience) });
+  const next = /<([^>]+)>; rel="next"/.exec(response.headers.get("Link") ?? "")?.[1] ?? "";
+  return { items: (await response.json()) as T[], next };
+}
+
 /** What one keeps on the server: each thing is a text. */
 const kept = <T extends { id: string }>(path: string) => ({
   list: () => json<T[]>(path),
@@ -90,12 +97,10 @@ export const api = {
 
   chat: (id: string) => json<ChatEntry>(`/api/chat-history/${segment(id)}`),
   allChats: () => json<ChatEntry[]>("/api/chat-history?mode=standard"),
-  chatPage: async (path: string) => {
-    const response = await send(path, { signal: AbortSignal.timeout(patience) });
-    const next = /<([^>]+)>; rel="next"/.exec(response.headers.get("Link") ?? "")?.[1] ?? "";
-    return { chats: (await response.json()) as ChatEntry[], next };
-  },
+  chatPage: (path: string) => paged<ChatEntry>(path),
   createChat: () => json<ChatEntry>("/api/chat-history", withBody("POST", { mode: "standard" })), // titled by its first message
+  messagePage: (path: string) => paged<unknown>(path),
+  lastMessages: (id: string, limit: number) => paged<unknown>(`/api/chat-history/${segment(id)}/messages${query({ limit })}`),
   chatMessages: (id: string) => json<unknown[]>(`/api/chat-history/${segment(id)}/messages`),
   putMessages: (id: string, messages: unknown[]) =>
     json<ChatEntry>(`/api/chat-history/${segment(id)}/messages`, withBody("PUT", { messages })),

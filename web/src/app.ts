@@ -1,10 +1,10 @@
 // The state of the page and what people do to it. Components only show cells and call these functions.
 import { api, type Caller } from "./api.ts";
-import { toApiError, type ApiError } from "./calls.ts";
+import { ApiError, toApiError } from "./calls.ts";
 import { Cell, saved } from "./cell.ts";
 import * as chatlist from "./chatlist.ts";
 import { loadChats, tellOtherTabs } from "./chatlist.ts";
-import { emptyConversation, historyOf, newId, pathOf, restored, stored, upsert, type Conversation, type Message } from "./conversation.ts";
+import { ancestorsOf, emptyConversation, historyOf, newId, pathOf, restored, stored, upsert, withEarlier, type Conversation, type Message } from "./conversation.ts";
 import { beginEdit, draft, endEdit, nameDraft, openDraft } from "./drafts.ts";
 import { changed } from "./jobs.ts";
 import { LiveTurn, type Pending } from "./live.ts";
@@ -12,6 +12,7 @@ import { announcement, tell } from "./notices.ts";
 import { afterPanel, panel, watchPanel } from "./panelstate.ts";
 import { reachable } from "./reach.ts";
 import { ragchatRequest } from "./requests.ts";
+import { maxHistory } from "./said.ts";
 import { scope } from "./scope.ts";
 import { choices, recordOf, setChoice, settings } from "./settings.ts";
 import { newAnswer, isOver, type Answer, type Feedback } from "./turnstate.ts";
@@ -222,10 +223,9 @@ async function open(id: string): Promise<void> {
   }
   loading.value = "loading";
   try {
-    const [list, title] = await Promise.all([api.chatMessages(id), chatlist.titleOf(id)]);
+    const read = await readConversation(id, pageLength);
     if (view.value.name === "chat" && view.value.id !== id) return; // somebody was faster
-    const messages = restored(list);
-    conversation.value = { id, title, messages, chosen: {} };
+    conversation.value = { ...emptyConversation(), ...read };
     loading.value = "";
     resume();
   } catch (error) {
@@ -233,13 +233,61 @@ async function open(id: string): Promise<void> {
   }
 }
 
+const pageLength = 100; // messages of a conversation that are read at a time
+const longestPage = 500;
+
+/** Reads a conversation, of a long one the end. */
+async function readConversation(id: string, length: number): Promise<Pick<Conversation, "id" | "title" | "messages" | "earlier">> {
+  const [{ items, next }, entry] = await Promise.all([api.lastMessages(id, length), chatlist.entryOf(id)]);
+  return { id, title: entry.title, messages: restored(items), earlier: next ? { link: next, count: Math.max(1, entry.messageCount - items.length) } : null };
+}
+
+/** Reads the part of a conversation before what is loaded, or all that is missing, also of one that is left meanwhile. */
+async function readEarlier(of: Conversation, all: boolean): Promise<Conversation> {
+  let c = of;
+  while (c.earlier) {
+    const { link } = c.earlier;
+    const { items, next } = await api.messagePage(all ? link.replace(/\blimit=\d+/, `limit=${longestPage}`) : link);
+    const part = restored(items);
+    c = withEarlier(c, part, next);
+    const shown = conversation.value;
+    if (shown.id === c.id && shown.earlier?.link === link) {
+      conversation.value = withEarlier(shown, part, next);
+      takeUp(part);
+    }
+    if (!all) break;
+  }
+  return c;
+}
+
+let readingEarlier = false;
+
+/** Loads messages before those that are loaded. False if none came. */
+export async function loadEarlier(): Promise<boolean> {
+  if (readingEarlier) return false;
+  readingEarlier = true;
+  try {
+    await readEarlier(conversation.value, false);
+    return true;
+  } catch (error) {
+    tell(toApiError(error).message, true);
+    return false;
+  } finally {
+    readingEarlier = false;
+  }
+}
+
+/** Loads all of the conversation that is not loaded yet. What is shown does without it if that fails. */
+export const loadRest = (): void => void readEarlier(conversation.value, true).catch(() => {});
+
+/** Prints the conversation when all of it is there. */
+export const printAll = (): void => void readEarlier(conversation.value, true).catch((error) => tell(toApiError(error).message, true)).then(() => print());
+
 export const reopen = () => open(view.value.name === "chat" ? view.value.id : "");
 
-/** Takes up the answers that were not finished when the page was left. */
-function resume(): void {
-  const c = conversation.value;
-  const last = pathOf(c).at(-1)?.message;
-  for (const message of c.messages) {
+/** Takes up the answers of messages that were not finished when the page was left. */
+function takeUp(messages: Message[]): void {
+  for (const message of messages) {
     if (!message.answer || isOver(message.answer)) continue;
     const live = follow(message, newAnswer());
     const asked = pendingOf(message.id);
@@ -247,6 +295,12 @@ function resume(): void {
     else if (asked) void live.ask(asked);
     else settle(message.id, { ...message.answer, status: "failed", error: { kind: "failed", message: strings.errors.lost } });
   }
+}
+
+/** Takes up all that was not finished when the page was left. */
+function resume(): void {
+  const last = pathOf(conversation.value).at(-1)?.message;
+  takeUp(conversation.value.messages);
   // The page was left between the question and its first trace on the server.
   if (last?.role === "user") {
     const id = `${last.id}-a`;
@@ -278,8 +332,8 @@ export function remove(entry: ChatEntry): void {
 
 /** loadConversation reads a conversation without showing it, for its export. */
 export async function loadConversation(entry: ChatEntry): Promise<Conversation> {
-  if (conversation.value.id === entry.id) return conversation.value;
-  return { id: entry.id, title: entry.title, messages: restored(await api.chatMessages(entry.id)), chosen: {} };
+  if (conversation.value.id === entry.id) return readEarlier(conversation.value, true);
+  return { ...emptyConversation(), id: entry.id, title: entry.title, messages: restored(await api.chatMessages(entry.id)) };
 }
 
 export function choose(parent: string, id: string): void {
@@ -307,11 +361,10 @@ export async function ask(text: string): Promise<void> {
   if (edited) cancelEdit();
   else draft.value = "";
   const parent = edited ? edited.parent : (path.at(-1)?.message.id ?? "");
-  const before = path.slice(0, path.findIndex((s) => s.message.id === parent) + 1);
   const message: Message = { id: newId(), parent, role: "user", text: question, answer: null, created: now() };
   put(message);
   choose(parent, message.id);
-  await answer(message, historyOf(before));
+  await answer(message);
 }
 
 /** Asks what waits, unless the answer before it did not come: then it is for people to say. */
@@ -333,10 +386,8 @@ export function takeQueued(): void {
 
 /** Asks for another answer to the question before a message, of another model if one is named. */
 export async function retry(message: Message, model = ""): Promise<void> {
-  const path = pathOf(conversation.value);
-  const at = path.findIndex((s) => s.message.id === message.parent);
-  const question = path[at]?.message;
-  if (question && !isBusy(conversation.value)) await answer(question, historyOf(path.slice(0, at)), model);
+  const question = questionOf(message);
+  if (question && !isBusy(conversation.value)) await answer(question, model);
 }
 
 /** Has the answer to a question go on where its limit has cut it off. */
@@ -355,7 +406,7 @@ export async function answerLonger(message: Message): Promise<void> {
 
 const questionOf = (message: Message): Message | undefined => conversation.value.messages.find((m) => m.id === message.parent);
 
-async function answer(question: Message, history: ReturnType<typeof historyOf>, model = ""): Promise<void> {
+async function answer(question: Message, model = ""): Promise<void> {
   const siblings = conversation.value.messages.some((m) => m.parent === question.id);
   const id = siblings ? newId() : `${question.id}-a`;
   const message = put({ id, parent: question.id, role: "assistant", text: "", answer: newAnswer(), created: now() });
@@ -364,11 +415,18 @@ async function answer(question: Message, history: ReturnType<typeof historyOf>, 
   const live = follow(message, newAnswer());
   const kept = await keep(question);
   const set = model ? { ...choices.value, models: { ...choices.value.models, inference: model } } : choices.value;
-  const asked = { text: question.text, history, choices: set, conversation: conversation.value.id || undefined, documents: scope.value.map((d) => d.id) };
-  const request = ragchatRequest(asked, { stream: true, query_id: id });
-  const pending: Pending = { key: id, path: request.path, body: request.body };
-  if (kept) remember(id, pending);
-  await live.ask(pending);
+  const documents = scope.value.map((d) => d.id);
+  await live.ask(async () => {
+    let c = conversation.value;
+    if (!c.messages.some((m) => m.id === question.id)) throw new ApiError("missing", ""); // it was left meanwhile
+    const said = () => historyOf(ancestorsOf(c, question));
+    while (c.earlier && said().length < maxHistory) c = await readEarlier(c, false);
+    const asked = { text: question.text, history: said(), choices: set, conversation: c.id || undefined, documents };
+    const request = ragchatRequest(asked, { stream: true, query_id: id });
+    const pending: Pending = { key: id, path: request.path, body: request.body };
+    if (kept) remember(id, pending);
+    return pending;
+  });
 }
 
 let saving: Promise<unknown> = Promise.resolve();
@@ -475,10 +533,12 @@ function renewIfShown(id: string): void {
 /** Reads the conversation that is shown again. */
 async function renew(id: string): Promise<void> {
   try {
-    const [list, title] = await Promise.all([api.chatMessages(id), chatlist.titleOf(id)]);
+    const read = await readConversation(id, Math.min(longestPage, Math.max(pageLength, conversation.value.messages.length)));
+    const { messages, earlier } = conversation.value;
     if (conversation.value.id !== id || lives.size > 0) return;
-    const messages = restored(list);
-    conversation.value = { ...conversation.value, title, messages };
+    const at = read.earlier ? messages.findIndex((m) => m.id === read.messages[0]?.id) : -1;
+    const kept = at >= 0 ? { messages: [...messages.slice(0, at), ...read.messages], earlier } : {};
+    conversation.value = { ...conversation.value, ...read, ...kept };
     resume();
   } catch (error) {
     if (toApiError(error).kind === "missing" && conversation.value.id === id) begin();

@@ -31,15 +31,15 @@ export async function loadChats(): Promise<void> {
   if (mine !== asked) return;
   folders.value = kept.sort((a, b) => byName.compare(a.name, b.name));
   olderChats.value = list.next;
-  show(list.chats);
+  show(list.items);
 }
 
-async function readChats(wanted: number): Promise<{ chats: ChatEntry[]; next: string }> {
+async function readChats(wanted: number): Promise<{ items: ChatEntry[]; next: string }> {
   const limit = Math.min(longestPage, Math.max(pageLength, wanted));
   const list = await api.chatPage(`/api/chat-history?mode=standard&limit=${limit}`);
-  while (list.next && list.chats.length < wanted) {
+  while (list.next && list.items.length < wanted) {
     const page = await api.chatPage(list.next);
-    list.chats.push(...page.chats);
+    list.items.push(...page.items);
     list.next = page.next;
   }
   return list;
@@ -57,7 +57,7 @@ export async function loadOlderChats(): Promise<void> {
     if (mine !== asked) return;
     const known = new Set(chats.value?.map((c) => c.id));
     olderChats.value = page.next;
-    show([...(chats.value ?? []), ...page.chats.filter((c) => !known.has(c.id))]);
+    show([...(chats.value ?? []), ...page.items.filter((c) => !known.has(c.id))]);
   } catch (error) {
     tell(toApiError(error).message, true);
   } finally {
@@ -65,10 +65,9 @@ export async function loadOlderChats(): Promise<void> {
   }
 }
 
-/** The title of a conversation, also of one that is not listed. */
-export async function titleOf(id: string): Promise<string> {
-  const listed = chats.value?.find((c) => c.id === id);
-  return listed ? listed.title : (await api.chat(id)).title;
+/** A conversation as the list shows it, also one that is not listed. */
+export async function entryOf(id: string): Promise<ChatEntry> {
+  return chats.value?.find((c) => c.id === id) ?? (await api.chat(id));
 }
 
 function show(list: ChatEntry[]): void {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { emptyConversation, historyOf, jsonOf, markdownOf, pathOf, restored, stored, totalsOf, upsert, type Message } from "./conversation.ts";
+import { ancestorsOf, emptyConversation, historyOf, jsonOf, markdownOf, pathOf, restored, stored, totalsOf, upsert, withEarlier, type Message } from "./conversation.ts";
 import { Parser } from "./sse.ts";
 import { apply, newAnswer, type Answer } from "./turnstate.ts";
 import { codeOf, kindOf, sentenceOf } from "./calls.ts";
@@ -29,7 +29,7 @@ test("a circle of parents ends", () => {
 
 test("failed answers are no history", () => {
   const c = { ...emptyConversation(), messages: [asked("q", "", "One?"), answered("a", "q", "", { status: "failed" })] };
-  assert.deepEqual(historyOf(pathOf(c)), [{ role: "user", content: "One?" }]);
+  assert.deepEqual(historyOf(c.messages), [{ role: "user", content: "One?" }]);
 });
 
 test("what is stored comes back as it was", () => {
@@ -46,6 +46,30 @@ test("messages of other clients, and whatever else is stored, can be read", () =
   assert.equal(m[1]!.answer!.status, "completed");
   assert.equal(m[1]!.answer!.citations[0]!.label, "");
   assert.equal(pathOf({ ...emptyConversation(), messages: m }).length, 3);
+});
+
+test("what comes before a part that was loaded joins it", () => {
+  const part = { ...emptyConversation(), messages: [asked("q2", "a1", "Two?"), answered("a2", "q2", "2")], earlier: { link: "/x", count: 2 } };
+  assert.equal(ids({ ...conversation(), ...part }), "q2,a2");
+  assert.deepEqual(ancestorsOf(part, part.messages[1]!).map((m) => m.id), ["q2"]);
+  const earlier = [asked("q1", "", "One?"), answered("a1", "q1", "1"), part.messages[0]!];
+  const next = withEarlier(part, earlier, "/y");
+  assert.deepEqual([next.messages.map((m) => m.id).join(), next.earlier], ["q1,a1,q2,a2", { link: "/y", count: 1 }]);
+  const whole = withEarlier(part, earlier, "");
+  assert.equal(whole.earlier, null);
+  assert.equal(ids({ ...conversation(), ...whole }), "q1,a1,q2,a2");
+  assert.deepEqual(ancestorsOf(whole, whole.messages[3]!).map((m) => m.id), ["q1", "a1", "q2"]);
+});
+
+test("messages that name no parent follow what comes before their part", () => {
+  const part = { ...emptyConversation(), messages: restored([{ messageId: "q2", role: "user" }, { messageId: "a2", role: "assistant" }]), earlier: { link: "/x", count: 2 } };
+  const whole = withEarlier(part, restored([{ messageId: "q1", role: "user" }, { messageId: "a1", role: "assistant" }]), "");
+  assert.deepEqual(whole.messages.map((m) => m.parent), ["", "q1", "a1", "q2"]);
+});
+
+test("a circle has each ancestor once", () => {
+  const c = { ...emptyConversation(), messages: [asked("a", "b", "x"), asked("b", "a", "y")] };
+  assert.deepEqual(ancestorsOf(c, c.messages[0]!).map((m) => m.id), ["a", "b"]);
 });
 
 test("every version is paid for", () => {

@@ -18,9 +18,16 @@ export interface Conversation {
   title: string;
   messages: Message[];
   chosen: Record<string, string>; // the child shown, by parent; the newest where there is none
+  earlier: Earlier | null; // messages that are not loaded yet; null when all are
 }
 
-export const emptyConversation = (): Conversation => ({ id: "", title: "", messages: [], chosen: {} });
+/** Earlier is what is not loaded of a conversation: of all that is loaded, the first message follows it. */
+export interface Earlier {
+  link: string; // the address of its last part
+  count: number; // of its messages, in all versions, as far as it is known
+}
+
+export const emptyConversation = (): Conversation => ({ id: "", title: "", messages: [], chosen: {}, earlier: null });
 
 /** newId returns an id that sorts by time. */
 export function newId(): string {
@@ -43,7 +50,7 @@ export function pathOf(c: Conversation): Shown[] {
   }
   const path: Shown[] = [];
   const seen = new Set<string>();
-  for (let parent = ""; ; ) {
+  for (let parent = c.earlier ? (c.messages[0]?.parent ?? "") : ""; ; ) {
     const list = children.get(parent);
     if (!list || list.length === 0) return path;
     const message = list.find((m) => m.id === c.chosen[parent]) ?? list[list.length - 1]!;
@@ -54,10 +61,28 @@ export function pathOf(c: Conversation): Shown[] {
   }
 }
 
-/** historyOf is what was said up to a message, as a request carries it; failed answers are left out. */
-export function historyOf(path: Shown[]): Said[] {
+/** ancestorsOf returns the messages before a message in the tree, first to last. */
+export function ancestorsOf(c: Conversation, message: Message): Message[] {
+  const byId = new Map(c.messages.map((m) => [m.id, m]));
+  const before: Message[] = [];
+  for (let m = byId.get(message.parent); m && byId.delete(m.id); m = byId.get(m.parent)) before.push(m); // each once: there may be a circle
+  return before.reverse();
+}
+
+/** withEarlier puts the messages of the part before them in front of those that are loaded. */
+export function withEarlier(c: Conversation, part: Message[], next: string): Conversation {
+  const known = new Set(c.messages.map((m) => m.id));
+  const more = part.filter((m) => !known.has(m.id));
+  const [first, ...rest] = c.messages;
+  const last = part.at(-1);
+  const joined = first && last && first.parent === "" ? [{ ...first, parent: last.id }, ...rest] : c.messages; // it names no parent
+  return { ...c, messages: [...more, ...joined], earlier: next ? { link: next, count: Math.max(1, (c.earlier?.count ?? 0) - more.length) } : null };
+}
+
+/** historyOf is what was said in messages, as a request carries it; failed answers are left out. */
+export function historyOf(messages: Message[]): Said[] {
   const said: Said[] = [];
-  for (const { message } of path) {
+  for (const message of messages) {
     const content = message.role === "user" ? message.text : (message.answer?.text ?? "");
     if (content.trim()) said.push({ role: message.role, content });
   }

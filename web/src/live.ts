@@ -36,12 +36,12 @@ export class LiveTurn {
     private readonly callbacks: Callbacks,
   ) {}
 
-  /** Asks, or asks again with the same key, which is the same turn; then follows it. */
-  async ask(pending: Pending): Promise<void> {
+  /** Asks, or asks again with the same key, which is the same turn; then follows it. What is asked may have to be made first. */
+  async ask(asked: Pending | (() => Promise<Pending>)): Promise<void> {
     await this.run(async () => {
       for (let tries = 0; ; tries++) {
         try {
-          await this.begin(pending);
+          await this.begin(typeof asked === "function" ? await asked() : asked);
           return;
         } catch (error) {
           if (toApiError(error).kind !== "offline" || this.gone.signal.aborted || this.stopped) throw error;

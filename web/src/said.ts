@@ -6,7 +6,7 @@ export interface Said {
 }
 
 // Bodies are bounded by the server; a history longer than this would be cut there as well.
-const maxHistory = 60;
+export const maxHistory = 60;
 const maxHistoryCharacters = 200_000;
 
 /** The newest part of a history that is sent. */

@@ -31,7 +31,7 @@ export function takeUp(): void {
 export function ask(text: string, collection: string): void {
   const question = text.trim();
   if (!question || isBusy()) return;
-  const history = historyOf(messages.value.map((message) => ({ message, siblings: [] })));
+  const history = historyOf(messages.value);
   const id = newId();
   const created = new Date().toISOString();
   const before = messages.value.at(-1)?.id ?? "";

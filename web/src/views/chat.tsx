@@ -24,7 +24,7 @@ export function ChatView() {
   return (
     <div class={`chat ${over > 0 ? "dropping" : ""}`} {...drop}>
       <h1 class="offscreen">{conversation.title || s.newChat}</h1>
-      <Messages key={conversation.id ? "stored" : "new"} id={conversation.id} path={path} loading={loading} />
+      <Messages key={conversation.id ? "stored" : "new"} id={conversation.id} path={path} earlier={conversation.earlier?.count ?? 0} loading={loading} />
       <div class="composer-dock">
         {over > 0 && <p class="drop-note" aria-hidden="true"><Icon name="upload" />{strings.documents.drop}</p>}
         <Composer path={path} />
@@ -38,27 +38,44 @@ const group = 20; // messages that are put into the page at a time
 const idleMessages = 200; // that come into the page without being asked for; earlier ones come when somebody scrolls to them
 const nearStart = 1500; // px from the first message that count as having scrolled to it
 
-function Messages({ id, path, loading }: { id: string; path: Shown[]; loading: string }) {
+interface MessagesProps {
+  id: string;
+  path: Shown[];
+  earlier: number; // messages before it that are not loaded yet
+  loading: string;
+}
+
+function Messages({ id, path, earlier, loading }: MessagesProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const atEnd = useRef(true);
   const [away, setAway] = useState(false);
-  const [first, more] = useFirst(id, path.length);
+  const start = useStart(id, path);
+  const end = start + path.length;
+  const [first, more] = useFirst(id, start, end, earlier);
+  const hidden = first - start + earlier;
+  const top = useRef({ first, id: "" }); // the first message that was in the page
   const toEnd = () => {
     const el = scroller.current;
     if (el) el.scrollTop = el.scrollHeight;
   };
   useLayoutEffect(() => {
+    const el = scroller.current!;
     if (atEnd.current) toEnd();
+    else if (first < top.current.first && el.scrollTop === 0) { // further down the browser keeps the place
+      const was = el.querySelector(`[data-id="${CSS.escape(top.current.id)}"]`);
+      if (was) el.scrollTop = was.getBoundingClientRect().top - el.getBoundingClientRect().top;
+    }
+    top.current = { first, id: path[first - start]?.message.id ?? "" };
   });
   useEffect(() => {
     atEnd.current = true;
     toEnd();
-  }, [id, path.length]);
+  }, [id, end]);
   const scrolled = () => {
     const el = scroller.current!;
     atEnd.current = el.scrollHeight - el.scrollTop - el.clientHeight < nearEnd;
     setAway(!atEnd.current);
-    if (first > 0 && el.scrollTop < nearStart) more();
+    if (hidden > 0 && el.scrollTop < nearStart) more();
   };
   return (
     <div class="messages" ref={scroller} onScroll={scrolled} tabIndex={-1}>
@@ -66,8 +83,8 @@ function Messages({ id, path, loading }: { id: string; path: Shown[]; loading: s
         <Welcome loading={loading} />
       ) : (
         <div class="thread" role="log" aria-live="off" aria-label={s.conversation}>
-          {first > 0 && <button type="button" class="quiet earlier" onClick={more}>{s.earlier(first)}</button>}
-          {groupsOf(path, first).map((g) => <Group key={`${g.at}`} at={g.at} shown={g.shown} length={path.length} />)}
+          {hidden > 0 && <button type="button" class="quiet earlier" onClick={more}>{s.earlier(hidden)}</button>}
+          {groupsOf(path, start, first).map((g) => <Group key={`${g.n}`} shown={g.shown} last={g.last} />)}
         </div>
       )}
       {away && (
@@ -79,10 +96,25 @@ function Messages({ id, path, loading }: { id: string; path: Shown[]; loading: s
   );
 }
 
-/** Messages in groups, so that the browser can pass over many at a time. `first` is the beginning of one. */
-function groupsOf(path: Shown[], first: number): { at: number; shown: Shown[] }[] {
+/**
+ * The number of the first message of a path: 0, or less once earlier ones have been loaded, so that the others keep theirs.
+ */
+function useStart(id: string, path: Shown[]): number {
+  const begun = useRef({ id, message: "" });
+  if (begun.current.id !== id || !begun.current.message) begun.current = { id, message: path[0]?.message.id ?? "" };
+  return Math.min(0, -path.findIndex((x) => x.message.id === begun.current.message));
+}
+
+/** Messages in groups, so that the browser can pass over many at a time. */
+function groupsOf(path: Shown[], start: number, first: number): { n: number; shown: Shown[]; last: boolean }[] {
   const groups = [];
-  for (let at = first; at < path.length; at += group) groups.push({ at, shown: path.slice(at, at + group) });
+  const end = start + path.length;
+  for (let at = first; at < end; ) {
+    const n = Math.floor(at / group);
+    const next = Math.min((n + 1) * group, end);
+    groups.push({ n, shown: path.slice(at - start, next - start), last: next === end });
+    at = next;
+  }
   return groups;
 }
 
@@ -90,45 +122,49 @@ function groupsOf(path: Shown[], first: number): { at: number; shown: Shown[] }[
  * The first message that is in the page, and what takes in earlier ones. A long conversation comes in from its end,
  * while there is nothing else to do; the start of a very long one only when it is wanted.
  */
-function useFirst(id: string, length: number): [number, () => void] {
+function useFirst(id: string, start: number, end: number, earlier: number): [number, () => void] {
   const [shown, setShown] = useState({ id, count: 2 * group });
   const count = shown.id === id ? shown.count : 2 * group;
-  const more = () => setShown({ id, count: count + group });
+  const length = end - start;
+  const first = Math.max(start, Math.floor((end - count) / group) * group);
+  const show = () => setShown({ id, count: count + group });
+  const more = () => {
+    if (first > start) show();
+    else if (earlier > 0) void app.loadEarlier().then((came) => came && show());
+  };
   useEffect(() => {
-    if (count >= Math.min(length, idleMessages)) return;
+    if (count >= Math.min(length + earlier, idleMessages)) return;
     if ("requestIdleCallback" in window) {
       const handle = requestIdleCallback(more, { timeout: 500 });
       return () => cancelIdleCallback(handle);
     }
     const timer = setTimeout(more, 50);
     return () => clearTimeout(timer);
-  }, [id, count, length]);
+  }, [id, count, length, earlier]);
   useEffect(() => {
-    const all = () => drawNow(() => setShown({ id, count: length }));
+    const all = () => drawNow(() => setShown({ id, count: Infinity }));
     addEventListener("beforeprint", all);
     return () => removeEventListener("beforeprint", all);
-  }, [id, length]);
-  return [Math.max(0, Math.floor((length - count) / group) * group), more];
+  }, [id]);
+  return [first, more];
 }
 
 interface GroupProps {
-  at: number;
   shown: Shown[];
-  length: number; // of the whole path
+  last: boolean; // it ends the path
 }
 
 const Group = memo<GroupProps>(
-  ({ at, shown, length }) => (
-    <div class={`group ${at + group >= length ? "last" : ""}`}>
+  ({ shown, last }) => (
+    <div class={`group ${last ? "last" : ""}`}>
       {shown.map(({ message, siblings }, i) => (
-        <OneMessage key={message.id} message={message} siblings={siblings} last={at + i === length - 1} />
+        <OneMessage key={message.id} message={message} siblings={siblings} last={last && i === shown.length - 1} />
       ))}
     </div>
   ),
-  (a, b) => isInLast(a) === isInLast(b) && a.shown.length === b.shown.length && a.shown.every((x, i) => isSame(x, b.shown[i]!)),
+  (a, b) => a.last === b.last && a.shown.length === b.shown.length && a.shown.every((x, i) => isSame(x, b.shown[i]!)),
 );
 
-const isInLast = (g: GroupProps) => g.at + group >= g.length;
 const isSame = (a: Shown, b: Shown) => a.message === b.message && a.siblings.join() === b.siblings.join();
 
 interface MessageProps {

@@ -1,5 +1,5 @@
 // "View as API request": the current question as curl, in each protocol.
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
 import { historyOf, pathOf } from "../conversation.ts";
@@ -18,11 +18,12 @@ export function RequestDialog() {
   const draft = useCell(app.draft);
   const documents = useCell(scope);
   const [at, setAt] = useState(0);
+  useEffect(app.loadRest, []); // requests carry the whole conversation
   const requests = useMemo(() => {
-    const path = pathOf(conversation);
-    const last = path.findLastIndex((p) => p.message.role === "user");
+    const path = pathOf(conversation).map((p) => p.message);
+    const last = path.findLastIndex((m) => m.role === "user");
     const asked = draft.trim() ? { text: draft.trim(), history: historyOf(path) } :
-      last >= 0 ? { text: path[last]!.message.text, history: historyOf(path.slice(0, last)) } : { text: s.example, history: [] };
+      last >= 0 ? { text: path[last]!.text, history: historyOf(path.slice(0, last)) } : { text: s.example, history: [] };
     return allRequests({ ...asked, choices: chosen, documents: documents.map((d) => d.id) });
   }, [conversation, chosen, draft, documents]);
   const request = requests[at]!;

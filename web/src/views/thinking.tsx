@@ -35,6 +35,7 @@ export function Thinking({ message }: { message: string }) {
   const conversation = useCell(app.conversation);
   const answer = conversation.messages.find((m) => m.id === message)?.answer;
   const [thoughts, missing] = useThoughts(answer);
+  useEffect(app.loadRest, []); // for the totals
   if (!answer) return null;
   return (
     <>
