@@ -9,7 +9,7 @@ import (
 )
 
 // maxLoaded is the limit in bytes of a first load as it is sent: files, answers and their headers.
-const maxLoaded = 86_000
+const maxLoaded = 88_000
 
 func TestPage_IsLightAlsoWhereThereAreDocumentsAndConversations(t *testing.T) {
 	pageTest(t)

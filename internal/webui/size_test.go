@@ -10,7 +10,7 @@ import (
 
 // Limits in bytes, compressed: of the page's first load, and of each file that it loads on demand.
 const (
-	maxFirstLoad = 72 << 10
+	maxFirstLoad = 74 << 10
 	maxOnDemand  = 25 << 10
 )
 
