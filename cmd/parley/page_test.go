@@ -259,8 +259,8 @@ func checkBoxes(t *testing.T, got shownCitation) {
 	}
 }
 
-// slowModel is an OpenAI-compatible server that streams words with pauses. For questions that
-// contain "early", it waits before the first word.
+// slowModel is an OpenAI-compatible server that streams words, one for each pause: after a word that was late, the next ones come sooner. For
+// questions that contain "early", it waits before the first word.
 type slowModel struct {
 	*httptest.Server
 	words []string
@@ -298,9 +298,10 @@ func (m *slowModel) serve(w http.ResponseWriter, r *http.Request) {
 	if strings.Contains(question, "? early") {
 		m.wait(r, time.Second)
 	}
-	for _, word := range m.words {
+	began := time.Now()
+	for i, word := range m.words {
 		writePiece(w, word)
-		if !m.wait(r, m.pause) {
+		if due := began.Add(time.Duration(i+1) * m.pause); !m.wait(r, time.Until(due)) {
 			return
 		}
 	}

@@ -25,12 +25,12 @@ func BenchmarkPage_Load(b *testing.B) {
 func BenchmarkPage_Stream(b *testing.B) {
 	requirePage(b)
 	var words []string
-	for i := range 1500 {
+	for i := range 2500 { // one word each: the page counts them
 		switch {
 		case i%60 == 59:
 			words = append(words, "end.\n\n")
 		case i%240 == 0:
-			words = append(words, "\n\n- an item ")
+			words = append(words, "\n\n- item ")
 		default:
 			words = append(words, "word ")
 		}
@@ -38,9 +38,10 @@ func BenchmarkPage_Stream(b *testing.B) {
 	m := startSlowModel(b, words, 10*time.Millisecond)
 	p := serveForBench(b, m.URL)
 	for b.Loop() {
-		var got struct{ Words, Task, Script, Layout, Seconds float64 }
+		var got struct{ Words, Task, Process, Script, Layout, Seconds float64 }
 		onPage(b, "bench", p, map[string]any{"kind": "stream", "question": "How tall is the lighthouse of Skagen?"}, &got)
 		b.ReportMetric(100*got.Task, "%core")
+		b.ReportMetric(100*got.Process, "%process")
 		b.ReportMetric(100*got.Script, "%script")
 		b.ReportMetric(100*got.Layout, "%layout")
 		b.ReportMetric(got.Words, "words/s")

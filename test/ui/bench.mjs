@@ -3,7 +3,7 @@
 export default async function ({ browser, base, open, question, kind, messages, locale }) {
   switch (kind) {
     case "stream":
-      return stream(open, question);
+      return stream(browser, open, question);
     case "load":
       return load(base, browser, locale);
     case "ask":
@@ -39,24 +39,33 @@ async function load(base, browser, locale) {
   return { bytes, requests, painted, conversations, questions };
 }
 
-/** The time that the page's thread works while an answer comes, in seconds for each second. */
-async function stream(open, question) {
+/** The seconds of a processor that all threads of the page's process have taken. */
+async function processTime(browser) {
+  const client = await browser.newBrowserCDPSession();
+  const { processInfo } = await client.send("SystemInfo.getProcessInfo");
+  await client.detach();
+  return processInfo.filter((p) => p.type === "renderer").reduce((sum, p) => sum + p.cpuTime, 0);
+}
+
+/** The time that the page's thread, and all threads of its process, work while an answer comes, in seconds for each second. */
+async function stream(browser, open, question) {
   const { page } = await open();
   const client = await page.context().newCDPSession(page);
   await client.send("Performance.enable", { timeDomain: "threadTicks" });
   await page.fill("#question", question);
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => (document.querySelector(".answer .markdown")?.textContent.length ?? 0) > 200, null, { polling: 200 });
-  const before = await metrics(client);
+  const before = { ...(await metrics(client)), Process: await processTime(browser) };
   const begun = performance.now();
-  const at = (await page.locator(".answer .markdown").innerText()).length;
+  const shown = async () => (await page.locator(".answer .markdown").innerText()).split(/\s+/).length;
+  const at = await shown();
   await page.waitForTimeout(6000);
-  const after = await metrics(client);
+  const after = { ...(await metrics(client)), Process: await processTime(browser) };
   const seconds = (performance.now() - begun) / 1000;
-  const words = ((await page.locator(".answer .markdown").innerText()).length - at) / 6;
+  const words = (await shown()) - at;
   const share = (name) => (after[name] - before[name]) / seconds;
   await page.keyboard.press("Escape");
-  return { words: words / seconds, task: share("TaskDuration"), script: share("ScriptDuration"), layout: share("LayoutDuration") + share("RecalcStyleDuration"), seconds };
+  return { words: words / seconds, task: share("TaskDuration"), process: share("Process"), script: share("ScriptDuration"), layout: share("LayoutDuration") + share("RecalcStyleDuration"), seconds };
 }
 
 /** The seconds that the page's thread works for one question in a long conversation, and the milliseconds for a key. */
