@@ -42,9 +42,11 @@ func (mcpServeCmd) Run(ctx context.Context, p *program) error {
 // mcp returns the MCP server over an instance.
 func (in *instance) mcp(p *program, runner chat.Runner) *mcp.Handler {
 	return mcp.New(mcp.Config{
-		Runner: runner, Search: in.searcher, Documents: in.db.Corpus(),
-		Namespaces: in.namespaces, SignIn: in.cfg.AuthOIDC.protects(),
-		Defaults: in.engine.Defaults(), Namespace: in.cfg.Namespace, PublicURL: in.cfg.PublicURL,
-		Version: release, Logger: p.log,
+		Base:      in.base(runner),
+		Search:    in.searcher,
+		Documents: in.db.Corpus(),
+		SignIn:    in.cfg.AuthOIDC.protects(),
+		Version:   release,
+		Logger:    p.log,
 	})
 }

@@ -21,13 +21,20 @@ import (
 func (s *serving) ragChat() *ragchat.Handler {
 	catalog := &catalog{program: s.program, cfg: s.cfg, prices: s.prices}
 	return ragchat.New(ragchat.Config{
-		Runner: s.runner, Log: s.runner.Log, Board: s.board(),
-		Sessions: s.db.State(), Ledger: s.db.State(), Search: s.searcher.Search, Models: catalog.models,
-		Engine: s.engine.Defaults(), Defaults: s.ragChatDefaults(), Namespace: s.cfg.Namespace,
-		NewBill: func() ragchat.Bill { return s.runner.NewBill(s.engine.Finder()) }, Document: s.db.Corpus().Document,
+		Base:         s.base(s.runner),
+		Log:          s.runner.Log,
+		Board:        s.board(),
+		Sessions:     s.db.State(),
+		Ledger:       s.db.State(),
+		Search:       s.searcher.Search,
+		Models:       catalog.models,
+		Parameters:   s.ragChatDefaults(),
+		NewBill:      func() ragchat.Bill { return s.runner.NewBill(s.engine.Finder()) },
+		Document:     s.db.Corpus().Document,
 		DocumentByID: s.db.Corpus().DocumentByID,
-		Embedding:    s.cfg.Embedding, WebSearch: s.tools.searchesWeb,
-		PublicURL: s.cfg.PublicURL, Logger: s.log,
+		Embedding:    s.cfg.Embedding,
+		WebSearch:    s.tools.searchesWeb,
+		Logger:       s.log,
 	})
 }
 

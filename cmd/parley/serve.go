@@ -309,59 +309,39 @@ func (s *serving) protocols() []wire.Protocol {
 		Library: s.library, Search: s.searcher.Search, Corpus: s.db.Corpus(), Read: s.read, Mode: s.engine.Defaults().Mode,
 		Namespaces: s.namespaces, Namespace: s.cfg.Namespace, PublicURL: s.cfg.PublicURL, MaxUpload: int64(s.cfg.LimitsMaxUpload),
 	})
-	completions := openai.New(openai.Config{
-		Runner:     s.runner,
-		Give:       files.Give,
-		Namespaces: s.namespaces,
-		Defaults:   s.engine.Defaults(),
-		Namespace:  s.cfg.Namespace,
-		PublicURL:  s.cfg.PublicURL,
-		Vision:     s.sees(),
-		Embedding:  s.embeddings(),
-	})
+	base := s.base(s.runner)
+	completions := openai.New(openai.Config{Base: base, Give: files.Give, Embedding: s.embeddings()})
 	return []wire.Protocol{
 		azurechat.New(azurechat.Config{
-			Runner:    s.runner,
-			Store:     s.db.Transcripts(),
-			Known:     s.knownConversation,
-			Defaults:  s.engine.Defaults(),
-			Namespace: s.cfg.Namespace,
-			Model:     s.cfg.Model,
-			Vision:    s.sees(),
-			History:   true,
-			SignIn:    s.cfg.AuthOIDC.signIn(!s.entry.anonymous),
+			Base:    base,
+			Store:   s.db.Transcripts(),
+			Known:   s.knownConversation,
+			Model:   s.cfg.Model,
+			History: true,
+			SignIn:  s.cfg.AuthOIDC.signIn(!s.entry.anonymous),
 			Capabilities: azurechat.Capabilities{
 				Vectors: s.cfg.Embedding != "", Rerank: s.cfg.reranks(),
 				Effort: s.models.Capabilities(s.cfg.Model).Effort, Uploads: s.uploads,
 			},
 		}).Protocol(),
 		completions.Protocol(),
-		yourdata.New(yourdata.Config{
-			Runner:     s.runner,
-			Store:      s.db.Transcripts(),
-			Complete:   completions.Complete,
-			Namespaces: s.namespaces,
-			Defaults:   s.engine.Defaults(),
-			Namespace:  s.cfg.Namespace,
-			PublicURL:  s.cfg.PublicURL,
-		}).Protocol(),
+		yourdata.New(yourdata.Config{Base: base, Store: s.db.Transcripts(), Complete: completions.Complete}).Protocol(),
 		responses.New(responses.Config{
-			Runner:     s.runner,
+			Base:       base,
 			Turns:      s.turnsElsewhere(),
 			Log:        s.log,
 			Store:      s.db.Transcripts(),
 			Open:       files.Open,
 			Give:       files.Give,
-			Namespaces: s.namespaces,
-			Defaults:   s.engine.Defaults(),
-			Namespace:  s.cfg.Namespace,
-			PublicURL:  s.cfg.PublicURL,
-			Vision:     s.sees(),
 			MaxMessage: int64(s.cfg.LimitsMaxBody),
 		}).Protocol(),
-		s.chatUI().Protocol(),
-		s.aiSDK(files.Give).Protocol(), // after chatUI, with which it shares a path
-		s.agUI().Protocol(),
+		chatui.New(chatui.Config{
+			Base: base, Store: s.db.Transcripts(), Agents: s.cfg.agentNames(),
+			Minimal: s.cfg.ChatUIFormat == "minimal", NoPartials: !s.cfg.ChatUIStreamPartials,
+		}).Protocol(),
+		// After chatui, with which it shares a path.
+		aisdk.New(aisdk.Config{Base: base, Give: files.Give, Turns: s.runner, Board: s.board()}).Protocol(),
+		agui.New(agui.Config{Base: base}).Protocol(),
 		s.ragChat().Protocol(),
 		s.mcp(s.program, s.runner).Protocol(),
 		s.ingestAPI().Protocol(),
@@ -382,20 +362,6 @@ func (s *serving) protocols() []wire.Protocol {
 		usersapi.New(s.users()).Protocol(),
 		membersapi.New(s.db.Members(), s.entry.members, s.db.Corpus(), s.corpus, s.db.Instructions()).Protocol(),
 	}
-}
-
-// chatUI returns the handler of the Chat UI API.
-func (s *serving) chatUI() *chatui.Handler {
-	return chatui.New(chatui.Config{
-		Runner:     s.runner,
-		Store:      s.db.Transcripts(),
-		Defaults:   s.engine.Defaults(),
-		Namespace:  s.cfg.Namespace,
-		PublicURL:  s.cfg.PublicURL,
-		Minimal:    s.cfg.ChatUIFormat == "minimal",
-		NoPartials: !s.cfg.ChatUIStreamPartials,
-		Agents:     s.cfg.agentNames(),
-	})
 }
 
 // scratch returns an empty folder for files that are only read. What a killed server left there is removed; no other
@@ -423,31 +389,12 @@ func (s *serving) libreChat(temp string) *librechat.Handler {
 	})
 }
 
-// aiSDK returns the handler of the AI SDK.
-func (s *serving) aiSDK(give openai.Give) *aisdk.Handler {
-	return aisdk.New(aisdk.Config{
-		Runner:     s.runner,
-		Give:       give,
-		Turns:      s.runner,
-		Board:      s.board(),
-		Namespaces: s.namespaces,
-		Defaults:   s.engine.Defaults(),
-		Namespace:  s.cfg.Namespace,
-		PublicURL:  s.cfg.PublicURL,
-		Vision:     s.sees(),
-	})
-}
-
-// agUI returns the handler of AG-UI.
-func (s *serving) agUI() *agui.Handler {
-	return agui.New(agui.Config{
-		Runner:     s.runner,
-		Namespaces: s.namespaces,
-		Defaults:   s.engine.Defaults(),
-		Namespace:  s.cfg.Namespace,
-		PublicURL:  s.cfg.PublicURL,
-		Vision:     s.sees(),
-	})
+// base returns what the protocols that run turns have in common.
+func (in *instance) base(runner chat.Runner) wire.Base {
+	return wire.Base{
+		Runner: runner, Namespaces: in.namespaces, Defaults: in.engine.Defaults(),
+		Namespace: in.cfg.Namespace, PublicURL: in.cfg.PublicURL, Vision: in.sees(),
+	}
 }
 
 // namespaces returns the namespaces that a caller may ask; of vector stores, their own. The documents' access lists

@@ -17,11 +17,11 @@ import (
 )
 
 func aiSDKOf(runner chat.Runner, turns webapi.Turns) wire.Protocol {
-	return aisdk.New(aisdk.Config{Runner: runner, Turns: turns, Namespaces: namespaces}).Protocol()
+	return aisdk.New(aisdk.Config{Base: wire.Base{Runner: runner, Namespaces: namespaces}, Turns: turns}).Protocol()
 }
 
 func agUIOf(runner chat.Runner) wire.Protocol {
-	return agui.New(agui.Config{Runner: runner, Namespaces: namespaces}).Protocol()
+	return agui.New(agui.Config{Base: wire.Base{Runner: runner, Namespaces: namespaces}}).Protocol()
 }
 
 const uiQuestion = `{"id":"c1","messages":[{"role":"user","parts":[{"type":"text","text":"What is covered?"}]}],"trigger":"submit-message"}`

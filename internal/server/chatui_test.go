@@ -42,12 +42,13 @@ func storeOf(kind transcript.Kind, body string) transcript.Store {
 
 func chatUIOf(runner chat.Runner) wire.Protocol {
 	return chatui.New(chatui.Config{
-		Runner: runner, Store: storeOf(transcript.ChatUI, `{"messageId":"m1","role":"user","content":"Hello","id":"m1"}`),
+		Base:  wire.Base{Runner: runner},
+		Store: storeOf(transcript.ChatUI, `{"messageId":"m1","role":"user","content":"Hello","id":"m1"}`),
 	}).Protocol()
 }
 
 func azureOf(runner chat.Runner) wire.Protocol {
-	return azurechat.New(azurechat.Config{Runner: runner, Store: storeOf(transcript.Azure, `["Hello?",{"message":{}}]`)}).Protocol()
+	return azurechat.New(azurechat.Config{Base: wire.Base{Runner: runner}, Store: storeOf(transcript.Azure, `["Hello?",{"message":{}}]`)}).Protocol()
 }
 
 // isChatUI reports whether a path is one of the Chat UI API.

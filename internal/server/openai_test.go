@@ -21,7 +21,7 @@ import (
 const completionPath = "/v1/chat/completions"
 
 func openAIOf(runner chat.Runner) wire.Protocol {
-	return openai.New(openai.Config{Runner: runner, Namespaces: namespaces, Embedding: openai.Embedding{Model: "builtin:test", Embed: embed}}).Protocol()
+	return openai.New(openai.Config{Base: wire.Base{Runner: runner, Namespaces: namespaces}, Embedding: openai.Embedding{Model: "builtin:test", Embed: embed}}).Protocol()
 }
 
 // responsesOf returns the Responses API with one response and one conversation, each of one item.
@@ -47,7 +47,7 @@ func responsesOf(runner chat.Runner) wire.Protocol {
 			panic(err)
 		}
 	}
-	return responses.New(responses.Config{Runner: runner, Store: s, Namespaces: namespaces}).Protocol()
+	return responses.New(responses.Config{Base: wire.Base{Runner: runner, Namespaces: namespaces}, Store: s}).Protocol()
 }
 
 func embed(_ context.Context, req llm.EmbedRequest) (llm.Embeddings, error) {

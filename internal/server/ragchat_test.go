@@ -96,9 +96,11 @@ func ragChatOf(runner chat.Runner, log *slog.Logger) wire.Protocol {
 	engine := chat.DefaultOptions()
 	engine.Models.Inference = "builtin:extractive"
 	return ragchat.New(ragchat.Config{
-		Runner:   runner,
+		Base:     wire.Base{Runner: runner, Defaults: engine},
 		Log:      func(context.Context, string, string) (*turn.Log, error) { return nil, turn.ErrNotFound },
-		Sessions: m, Ledger: m, Engine: engine, Logger: log,
+		Sessions: m,
+		Ledger:   m,
+		Logger:   log,
 		Search: func(context.Context, retrieval.Query) (retrieval.Result, error) {
 			return retrieval.Result{Passages: []retrieval.Passage{{
 				Chunk:    retrieval.Chunk{Text: "Everything is covered.", Spans: []retrieval.Span{{Page: 2, End: 22}}, Headings: []string{"Cover"}},

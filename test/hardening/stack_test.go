@@ -152,19 +152,24 @@ func (s *stack) router(t testing.TB, books *ledger.Ledger, o options) *llm.Route
 
 func (s *stack) serve(t testing.TB, o options, engine *chat.Engine, runner *turn.Runner, log *slog.Logger) {
 	defaults := engine.Defaults()
-	completions := wireopenai.New(wireopenai.Config{Runner: runner, Defaults: defaults})
+	completions := wireopenai.New(wireopenai.Config{Base: wire.Base{Runner: runner, Defaults: defaults}})
 	s.mounted = []wire.Protocol{
-		azurechat.New(azurechat.Config{Runner: runner, Store: s.db.Transcripts(), Defaults: defaults}).Protocol(),
+		azurechat.New(azurechat.Config{Base: wire.Base{Runner: runner, Defaults: defaults}, Store: s.db.Transcripts()}).Protocol(),
 		completions.Protocol(),
-		yourdata.New(yourdata.Config{Runner: runner, Store: s.db.Transcripts(), Complete: completions.Complete, Defaults: defaults}).Protocol(),
-		responses.New(responses.Config{Runner: runner, Store: s.db.Transcripts(), Defaults: defaults}).Protocol(),
-		chatui.New(chatui.Config{Runner: runner, Store: s.db.Transcripts(), Defaults: defaults}).Protocol(),
-		aisdk.New(aisdk.Config{Runner: runner, Turns: runner, Defaults: defaults}).Protocol(),
-		agui.New(agui.Config{Runner: runner, Defaults: defaults}).Protocol(),
-		mcp.New(mcp.Config{Runner: runner, Search: s, Documents: s.db.Corpus(), Defaults: defaults, Logger: log}).Protocol(),
+		yourdata.New(yourdata.Config{Base: wire.Base{Runner: runner, Defaults: defaults}, Store: s.db.Transcripts(), Complete: completions.Complete}).Protocol(),
+		responses.New(responses.Config{Base: wire.Base{Runner: runner, Defaults: defaults}, Store: s.db.Transcripts()}).Protocol(),
+		chatui.New(chatui.Config{Base: wire.Base{Runner: runner, Defaults: defaults}, Store: s.db.Transcripts()}).Protocol(),
+		aisdk.New(aisdk.Config{Base: wire.Base{Runner: runner, Defaults: defaults}, Turns: runner}).Protocol(),
+		agui.New(agui.Config{Base: wire.Base{Runner: runner, Defaults: defaults}}).Protocol(),
+		mcp.New(mcp.Config{Base: wire.Base{Runner: runner, Defaults: defaults}, Search: s, Documents: s.db.Corpus(), Logger: log}).Protocol(),
 		ragchat.New(ragchat.Config{
-			Runner: runner, Log: runner.Log, Sessions: s.db.State(), Ledger: s.db.State(), Search: s.Search, Engine: defaults, Logger: log,
-			NewBill: func() ragchat.Bill { return runner.NewBill(engine.Finder()) },
+			Base:     wire.Base{Runner: runner, Defaults: defaults},
+			Log:      runner.Log,
+			Sessions: s.db.State(),
+			Ledger:   s.db.State(),
+			Search:   s.Search,
+			Logger:   log,
+			NewBill:  func() ragchat.Bill { return runner.NewBill(engine.Finder()) },
 		}).Protocol(),
 		webapi.New(webapi.Config{
 			Turns: runner, Records: s.db.State(), Usage: s.db.State().Usage, Namespace: "default",

@@ -61,7 +61,7 @@ func path(dir string) ([]string, error) {
 	runner := turn.NewRunner(engine, db.State(), turn.Options{Keep: true, MaxTurns: 10})
 	h := server.New(server.Config{}, server.Deps{
 		Documents: none{}, Status: none{}, Log: slog.New(slog.DiscardHandler), Keys: turn.NewKeys(db.State(), nil),
-		Protocols: []wire.Protocol{azurechat.New(azurechat.Config{Runner: runner, Store: db.Transcripts(), History: true}).Protocol()},
+		Protocols: []wire.Protocol{azurechat.New(azurechat.Config{Base: wire.Base{Runner: runner}, Store: db.Transcripts(), History: true}).Protocol()},
 	}).Handler()
 	r := httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/chat/stream", strings.NewReader(asked))
 	r.Header.Set("Content-Type", "application/json")

@@ -3,35 +3,16 @@
 package agui
 
 import (
-	"cmp"
-	"context"
 	"net/http"
 
-	"parley/internal/access"
-	"parley/internal/chat"
-	"parley/internal/ident"
 	"parley/internal/wire"
 	"parley/internal/wire/openai"
 )
 
 // Config configures a Handler. Runner is required.
 type Config struct {
-	Runner chat.Runner
-
-	// Namespaces returns the namespaces that a caller may ask, beside Namespace, which is always one. Nil
-	// means that there are no others.
-	Namespaces func(context.Context, access.Principal) ([]string, error)
-
-	Defaults    chat.Options // of every turn
-	Namespace   string       // that is searched; "" means "default"
-	PublicURL   string       // where clients reach the server; "" means as each request says
-	Vision      bool         // the model can see: images are accepted
-	MaxMessages int          // of a request; 0 means 1,000
-
-	NewID func() string // makes ids; nil means ident.New
+	wire.Base
 }
-
-const defaultMaxMessages = 1000
 
 // Handler answers the requests of the protocol. It is safe for concurrent use.
 type Handler struct {
@@ -41,11 +22,7 @@ type Handler struct {
 
 // New returns a Handler with the defaults of cfg filled in.
 func New(cfg Config) *Handler {
-	cfg.Namespace = cmp.Or(cfg.Namespace, "default")
-	cfg.MaxMessages = cmp.Or(cfg.MaxMessages, defaultMaxMessages)
-	if cfg.NewID == nil {
-		cfg.NewID = ident.New
-	}
+	cfg.Fill()
 	cfg.Defaults.FollowUps = false // unless a request asks for them
 	return &Handler{cfg: cfg, catalog: openai.Catalog{Namespaces: cfg.Namespaces, Own: cfg.Namespace}}
 }

@@ -10,6 +10,7 @@ import (
 
 	"parley/internal/access"
 	"parley/internal/chat"
+	"parley/internal/wire"
 	"parley/internal/wire/wiretest"
 )
 
@@ -18,12 +19,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // handlerOf returns a Handler with ids that repeat, and with the namespaces default and hr.
 func handlerOf(runner chat.Runner, change func(*Config)) *Handler {
 	cfg := Config{
-		Runner: runner,
-		Namespaces: func(context.Context, access.Principal) ([]string, error) {
-			return []string{"default", "hr"}, nil
+		Base: wire.Base{
+			Runner: runner,
+			Namespaces: func(context.Context, access.Principal) ([]string, error) {
+				return []string{"default", "hr"}, nil
+			},
+			Defaults: chat.Options{Top: 3, Mode: "hybrid", Temperature: 0.3, MaxOutputTokens: 1024, FollowUps: true},
+			NewID:    wiretest.IDs(),
 		},
-		Defaults: chat.Options{Top: 3, Mode: "hybrid", Temperature: 0.3, MaxOutputTokens: 1024, FollowUps: true},
-		NewID:    wiretest.IDs(),
 	}
 	if change != nil {
 		change(&cfg)

@@ -7,14 +7,11 @@
 package aisdk
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
 
-	"parley/internal/access"
 	"parley/internal/chat"
-	"parley/internal/ident"
 	"parley/internal/lru"
 	"parley/internal/turn"
 	"parley/internal/wire"
@@ -37,30 +34,18 @@ type Board interface {
 
 // Config configures a Handler. Runner and Turns are required.
 type Config struct {
-	Runner chat.Runner
-	Turns  Turns
+	wire.Base
 
-	// Namespaces returns the namespaces that a caller may ask, beside Namespace, which is always one. Nil
-	// means that there are no others.
-	Namespaces func(context.Context, access.Principal) ([]string, error)
+	Turns Turns
 
 	Board Board // tells other servers which turn answers a chat; nil if there are none
 
 	Give openai.Give // reads the documents of a conversation; nil means that they are refused
-
-	Defaults    chat.Options // of every turn
-	Namespace   string       // of the model "parley"; "" means "default"
-	PublicURL   string       // where clients reach the server; "" means as each request says
-	Vision      bool         // the model can see: images are accepted
-	MaxMessages int          // of a request; 0 means 1,000
-
-	NewID func() string // makes ids; nil means ident.New
 }
 
 const (
-	defaultMaxMessages = 1000
-	maxChatID          = 256    // bytes
-	maxChats           = 10_000 // whose last turns are remembered, for clients that come back
+	maxChatID = 256    // bytes
+	maxChats  = 10_000 // whose last turns are remembered, for clients that come back
 )
 
 // Handler answers the requests of the protocol. It is safe for concurrent use.
@@ -108,11 +93,7 @@ func (h *Handler) answered(ctx context.Context, k chatKey) (a answering, ok bool
 
 // New returns a Handler with the defaults of cfg filled in.
 func New(cfg Config) *Handler {
-	cfg.Namespace = cmp.Or(cfg.Namespace, "default")
-	cfg.MaxMessages = cmp.Or(cfg.MaxMessages, defaultMaxMessages)
-	if cfg.NewID == nil {
-		cfg.NewID = ident.New
-	}
+	cfg.Fill()
 	cfg.Defaults.FollowUps = false // unless a request asks for them
 	return &Handler{
 		cfg: cfg, catalog: openai.Catalog{Namespaces: cfg.Namespaces, Own: cfg.Namespace},

@@ -12,11 +12,9 @@ import (
 	"cmp"
 	"context"
 	"net/http"
-	"time"
 
 	"parley/internal/access"
 	"parley/internal/chat"
-	"parley/internal/ident"
 	"parley/internal/transcript"
 	"parley/internal/turn"
 	"parley/internal/wire"
@@ -24,30 +22,23 @@ import (
 
 // Config configures a Handler. Runner and Store are required.
 type Config struct {
-	Runner chat.Runner
-	Store  transcript.Store // of the chats that front ends keep
+	wire.Base
+
+	Store transcript.Store // of the chats that front ends keep
 
 	// Known reports whether id is a conversation that the caller may continue. Nil means that
 	// every id that looks like one of the server's is passed to the Runner.
 	Known func(ctx context.Context, p access.Principal, id string) (bool, error)
 
-	Defaults       chat.Options // what a request without overrides gets; Top 0 means 3, Mode "" hybrid
-	Namespace      string       // "" means "default"
 	Model          string       // stands in for a model that the Runner does not name
-	Vision         bool         // the model can see: images are accepted
 	History        bool         // a null session state is answered with a new id, which front ends need to list a chat
-	MaxMessages    int          // 0 means 1,000
 	MultipartLimit int64        // bytes of a multipart body; 0 means 10 MiB
 	Capabilities   Capabilities // for GET /config
 	SignIn         *SignIn      // for GET /auth_setup; nil means that front ends do not offer sign-in
-
-	Now   func() time.Time // nil means time.Now
-	NewID func() string    // makes ids; nil means ident.New
 }
 
 const (
 	defaultTop            = 3
-	defaultMaxMessages    = 1000
 	defaultMultipartLimit = 10 << 20
 )
 
@@ -56,17 +47,10 @@ type Handler struct{ cfg Config }
 
 // New returns a Handler with the defaults of cfg filled in.
 func New(cfg Config) *Handler {
-	cfg.Namespace = cmp.Or(cfg.Namespace, "default")
+	cfg.Fill()
 	cfg.Defaults.Top = cmp.Or(cfg.Defaults.Top, defaultTop)
 	cfg.Defaults.Mode = cmp.Or(cfg.Defaults.Mode, "hybrid")
-	cfg.MaxMessages = cmp.Or(cfg.MaxMessages, defaultMaxMessages)
 	cfg.MultipartLimit = cmp.Or(cfg.MultipartLimit, defaultMultipartLimit)
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
-	if cfg.NewID == nil {
-		cfg.NewID = ident.New
-	}
 	return &Handler{cfg: cfg}
 }
 

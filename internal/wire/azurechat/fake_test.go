@@ -8,6 +8,7 @@ import (
 	"go.uber.org/goleak"
 
 	"parley/internal/chat"
+	"parley/internal/wire"
 	"parley/internal/wire/wiretest"
 )
 
@@ -16,10 +17,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // handlerOf returns a Handler with ids and a clock that repeat.
 func handlerOf(runner chat.Runner, change func(*Config)) *Handler {
 	cfg := Config{
-		Runner:   runner,
-		Defaults: chat.Options{Temperature: 0.3},
-		Now:      func() time.Time { return time.Unix(1706301586, 0) },
-		NewID:    wiretest.IDs(),
+		Base: wire.Base{
+			Runner:   runner,
+			Defaults: chat.Options{Temperature: 0.3},
+			Now:      func() time.Time { return time.Unix(1706301586, 0) },
+			NewID:    wiretest.IDs(),
+		},
 	}
 	if change != nil {
 		change(&cfg)

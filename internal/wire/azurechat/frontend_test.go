@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"parley/internal/wire"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -79,7 +81,7 @@ func TestFrontEndConfig_ShowsOnlyWhatTheServerCanDo(t *testing.T) {
 		{Config{}, []string{"streamingEnabled", "showChatHistoryCosmos", "ragSendTextSources"}},
 		{Config{Capabilities: Capabilities{Vectors: true}}, []string{"streamingEnabled", "showChatHistoryCosmos", "ragSendTextSources", "showVectorOption", "ragSearchTextEmbeddings"}},
 		{Config{Capabilities: Capabilities{Rerank: true}}, []string{"streamingEnabled", "showChatHistoryCosmos", "ragSendTextSources", "showSemanticRankerOption"}},
-		{Config{Vision: true}, []string{"streamingEnabled", "showChatHistoryCosmos", "ragSendTextSources", "showGPT4VOptions", "showMultimodalOptions", "ragSendImageSources"}},
+		{Config{Base: wire.Base{Vision: true}}, []string{"streamingEnabled", "showChatHistoryCosmos", "ragSendTextSources", "showGPT4VOptions", "showMultimodalOptions", "ragSendImageSources"}},
 		{Config{Capabilities: Capabilities{Effort: true}}, []string{"streamingEnabled", "showChatHistoryCosmos", "ragSendTextSources", "showReasoningEffortOption"}},
 		{Config{History: true}, []string{"streamingEnabled", "showChatHistoryCosmos", "ragSendTextSources", "showChatHistoryBrowser"}},
 	}

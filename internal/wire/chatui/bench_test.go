@@ -48,7 +48,7 @@ func BenchmarkTurn(b *testing.B) {
 		})
 	})
 	b.Run("ndjson", func(b *testing.B) {
-		h := wiretest.Mount(azurechat.New(azurechat.Config{Runner: wiretest.Tokens(total)}).Protocol(), slog.New(slog.DiscardHandler))
+		h := wiretest.Mount(azurechat.New(azurechat.Config{Base: wire.Base{Runner: wiretest.Tokens(total)}}).Protocol(), slog.New(slog.DiscardHandler))
 		measure(b, func(w http.ResponseWriter, r *http.Request) {
 			r.Method, r.URL.Path, r.Body = http.MethodPost, "/chat/stream", io.NopCloser(strings.NewReader(asked))
 			h.ServeHTTP(w, r)

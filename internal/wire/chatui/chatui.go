@@ -8,31 +8,23 @@
 package chatui
 
 import (
-	"cmp"
 	"net/http"
 	"time"
 
 	"parley/internal/chat"
-	"parley/internal/ident"
 	"parley/internal/transcript"
 	"parley/internal/wire"
 )
 
 // Config configures a Handler. Runner and Store are required.
 type Config struct {
-	Runner chat.Runner
-	Store  transcript.Store // for the chats that clients keep
+	wire.Base
 
-	Defaults    chat.Options // the defaults of every turn
-	Namespace   string       // "" means "default"
-	PublicURL   string       // the URL of the server for clients; "" means the URL of each request
-	Minimal     bool         // standard replies have the minimal format unless the request says otherwise
-	NoPartials  bool         // streams have terminal events only unless the request says otherwise
-	Agents      []string     // the team's, in the order of a reply; other agents come last
-	MaxMessages int          // of a request; 0 means 1,000
+	Store transcript.Store // for the chats that clients keep
 
-	Now   func() time.Time // nil means time.Now
-	NewID func() string    // makes ids; nil means ident.New
+	Minimal    bool     // standard replies have the minimal format unless the request says otherwise
+	NoPartials bool     // streams have terminal events only unless the request says otherwise
+	Agents     []string // the team's, in the order of a reply; other agents come last
 
 	pace pace
 }
@@ -63,21 +55,12 @@ func paceOf(agents int) pace {
 	}
 }
 
-const defaultMaxMessages = 1000
-
 // Handler answers the requests of the API. It is safe for concurrent use.
 type Handler struct{ cfg Config }
 
 // New returns a Handler with the defaults of cfg filled in.
 func New(cfg Config) *Handler {
-	cfg.Namespace = cmp.Or(cfg.Namespace, "default")
-	cfg.MaxMessages = cmp.Or(cfg.MaxMessages, defaultMaxMessages)
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
-	if cfg.NewID == nil {
-		cfg.NewID = ident.New
-	}
+	cfg.Fill()
 	if cfg.pace == (pace{}) {
 		cfg.pace = paceOf(len(cfg.Agents))
 	}

@@ -13,6 +13,7 @@ import (
 
 	"parley/internal/chat"
 	"parley/internal/transcript/transcripttest"
+	"parley/internal/wire"
 	"parley/internal/wire/wiretest"
 )
 
@@ -35,10 +36,12 @@ func script(tb testing.TB, text string) []wiretest.Step {
 // caller.
 func handlerOf(runner chat.Runner, change func(*Config)) *Handler {
 	cfg := Config{
-		Runner:   runner,
-		Store:    &transcripttest.Store{},
-		Defaults: chat.Options{Top: 3, Mode: "hybrid", Temperature: 0.3, FollowUps: true},
-		NewID:    wiretest.IDs(),
+		Base: wire.Base{
+			Runner:   runner,
+			Defaults: chat.Options{Top: 3, Mode: "hybrid", Temperature: 0.3, FollowUps: true},
+			NewID:    wiretest.IDs(),
+		},
+		Store: &transcripttest.Store{},
 	}
 	if change != nil {
 		change(&cfg)

@@ -40,20 +40,14 @@ type Documents interface {
 
 // Config configures a Handler. Runner, Search and Documents are required.
 type Config struct {
-	Runner    chat.Runner
+	wire.Base
+
 	Search    Searcher
 	Documents Documents
 
-	// Namespaces returns the namespaces that a caller may ask, beside Namespace, which is always
-	// one. Nil means that there are no others.
-	Namespaces func(context.Context, access.Principal) ([]string, error)
-
-	SignIn    SignIn // none unless it has issuers
-	Defaults  chat.Options
-	Namespace string       // of calls that name none; "" means "default"
-	PublicURL string       // for links to documents over HTTP; "" means as each request says
-	Version   string       // of Parley
-	Logger    *slog.Logger // nil means that nothing is logged
+	SignIn  SignIn       // none unless it has issuers
+	Version string       // of Parley
+	Logger  *slog.Logger // nil means that nothing is logged
 }
 
 // Handler answers the requests of MCP clients. It is safe for concurrent use.
@@ -65,7 +59,7 @@ type Handler struct {
 
 // New returns a Handler with the defaults of cfg filled in.
 func New(cfg Config) *Handler {
-	cfg.Namespace = cmp.Or(cfg.Namespace, "default")
+	cfg.Fill()
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	cfg.Defaults.FollowUps = false // the protocol has no place for them
 	h := &Handler{cfg: cfg}

@@ -19,6 +19,7 @@ import (
 	"parley/internal/chat"
 	"parley/internal/chat/chattest"
 	"parley/internal/retrieval"
+	"parley/internal/wire"
 	"parley/internal/wire/wiretest"
 )
 
@@ -93,13 +94,19 @@ func serve(h *Handler) http.Handler { return wiretest.Handler(h.Protocol()) }
 
 func newHandler(engine *chattest.Engine, c *corpus) *Handler {
 	return New(Config{
-		Runner: engine, Search: c, Documents: c, Defaults: chat.DefaultOptions(), PublicURL: "https://parley.example",
-		Namespaces: func(_ context.Context, who access.Principal) ([]string, error) {
-			if who.Subject == "ann" {
-				return []string{"hr"}, nil
-			}
-			return nil, nil
+		Base: wire.Base{
+			Runner:    engine,
+			Defaults:  chat.DefaultOptions(),
+			PublicURL: "https://parley.example",
+			Namespaces: func(_ context.Context, who access.Principal) ([]string, error) {
+				if who.Subject == "ann" {
+					return []string{"hr"}, nil
+				}
+				return nil, nil
+			},
 		},
+		Search:    c,
+		Documents: c,
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"parley/internal/access"
 	"parley/internal/chat"
 	"parley/internal/llm"
+	"parley/internal/wire"
 	"parley/internal/wire/wiretest"
 )
 
@@ -22,12 +23,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // hr and "a b/ü".
 func handlerOf(runner chat.Runner, change func(*Config)) *Handler {
 	cfg := Config{
-		Runner:     runner,
-		Namespaces: namespaces("a b/ü", "default", "hr"),
-		Defaults:   chat.Options{Top: 3, Mode: "hybrid", Temperature: 0.3, MaxOutputTokens: 1024, FollowUps: true},
-		Now:        func() time.Time { return time.Unix(1706301586, 0) },
-		NewID:      wiretest.IDs(),
-		Embedding:  Embedding{Model: "openai:text-embedding-3-small", Embed: embedded},
+		Base: wire.Base{
+			Runner:     runner,
+			Namespaces: namespaces("a b/ü", "default", "hr"),
+			Defaults:   chat.Options{Top: 3, Mode: "hybrid", Temperature: 0.3, MaxOutputTokens: 1024, FollowUps: true},
+			Now:        func() time.Time { return time.Unix(1706301586, 0) },
+			NewID:      wiretest.IDs(),
+		},
+		Embedding: Embedding{Model: "openai:text-embedding-3-small", Embed: embedded},
 	}
 	if change != nil {
 		change(&cfg)

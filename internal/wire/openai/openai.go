@@ -9,39 +9,20 @@
 package openai
 
 import (
-	"cmp"
-	"context"
 	"net/http"
-	"time"
 
-	"parley/internal/access"
 	"parley/internal/chat"
-	"parley/internal/ident"
 	"parley/internal/wire"
 )
 
 // Config configures a Handler. Runner and Embedding are required.
 type Config struct {
-	Runner chat.Runner
-
-	// Namespaces returns the namespaces that a caller may ask, beside Namespace, which is always
-	// one. Nil means that there are no others.
-	Namespaces func(context.Context, access.Principal) ([]string, error)
+	wire.Base
 
 	Give Give // nil means that messages cannot bring files
 
-	Defaults    chat.Options // what a request gets that says nothing else
-	Namespace   string       // of the model "parley"; "" means "default"
-	PublicURL   string       // where clients reach the server; "" means as each request says
-	Vision      bool         // the model can see: images are accepted
-	MaxMessages int          // 0 means 1,000
-	Embedding   Embedding
-
-	Now   func() time.Time // nil means time.Now
-	NewID func() string    // makes ids; nil means ident.New
+	Embedding Embedding
 }
-
-const defaultMaxMessages = 1000
 
 // Handler answers the requests of the API. It is safe for concurrent use.
 type Handler struct {
@@ -54,14 +35,7 @@ type Handler struct {
 
 // New returns a Handler with the defaults of cfg filled in.
 func New(cfg Config) *Handler {
-	cfg.Namespace = cmp.Or(cfg.Namespace, "default")
-	cfg.MaxMessages = cmp.Or(cfg.MaxMessages, defaultMaxMessages)
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
-	if cfg.NewID == nil {
-		cfg.NewID = ident.New
-	}
+	cfg.Fill()
 	cfg.Defaults.FollowUps = false // the API has no place for them
 	return &Handler{cfg: cfg, catalog: Catalog{cfg.Namespaces, cfg.Namespace}, since: cfg.Now().Unix(),
 		embedding: make(wire.Slots, maxEmbedding)}

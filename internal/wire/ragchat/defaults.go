@@ -75,7 +75,7 @@ type publishedConfig struct {
 
 // config handles GET /api/config.
 func (h *Handler) config(w http.ResponseWriter, _ *wire.Request) error {
-	d, keys := h.cfg.Defaults, h.cfg.Engine.Models
+	d, keys := h.cfg.Parameters, h.cfg.Defaults.Models
 	or := func(key string) string {
 		if key == "" {
 			return keys.Inference

@@ -144,7 +144,7 @@ func served(t *testing.T, params map[string]json.RawMessage, change ...func(*Con
 		{User: "u1"}: {Turns: 7}, {User: "u1", Conversation: "c1"}: {Turns: 8}, {User: "u2"}: {Turns: 9},
 	}}
 	h := handlerOf(k, b, func(c *Config) {
-		c.Engine = k.engine.Defaults()
+		c.Defaults = k.engine.Defaults()
 		for _, f := range change {
 			f(c)
 		}

@@ -79,7 +79,7 @@ type lookupEcho struct {
 func (h *Handler) lookUp(ctx context.Context, e *evaluation) (*lookup, error) {
 	way := e.ways[0]
 	if !e.moded {
-		way.Mode = h.cfg.Engine.Mode
+		way.Mode = h.cfg.Defaults.Mode
 	}
 	bill := h.cfg.NewBill()
 	req := e.req

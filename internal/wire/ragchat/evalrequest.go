@@ -64,7 +64,7 @@ func (h *Handler) evaluationOf(r *wire.Request, x *exchange) (*evaluation, error
 	h.useDefaults(x)
 	x.req.Options.Rewrite.Clarify = false // there is no user to ask
 	x.req.Principal, x.req.Namespace = r.Who, h.cfg.Namespace
-	e := &evaluation{k: h.cfg.Defaults.TopK, reranked: defaultReranked, payload: true, base: x}
+	e := &evaluation{k: h.cfg.Parameters.TopK, reranked: defaultReranked, payload: true, base: x}
 	if err := h.readSettings(x, e, object); err != nil {
 		return nil, err
 	}

@@ -21,6 +21,7 @@ import (
 	"parley/internal/llm"
 	"parley/internal/retrieval"
 	"parley/internal/turn"
+	"parley/internal/wire"
 	"parley/internal/wire/wiretest"
 )
 
@@ -156,15 +157,19 @@ func handlerOf(runner chat.Runner, b *books, change func(*Config)) *Handler {
 	engine.Models.Inference = "builtin:extractive"
 	turns := &remembered{Runner: runner, logs: map[string]*turn.Log{}}
 	cfg := Config{
-		Runner:   turns,
-		Log:      turns.Log,
-		Sessions: b, Ledger: b, Engine: engine,
+		Base: wire.Base{
+			Runner:   turns,
+			Defaults: engine,
+			Now:      func() time.Time { return begun },
+			NewID:    wiretest.IDs(),
+		},
+		Log:       turns.Log,
+		Sessions:  b,
+		Ledger:    b,
 		Search:    searchFound,
 		NewBill:   func() Bill { return freeBill{runner} },
 		Logger:    slog.New(slog.DiscardHandler),
-		Now:       func() time.Time { return begun },
 		SessionID: func() string { return "12d8cd79-0ee8-4dcd-97a5-5983effcbccd" },
-		NewID:     wiretest.IDs(),
 	}
 	if change != nil {
 		change(&cfg)

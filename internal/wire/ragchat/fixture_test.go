@@ -38,13 +38,13 @@ func TestFixtures(t *testing.T) {
 // NAME", "public URL", "model KEY", "synthesis KEY", "embedding KEY" and "broken", which makes the store fail.
 func configure(t *testing.T, c *Config, b *books, text string) {
 	t.Helper()
-	c.Defaults = DefaultDefaults()
+	c.Parameters = DefaultDefaults()
 	for line := range strings.Lines(text) {
 		name, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		switch name {
 		case "default":
 			key, value, _ := strings.Cut(rest, " ")
-			if err := json.Unmarshal(fmt.Appendf(nil, "{%q:%s}", key, value), &c.Defaults); err != nil {
+			if err := json.Unmarshal(fmt.Appendf(nil, "{%q:%s}", key, value), &c.Parameters); err != nil {
 				t.Fatal(err)
 			}
 		case "namespace":
@@ -52,9 +52,9 @@ func configure(t *testing.T, c *Config, b *books, text string) {
 		case "public":
 			c.PublicURL = rest
 		case "model":
-			c.Engine.Models.Inference = rest
+			c.Defaults.Models.Inference = rest
 		case "synthesis":
-			c.Engine.Models.Synthesis = rest
+			c.Defaults.Models.Synthesis = rest
 		case "embedding":
 			c.Embedding = rest
 		case "broken":

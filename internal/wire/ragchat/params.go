@@ -93,9 +93,9 @@ var ownOptions = []wire.Named{
 }
 
 func (h *Handler) useDefaults(x *exchange) {
-	d := &h.cfg.Defaults
+	d := &h.cfg.Parameters
 	x.showSteps, x.showSources, x.renderHTML, x.webSearch = d.ShowSteps, d.ShowSources, d.RenderHTML, d.UseWebSearch
-	x.req.Options = h.cfg.Engine
+	x.req.Options = h.cfg.Defaults
 	d.apply(&x.req.Options)
 }
 

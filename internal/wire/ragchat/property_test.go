@@ -39,7 +39,7 @@ func realHandler(t *testing.T) http.Handler {
 	k.wrap = func(m llm.Model) llm.Model { return books.Meter("test", m) }
 	runner := turn.NewRunner(k.engine, db.State(), turn.Options{Log: log})
 	return serve(handlerOf(runner, nil, func(c *Config) {
-		c.Sessions, c.Ledger, c.Engine = db.State(), db.State(), k.engine.Defaults()
+		c.Sessions, c.Ledger, c.Defaults = db.State(), db.State(), k.engine.Defaults()
 		c.NewID, c.SessionID, c.Now = nil, nil, time.Now
 	}))
 }

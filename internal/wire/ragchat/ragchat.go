@@ -17,7 +17,6 @@ import (
 	"github.com/google/uuid"
 
 	"parley/internal/chat"
-	"parley/internal/ident"
 	"parley/internal/ledger"
 	"parley/internal/retrieval"
 	"parley/internal/turn"
@@ -65,7 +64,8 @@ type Board interface {
 
 // Config configures a Handler. Runner, Sessions, Ledger, Search, NewBill and Log are required.
 type Config struct {
-	Runner   chat.Runner
+	wire.Base
+
 	Sessions Sessions
 	Ledger   Ledger
 	Search   func(ctx context.Context, q retrieval.Query) (retrieval.Result, error)
@@ -88,19 +88,11 @@ type Config struct {
 	WebSearch func(namespace string) bool
 	Embedding string // key of the embedding model; "" for none
 
-	Engine      chat.Options // the engine's defaults; only their models are used
-	Defaults    Defaults
-	Namespace   string       // for requests that name none, and for sessions; "" means "default"
-	PublicURL   string       // the URL of the server for clients; "" means the URL of each request
-	MaxMessages int          // of a history; 0 means 1,000
-	Logger      *slog.Logger // nil means slog.Default()
+	Parameters Defaults     // of requests; they stand over those of Base
+	Logger     *slog.Logger // nil means slog.Default()
 
-	Now       func() time.Time // nil means time.Now
-	NewID     func() string    // makes ids of turns; nil means ident.New
-	SessionID func() string    // makes ids of sessions; nil means random UUIDs
+	SessionID func() string // makes ids of sessions; nil means random UUIDs
 }
-
-const defaultMaxMessages = 1000
 
 // Handler answers the requests of the API. It is safe for concurrent use.
 type Handler struct {
@@ -112,18 +104,11 @@ type Handler struct {
 
 // New returns a Handler with the defaults of cfg filled in.
 func New(cfg Config) *Handler {
-	if cfg.Defaults == (Defaults{}) {
-		cfg.Defaults = DefaultDefaults()
+	if cfg.Parameters == (Defaults{}) {
+		cfg.Parameters = DefaultDefaults()
 	}
-	cfg.Namespace = cmp.Or(cfg.Namespace, "default")
-	cfg.MaxMessages = cmp.Or(cfg.MaxMessages, defaultMaxMessages)
+	cfg.Fill()
 	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
-	if cfg.NewID == nil {
-		cfg.NewID = ident.New
-	}
 	if cfg.SessionID == nil {
 		cfg.SessionID = uuid.NewString
 	}

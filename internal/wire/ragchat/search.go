@@ -50,7 +50,7 @@ func (h *Handler) searchOf(r *wire.Request) (q retrieval.Query, limit int, keep 
 		return q, 0, nil, err
 	}
 	q.Principal = r.Who
-	q.Namespace, q.Mode, q.MinScore, limit = h.cfg.Namespace, h.cfg.Engine.Mode, h.cfg.Defaults.ScoreThreshold, h.cfg.Defaults.TopK
+	q.Namespace, q.Mode, q.MinScore, limit = h.cfg.Namespace, h.cfg.Defaults.Mode, h.cfg.Parameters.ScoreThreshold, h.cfg.Parameters.TopK
 	value, _ := object.Get("query")
 	text, ok := value.Text()
 	if !ok || strings.TrimSpace(text) == "" {

@@ -14,6 +14,7 @@ import (
 	"parley/internal/chat"
 	"parley/internal/library"
 	"parley/internal/transcript/transcripttest"
+	"parley/internal/wire"
 	"parley/internal/wire/filesapi"
 	"parley/internal/wire/wiretest"
 )
@@ -24,15 +25,17 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // and hr.
 func handlerOf(runner chat.Runner, change func(*Config)) *Handler {
 	cfg := Config{
-		Runner: runner,
-		Store:  &transcripttest.Store{},
-		Namespaces: func(context.Context, access.Principal) ([]string, error) {
-			return []string{"default", "hr"}, nil
+		Base: wire.Base{
+			Runner: runner,
+			Namespaces: func(context.Context, access.Principal) ([]string, error) {
+				return []string{"default", "hr"}, nil
+			},
+			Defaults: chat.Options{Top: 3, Mode: "hybrid", Temperature: 0.3, MaxOutputTokens: 1024, FollowUps: true},
+			Now:      func() time.Time { return time.Unix(1706301586, 0) },
+			NewID:    wiretest.IDs(),
 		},
-		Defaults: chat.Options{Top: 3, Mode: "hybrid", Temperature: 0.3, MaxOutputTokens: 1024, FollowUps: true},
-		Now:      func() time.Time { return time.Unix(1706301586, 0) },
-		NewID:    wiretest.IDs(),
-		Open:     openStore,
+		Store: &transcripttest.Store{},
+		Open:  openStore,
 	}
 	if change != nil {
 		change(&cfg)

@@ -44,7 +44,7 @@ func (m *memory) keep(x *exchange) {
 // newest returns a copy of the last messages, as many as a request that continues them may have.
 func newest(messages []chat.Message) []chat.Message {
 	from, size := len(messages), 0
-	for from > 0 && len(messages)-from < defaultMaxMessages/2 {
+	for from > 0 && len(messages)-from < wire.DefaultMaxMessages/2 {
 		for _, p := range messages[from-1].Parts {
 			size += len(p.Text) + len(p.Image)
 		}

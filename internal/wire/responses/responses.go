@@ -12,11 +12,8 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"time"
 
 	"parley/internal/access"
-	"parley/internal/chat"
-	"parley/internal/ident"
 	"parley/internal/lru"
 	"parley/internal/transcript"
 	"parley/internal/turn"
@@ -27,11 +24,9 @@ import (
 
 // Config configures a Handler. Runner and Store are required.
 type Config struct {
-	Runner chat.Runner
-	Store  transcript.Store
+	wire.Base
 
-	// Namespaces returns the namespaces that a caller may use, in addition to Namespace. Optional.
-	Namespaces func(context.Context, access.Principal) ([]string, error)
+	Store transcript.Store
 
 	// Open opens a caller's vector store for the tool file_search. The error is library.ErrNotFound if
 	// there is none. Without it the tool searches only namespaces. Optional.
@@ -45,19 +40,10 @@ type Config struct {
 		Log(ctx context.Context, owner, id string) (*turn.Log, error)
 	}
 
-	Defaults    chat.Options // the defaults of a request
-	Namespace   string       // of the model "parley", and of stored responses; "" means "default"
-	PublicURL   string       // the URL of the server for clients; "" means the URL of each request
-	Vision      bool         // the model reads images, so images are accepted
-	MaxMessages int          // 0 means 1,000
-	MaxMessage  int64        // bytes of a message over a WebSocket; 0 means wire.DefaultBodyLimit
+	MaxMessage int64 // bytes of a message over a WebSocket; 0 means wire.DefaultBodyLimit
 
-	Now   func() time.Time // nil means time.Now
-	NewID func() string    // makes ids; nil means ident.New
-	Log   *slog.Logger     // gets the errors of responses in the background; nil means that nothing is logged
+	Log *slog.Logger // gets the errors of responses in the background; nil means that nothing is logged
 }
-
-const defaultMaxMessages = 1000
 
 // Handler handles the requests of the API. It is safe for concurrent use.
 type Handler struct {
@@ -72,15 +58,8 @@ type Handler struct {
 
 // New returns a Handler with the defaults of cfg filled in.
 func New(cfg Config) *Handler {
-	cfg.Namespace = cmp.Or(cfg.Namespace, "default")
-	cfg.MaxMessages = cmp.Or(cfg.MaxMessages, defaultMaxMessages)
+	cfg.Fill()
 	cfg.MaxMessage = cmp.Or(cfg.MaxMessage, wire.DefaultBodyLimit)
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
-	if cfg.NewID == nil {
-		cfg.NewID = ident.New
-	}
 	cfg.Defaults.FollowUps = false // the API has no field for them
 	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	return &Handler{

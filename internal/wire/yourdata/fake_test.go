@@ -22,11 +22,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func handlerOf(runner chat.Runner, change func(*Config)) *Handler {
 	at := time.Date(2026, 11, 23, 10, 0, 0, 0, time.UTC)
 	cfg := Config{
-		Runner:   runner,
-		Store:    &transcripttest.Store{},
-		Defaults: chat.Options{Mode: "hybrid", Temperature: 0.3},
-		NewID:    wiretest.IDs(),
-		Now:      func() time.Time { at = at.Add(time.Second); return at },
+		Base: wire.Base{
+			Runner:   runner,
+			Defaults: chat.Options{Mode: "hybrid", Temperature: 0.3},
+			NewID:    wiretest.IDs(),
+			Now:      func() time.Time { at = at.Add(time.Second); return at },
+		},
+		Store: &transcripttest.Store{},
 		Complete: func(w http.ResponseWriter, r *wire.Request) error {
 			return wire.WriteJSON(w, http.StatusOK, fmt.Appendf(nil, `{"id":"x","object":"chat.completion","created":1,"model":"parley","choices":[],"asked":%s}`, r.Body))
 		},

@@ -8,15 +8,9 @@
 package yourdata
 
 import (
-	"cmp"
-	"context"
 	"net/http"
 	"slices"
-	"time"
 
-	"parley/internal/access"
-	"parley/internal/chat"
-	"parley/internal/ident"
 	"parley/internal/transcript"
 	"parley/internal/wire"
 	"parley/internal/wire/openai"
@@ -24,27 +18,16 @@ import (
 
 // Config configures a Handler. Runner, Store and Complete are required.
 type Config struct {
-	Runner chat.Runner
-	Store  transcript.Store // of the chats that front ends keep
+	wire.Base
+
+	Store transcript.Store // of the chats that front ends keep
 
 	// Complete answers POST /v1/chat/completions, which is what the service does without data sources.
 	Complete func(http.ResponseWriter, *wire.Request) error
-
-	// Namespaces returns the namespaces that a caller may ask, beside Namespace. Nil means that there are no others.
-	Namespaces func(context.Context, access.Principal) ([]string, error)
-
-	Defaults    chat.Options
-	Namespace   string // "" means "default"
-	PublicURL   string // where clients reach the server; "" means as each request says
-	MaxMessages int    // of one request; 0 means 1,000
-
-	Now   func() time.Time // nil means time.Now
-	NewID func() string    // makes ids; nil means ident.New
 }
 
 const (
-	defaultTop         = 5 // of the service
-	defaultMaxMessages = 1000
+	defaultTop = 5 // of the service
 )
 
 // Handler answers the requests of both sides. It is safe for concurrent use.
@@ -55,16 +38,9 @@ type Handler struct {
 
 // New returns a Handler with the defaults of cfg filled in.
 func New(cfg Config) *Handler {
-	cfg.Namespace = cmp.Or(cfg.Namespace, "default")
-	cfg.MaxMessages = cmp.Or(cfg.MaxMessages, defaultMaxMessages)
+	cfg.Fill()
 	cfg.Defaults.FollowUps = false // there is no place for them
 	cfg.Defaults.Top = defaultTop
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
-	if cfg.NewID == nil {
-		cfg.NewID = ident.New
-	}
 	return &Handler{cfg: cfg, catalog: openai.Catalog{Namespaces: cfg.Namespaces, Own: cfg.Namespace}}
 }
 
