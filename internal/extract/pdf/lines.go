@@ -68,7 +68,10 @@ type pdfReader struct {
 	comments []string
 	low      float32 // edges of the page
 	high     float32
-	mirrored bool // see mirrored
+	mirrored bool    // see mirrored
+	begun    printed // glyphs with which words begin
+	copied   bool    // one of them is printed again
+	glyphs   printed // all glyphs, where a word is printed again; nil otherwise
 
 	line       pdfLine // the one that is being read
 	current    pdfStyle
@@ -127,10 +130,12 @@ func (r *pdfReader) read(index int) pdfPageState {
 		r.elements = readPDFTags(d, page)
 		r.styles = map[uint64]pdfStyle{}
 		r.sizes = map[float32]int{}
-		for i := 0; i < count && d.err == nil; i++ {
-			r.char(i)
+		r.begun = printed{}
+		r.chars(count)
+		if r.copied {
+			r.lines, r.begun, r.glyphs = nil, printed{}, printed{}
+			r.chars(count)
 		}
-		r.endLine()
 		if r.mirrored = isMostlyRTL(r.lines); r.mirrored {
 			r.lines = mirrored(r.lines)
 		}
@@ -166,6 +171,14 @@ func (r *pdfReader) state(page uint64) pdfPageState {
 	return pageBlank
 }
 
+// chars reads all characters of the page.
+func (r *pdfReader) chars(count int) {
+	for i := 0; i < count && r.doc.err == nil; i++ {
+		r.char(i)
+	}
+	r.endLine()
+}
+
 // char reads the character of PDFium's text page at an index.
 func (r *pdfReader) char(index int) {
 	d := r.doc
@@ -195,6 +208,9 @@ func (r *pdfReader) char(index int) {
 		r.face(r.style(index))
 	}
 	box := r.box(index, r.turned)
+	if r.glyphs != nil && r.glyphs.again(char, r.origin(index), box.height()) {
+		return
+	}
 	glyph := box
 	if r.facing.turned != r.turned {
 		glyph = r.box(index, r.facing.turned)
@@ -217,6 +233,7 @@ func (r *pdfReader) char(index int) {
 	r.mendSpace(index, clean[0], glyph, raised)
 	if r.spaced || len(r.line.Text) == 0 {
 		r.startWord(index, box.left)
+		r.copied = r.begun.again(char, r.origin(index), box.height()) || r.copied
 	}
 	if !r.firstDone {
 		r.line.first = max(box.right-r.line.left, r.line.left-box.left)
