@@ -130,6 +130,7 @@ func TestPage_OpensALongConversationAtItsEndAndLosesNothing(t *testing.T) {
 			First          int
 			Versions, Last string
 		}
+		Printed  int
 		Exported int
 		Kept     []string
 		Seen     seenOnPage
@@ -155,6 +156,9 @@ func TestPage_OpensALongConversationAtItsEndAndLosesNothing(t *testing.T) {
 	}
 	if r := got.Reloaded; r.First != 100 || r.Versions != "2/2" || !strings.HasPrefix(r.Last, "An edited question?") {
 		t.Errorf("after a reload: %+v", r)
+	}
+	if shown := messages - 60 + 2; got.Printed != shown {
+		t.Errorf("%d messages are printed of %d that are shown", got.Printed, shown)
 	}
 	if got.Exported != messages+4 || len(got.Kept) != messages+4 || !slices.Equal(got.Kept[:messages], all) {
 		t.Errorf("%d messages are exported, and %d are kept of %d", got.Exported, len(got.Kept), messages+4)

@@ -61,6 +61,11 @@ export default async function ({ base, open, messages, question }) {
   await page.waitForSelector(".versions");
   result.reloaded = { first: parts[0], versions: await page.locator(".versions").first().innerText(), last: await page.locator(".message.user").last().innerText() };
 
+  // Printed while only the end is loaded.
+  await show();
+  await page.pdf();
+  result.printed = (await ids()).length;
+
   // Exported while only the end is loaded.
   await show();
   const download = page.waitForEvent("download");

@@ -47,9 +47,10 @@ const segment = encodeURIComponent;
 /** A page of a list, and the address of the next one; "" if there is none. */
 async function paged<T>(path: string): Promise<{ items: T[]; next: string }> {
   const response = await send(path, { signal: AbortSignal.timeout(patience) });
-  const next = /<([^>]+)>; rel="next"/.exec(response.headers.get("Link") ?? "")?.[1] ?? "";
-  return { items: (await response.json()) as T[], next };
+  return { items: (await response.json()) as T[], next: nextOf(response.headers.get("Link")) };
 }
+
+const nextOf = (link: string | null): string => /<([^>]+)>; rel="next"/.exec(link ?? "")?.[1] ?? "";
 
 /** What one keeps on the server: each thing is a text. */
 const kept = <T extends { id: string }>(path: string) => ({
@@ -100,6 +101,13 @@ export const api = {
   chatPage: (path: string) => paged<ChatEntry>(path),
   createChat: () => json<ChatEntry>("/api/chat-history", withBody("POST", { mode: "standard" })), // titled by its first message
   messagePage: (path: string) => paged<unknown>(path),
+  /** The same while everything waits for it. */
+  messagePageNow: (path: string): { items: unknown[]; next: string } => {
+    const request = new XMLHttpRequest();
+    request.open("GET", path, false);
+    request.send();
+    return { items: JSON.parse(request.responseText) as unknown[], next: nextOf(request.getResponseHeader("Link")) };
+  },
   lastMessages: (id: string, limit: number) => paged<unknown>(`/api/chat-history/${segment(id)}/messages${query({ limit })}`),
   chatMessages: (id: string) => json<unknown[]>(`/api/chat-history/${segment(id)}/messages`),
   putMessages: (id: string, messages: unknown[]) =>

@@ -247,17 +247,21 @@ async function readEarlier(of: Conversation, all: boolean): Promise<Conversation
   let c = of;
   while (c.earlier) {
     const { link } = c.earlier;
-    const { items, next } = await api.messagePage(all ? link.replace(/\blimit=\d+/, `limit=${longestPage}`) : link);
+    const { items, next } = await api.messagePage(all ? longest(link) : link);
     const part = restored(items);
     c = withEarlier(c, part, next);
     const shown = conversation.value;
-    if (shown.id === c.id && shown.earlier?.link === link) {
-      conversation.value = withEarlier(shown, part, next);
-      takeUp(part);
-    }
+    if (shown.id === c.id && shown.earlier?.link === link) showEarlier(part, next);
     if (!all) break;
   }
   return c;
+}
+
+const longest = (link: string): string => link.replace(/\blimit=\d+/, `limit=${longestPage}`);
+
+function showEarlier(part: Message[], next: string): void {
+  conversation.value = withEarlier(conversation.value, part, next);
+  takeUp(part);
 }
 
 let readingEarlier = false;
@@ -280,8 +284,17 @@ export async function loadEarlier(): Promise<boolean> {
 /** Loads all of the conversation that is not loaded yet. What is shown does without it if that fails. */
 export const loadRest = (): void => void readEarlier(conversation.value, true).catch(() => {});
 
-/** Prints the conversation when all of it is there. */
-export const printAll = (): void => void readEarlier(conversation.value, true).catch((error) => tell(toApiError(error).message, true)).then(() => print());
+/** The same while everything waits for it: printing goes on right behind. */
+export function loadRestNow(): void {
+  try {
+    for (let { earlier } = conversation.value; earlier; { earlier } = conversation.value) {
+      const { items, next } = api.messagePageNow(longest(earlier.link));
+      showEarlier(restored(items), next);
+    }
+  } catch (error) {
+    tell(toApiError(error).message, true); // what is there is printed
+  }
+}
 
 export const reopen = () => open(view.value.name === "chat" ? view.value.id : "");
 
@@ -536,9 +549,9 @@ async function renew(id: string): Promise<void> {
     const read = await readConversation(id, Math.min(longestPage, Math.max(pageLength, conversation.value.messages.length)));
     const { messages, earlier } = conversation.value;
     if (conversation.value.id !== id || lives.size > 0) return;
-    const at = read.earlier ? messages.findIndex((m) => m.id === read.messages[0]?.id) : -1;
-    const kept = at >= 0 ? { messages: [...messages.slice(0, at), ...read.messages], earlier } : {};
-    conversation.value = { ...conversation.value, ...read, ...kept };
+    const again = { ...conversation.value, ...read };
+    const before = messages.findIndex((m) => m.id === read.messages[0]?.id);
+    conversation.value = read.earlier && before > 0 ? { ...withEarlier(again, messages.slice(0, before), ""), earlier } : again;
     resume();
   } catch (error) {
     if (toApiError(error).kind === "missing" && conversation.value.id === id) begin();

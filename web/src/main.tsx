@@ -112,9 +112,6 @@ function keys(event: KeyboardEvent): void {
   if ((event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "k") {
     event.preventDefault();
     app.overlay.value = app.overlay.value === "palette" ? "" : "palette";
-  } else if ((event.ctrlKey || event.metaKey) && event.key === "p" && app.view.value.name === "chat" && app.conversation.value.earlier) {
-    event.preventDefault();
-    app.printAll();
   } else if (event.key === "?" && !inField(event.target) && !event.ctrlKey && !event.metaKey && !app.overlay.value) {
     event.preventDefault();
     app.overlay.value = "shortcuts";

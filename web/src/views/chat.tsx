@@ -127,10 +127,10 @@ function useFirst(id: string, start: number, end: number, earlier: number): [num
   const count = shown.id === id ? shown.count : 2 * group;
   const length = end - start;
   const first = Math.max(start, Math.floor((end - count) / group) * group);
-  const show = () => setShown({ id, count: count + group });
+  const show = () => setShown((now) => ({ id, count: Math.max(now.id === id ? now.count : 0, count + group) }));
   const more = () => {
     if (first > start) show();
-    else if (earlier > 0) void app.loadEarlier().then((came) => came && show());
+    else if (earlier > 0) void app.loadEarlier().then((came) => came && app.conversation.value.id === id && show());
   };
   useEffect(() => {
     if (count >= Math.min(length + earlier, idleMessages)) return;
@@ -142,7 +142,10 @@ function useFirst(id: string, start: number, end: number, earlier: number): [num
     return () => clearTimeout(timer);
   }, [id, count, length, earlier]);
   useEffect(() => {
-    const all = () => drawNow(() => setShown({ id, count: Infinity }));
+    const all = () => drawNow(() => {
+      app.loadRestNow();
+      setShown({ id, count: Infinity });
+    });
     addEventListener("beforeprint", all);
     return () => removeEventListener("beforeprint", all);
   }, [id]);
