@@ -60,35 +60,17 @@ func (c jobsListCmd) Run(ctx context.Context, p *program) error {
 
 // Run prints a job.
 func (c jobsShowCmd) Run(ctx context.Context, p *program) error {
-	return p.withJobs(ctx, func(jobs *store.Jobs) error {
-		j, err := jobs.Job(ctx, "", c.ID)
-		if err != nil {
-			return jobError(c.ID, err)
-		}
-		return p.printJob(j)
-	})
+	return p.printJob(ctx, c.ID, func(jobs *store.Jobs) (job.Job, error) { return jobs.Job(ctx, "", c.ID) })
 }
 
 // Run queues a job again.
 func (c jobsRetryCmd) Run(ctx context.Context, p *program) error {
-	return p.withJobs(ctx, func(jobs *store.Jobs) error {
-		j, err := jobs.Retry(ctx, "", c.ID, time.Now())
-		if err != nil {
-			return jobError(c.ID, err)
-		}
-		return p.printJob(j)
-	})
+	return p.printJob(ctx, c.ID, func(jobs *store.Jobs) (job.Job, error) { return jobs.Retry(ctx, "", c.ID, time.Now()) })
 }
 
 // Run cancels a job.
 func (c jobsCancelCmd) Run(ctx context.Context, p *program) error {
-	return p.withJobs(ctx, func(jobs *store.Jobs) error {
-		j, err := jobs.Ask(ctx, "", c.ID, time.Now())
-		if err != nil {
-			return jobError(c.ID, err)
-		}
-		return p.printJob(j)
-	})
+	return p.printJob(ctx, c.ID, func(jobs *store.Jobs) (job.Job, error) { return jobs.Ask(ctx, "", c.ID, time.Now()) })
 }
 
 // withJobs opens the data folder for a command.
@@ -114,7 +96,18 @@ func jobError(id string, err error) error {
 	return err
 }
 
-func (p *program) printJob(j job.Job) error {
+// printJob prints the job that get returns, which has the id.
+func (p *program) printJob(ctx context.Context, id string, get func(*store.Jobs) (job.Job, error)) error {
+	return p.withJobs(ctx, func(jobs *store.Jobs) error {
+		j, err := get(jobs)
+		if err != nil {
+			return jobError(id, err)
+		}
+		return p.writeJob(j)
+	})
+}
+
+func (p *program) writeJob(j job.Job) error {
 	fmt.Fprintf(p.stdout, "%s (%s in %s): %s. %s\n", j.ID, j.Kind, j.Namespace, j.State, j.Message)
 	if j.Asked {
 		fmt.Fprintln(p.stdout, "The server that is running it will cancel it.")

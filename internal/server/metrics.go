@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"parley/internal/chat"
@@ -28,7 +29,7 @@ type Metrics struct {
 
 	activeTurns prometheus.Gauge
 	turns       *prometheus.CounterVec
-	firstToken  prometheus.Histogram
+	firstToken  prometheus.Observer
 	deltas      prometheus.Counter
 	tokens      *prometheus.CounterVec
 	cost        prometheus.Counter
@@ -41,50 +42,30 @@ type Metrics struct {
 func NewMetrics() *Metrics {
 	// From a search in memory to the longest answer of a slow model.
 	seconds := []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120}
-	m := &Metrics{registry: prometheus.NewRegistry()}
-	m.requests = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "parley_http_requests_total", Help: "Requests by route and status.",
-	}, []string{"route", "status"})
-	m.durations = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "parley_http_request_duration_seconds", Help: "Time from a request's header to the end of its response.",
-		Buckets: seconds,
-	}, []string{"route"})
-	m.activeStreams = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "parley_active_streams", Help: "Responses that are being streamed.",
-	})
-	m.activeTurns = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "parley_active_turns", Help: "Turns in progress.",
-	})
-	m.turns = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "parley_turns_total", Help: "Turns that ended, by how.",
-	}, []string{"status"})
-	m.firstToken = prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name: "parley_time_to_first_token_seconds", Help: "Time from the start of a turn to the first text of its answer.",
-		Buckets: seconds,
-	})
-	m.deltas = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "parley_text_deltas_total", Help: "Pieces of text that models produced.",
-	})
-	m.tokens = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "parley_tokens_total", Help: "Tokens by direction, as reported or estimated.",
-	}, []string{"direction"})
-	m.cost = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "parley_cost_dollars_total", Help: "Cost of the models that turns called, in US dollars, where prices are known.",
-	})
-	m.citations = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "parley_citations_total", Help: "Citations in the answers of models: accepted; unsupported by the cited page; or invented, and so removed.",
-	}, []string{"kind"})
-	m.stages = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "parley_stage_duration_seconds", Help: "Duration of the stages of a turn; retrieve is the search.",
-		Buckets: seconds,
-	}, []string{"stage"})
-	m.evicted = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "parley_evicted_total", Help: "What was deleted because people without sign-in store more than limits.chats and limits.address_chats allow.",
-	}, []string{"kind"})
-	m.registry.MustRegister(
-		m.evicted, m.requests, m.durations, m.activeStreams, m.activeTurns, m.turns, m.firstToken, m.deltas, m.tokens, m.cost, m.citations, m.stages,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-	)
+	registry := prometheus.NewRegistry()
+	m, in := &Metrics{registry: registry}, promauto.With(registry)
+	gauge := func(name, help string) prometheus.Gauge {
+		return in.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+	}
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return in.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
+	histogram := func(name, help string, labels ...string) *prometheus.HistogramVec {
+		return in.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: seconds}, labels)
+	}
+	m.requests = counter("parley_http_requests_total", "Requests by route and status.", "route", "status")
+	m.durations = histogram("parley_http_request_duration_seconds", "Time from a request's header to the end of its response.", "route")
+	m.activeStreams = gauge("parley_active_streams", "Responses that are being streamed.")
+	m.activeTurns = gauge("parley_active_turns", "Turns in progress.")
+	m.turns = counter("parley_turns_total", "Turns that ended, by how.", "status")
+	m.firstToken = histogram("parley_time_to_first_token_seconds", "Time from the start of a turn to the first text of its answer.").WithLabelValues()
+	m.deltas = counter("parley_text_deltas_total", "Pieces of text that models produced.").WithLabelValues()
+	m.tokens = counter("parley_tokens_total", "Tokens by direction, as reported or estimated.", "direction")
+	m.cost = counter("parley_cost_dollars_total", "Cost of the models that turns called, in US dollars, where prices are known.").WithLabelValues()
+	m.citations = counter("parley_citations_total", "Citations in the answers of models: accepted; unsupported by the cited page; or invented, and so removed.", "kind")
+	m.stages = histogram("parley_stage_duration_seconds", "Duration of the stages of a turn; retrieve is the search.", "stage")
+	m.evicted = counter("parley_evicted_total", "What was deleted because people without sign-in store more than limits.chats and limits.address_chats allow.", "kind")
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.page = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
 	return m
 }

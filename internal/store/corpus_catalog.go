@@ -14,6 +14,11 @@ import (
 func (c *Corpus) DocumentByID(ctx context.Context, f retrieval.Filter, id string) (retrieval.Document, error) {
 	condition, args := visible(f)
 	all, err := c.documents(ctx, "id = ? AND "+condition, append([]any{id}, args...), byName, 1)
+	return c.only(all, err)
+}
+
+// only returns the only document of a list.
+func (c *Corpus) only(all []retrieval.Document, err error) (retrieval.Document, error) {
 	if err != nil {
 		return retrieval.Document{}, err
 	}

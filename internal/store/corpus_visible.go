@@ -107,13 +107,7 @@ const listed = "restricted = 1 AND EXISTS (SELECT 1 FROM document_access a " +
 func (c *Corpus) Document(ctx context.Context, f retrieval.Filter, name string) (retrieval.Document, error) {
 	condition, args := visible(f)
 	all, err := c.documents(ctx, condition+" AND name = ?", append(args, name), byName, 1)
-	if err != nil {
-		return retrieval.Document{}, err
-	}
-	if len(all) == 0 {
-		return retrieval.Document{}, c.db.fail("read document", retrieval.ErrNotFound)
-	}
-	return all[0], nil
+	return c.only(all, err)
 }
 
 // Documents returns up to limit documents whose names sort after the given one, sorted by name.

@@ -26,7 +26,7 @@ type Form struct {
 // Read reads a body of at most limit bytes, for forms with files that are too large for memory. Route.Body
 // must be Unread.
 func (f Form) Read(w http.ResponseWriter, r *Request, limit int64) error {
-	boundary, err := boundaryOf(r)
+	boundary, err := Boundary(r, "multipart/form-data with a file")
 	if err != nil {
 		return err
 	}
@@ -39,10 +39,11 @@ func (f Form) Read(w http.ResponseWriter, r *Request, limit int64) error {
 	return err
 }
 
-func boundaryOf(r *Request) (string, error) {
+// Boundary returns the boundary of the parts of a multipart form. want says what the route accepts, for errors.
+func Boundary(r *Request, want string) (string, error) {
 	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "multipart/form-data" {
-		return "", UnsupportedType("multipart/form-data with a file")
+		return "", UnsupportedType(want)
 	}
 	if params["boundary"] == "" {
 		return "", Invalidf("The multipart request has no boundary.")

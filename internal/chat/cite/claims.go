@@ -63,7 +63,7 @@ func withoutCitations(answer string, known Known) (plain string, marks []citatio
 		}
 		out = append(out, answer[:i]...)
 		answer = answer[i:]
-		label, ok := knownLabel(answer[1:], known)
+		label, ok := LabelAt(answer[1:], known)
 		if !ok {
 			out = append(out, '[')
 			answer = answer[1:]

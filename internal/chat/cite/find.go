@@ -15,7 +15,7 @@ func findCitations(answer string, known Known) []Citation {
 	cited := []Citation{}
 	seen := map[string]bool{}
 	for i := strings.IndexByte(answer, '['); i >= 0; {
-		if label, ok := knownLabel(answer[i+1:], known); ok {
+		if label, ok := LabelAt(answer[i+1:], known); ok {
 			if !seen[label] {
 				seen[label] = true
 				cited = append(cited, known[label])
@@ -61,11 +61,11 @@ func Citable(passages []retrieval.Passage) Known {
 	return known
 }
 
-// knownLabel finds the label, followed by a closing bracket, with which s begins. Document names may
-// contain brackets themselves.
-func knownLabel(s string, known Known) (string, bool) {
+// LabelAt returns the label, followed by a closing bracket, with which s begins. Of several it is the longest,
+// because document names may contain brackets themselves.
+func LabelAt[V any](s string, labels map[string]V) (string, bool) {
 	best := ""
-	for label := range known {
+	for label := range labels {
 		if len(label) > len(best) && strings.HasPrefix(s, label) && strings.HasPrefix(s[len(label):], "]") {
 			best = label
 		}
@@ -106,7 +106,7 @@ func (k Known) Neutral(line string) string {
 			return b.String()
 		}
 		from += open + 1
-		label, ok := knownLabel(line[from:], k)
+		label, ok := LabelAt(line[from:], k)
 		if !ok {
 			continue
 		}

@@ -63,9 +63,6 @@ type Corpus interface {
 	DocumentByID(ctx context.Context, f retrieval.Filter, id string) (retrieval.Document, error)
 }
 
-// maxReceiving limits concurrent uploads, since each may use its full limit of the disk.
-const maxReceiving = 8
-
 // Handler handles the requests of the API. It is safe for concurrent use.
 type Handler struct {
 	cfg       Config
@@ -78,11 +75,9 @@ type Handler struct {
 
 // New returns a Handler with the defaults of cfg filled in.
 func New(cfg Config) *Handler {
-	if cfg.MaxUpload <= 0 {
-		cfg.MaxUpload = 200 << 20
-	}
+	cfg.MaxUpload = wire.MaxUpload(cfg.MaxUpload)
 	cfg.Namespace = cmp.Or(cfg.Namespace, "default")
-	return &Handler{cfg: cfg, catalog: openai.Catalog{Namespaces: cfg.Namespaces, Own: cfg.Namespace}, receiving: make(wire.Slots, maxReceiving), giving: make(wire.Slots, maxGiving), readings: newReadings(), since: time.Now()}
+	return &Handler{cfg: cfg, catalog: openai.Catalog{Namespaces: cfg.Namespaces, Own: cfg.Namespace}, receiving: wire.Receiving(), giving: make(wire.Slots, maxGiving), readings: newReadings(), since: time.Now()}
 }
 
 // Protocol returns the routes of the API.

@@ -13,13 +13,7 @@ import (
 func has(list []string, s string) bool { return slices.Contains(list, s) }
 
 // quoted shortens a client's text for use in a sentence.
-func quoted(s string) string {
-	const most = 100
-	if runes := []rune(s); len(runes) > most {
-		s = string(runes[:most]) + "…"
-	}
-	return strconv.Quote(s)
-}
+func quoted(s string) string { return strconv.Quote(wire.Clip(s)) }
 
 // The limits of metadata and attributes, as in OpenAI's API.
 const (

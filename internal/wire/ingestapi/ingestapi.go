@@ -44,19 +44,13 @@ type Handler struct {
 	surveying wire.Slots // for estimates
 }
 
-// maxReceiving limits concurrent uploads, since each may use its full limit of the disk. maxSurveying
-// limits concurrent estimates, since each starts its own processes.
-const (
-	maxReceiving = 8
-	maxSurveying = 2
-)
+// maxSurveying limits concurrent estimates, since each starts its own processes.
+const maxSurveying = 2
 
 // New returns a Handler with the defaults of cfg filled in.
 func New(cfg Config) *Handler {
 	cfg.Namespace = cmp.Or(cfg.Namespace, "default")
-	if cfg.MaxUpload <= 0 {
-		cfg.MaxUpload = 200 << 20
-	}
+	cfg.MaxUpload = wire.MaxUpload(cfg.MaxUpload)
 	if cfg.MaxBody <= 0 {
 		cfg.MaxBody = wire.DefaultBodyLimit
 	}
@@ -66,7 +60,7 @@ func New(cfg Config) *Handler {
 	if cfg.Cost == nil {
 		cfg.Cost = func(int) (float64, bool) { return 0, true }
 	}
-	return &Handler{cfg: cfg, receiving: make(wire.Slots, maxReceiving), surveying: make(wire.Slots, maxSurveying)}
+	return &Handler{cfg: cfg, receiving: wire.Receiving(), surveying: make(wire.Slots, maxSurveying)}
 }
 
 // Protocol returns the routes.

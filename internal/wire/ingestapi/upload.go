@@ -3,7 +3,6 @@ package ingestapi
 import (
 	"errors"
 	"io"
-	"mime"
 	"mime/multipart"
 	"net/http"
 	"strconv"
@@ -25,7 +24,7 @@ func (h *Handler) upload(w http.ResponseWriter, r *wire.Request) error {
 	if err != nil {
 		return err
 	}
-	boundary, err := boundaryOf(r)
+	boundary, err := wire.Boundary(r, "multipart/form-data")
 	if err != nil {
 		return err
 	}
@@ -55,17 +54,6 @@ func changedBy(j job.Job) string {
 		names[i] = f.Name
 	}
 	return "job " + j.ID + ": " + strings.Join(names, ", ")
-}
-
-func boundaryOf(r *wire.Request) (string, error) {
-	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || media != "multipart/form-data" {
-		return "", wire.UnsupportedType("multipart/form-data")
-	}
-	if params["boundary"] == "" {
-		return "", wire.Invalidf("The multipart request has no boundary.")
-	}
-	return params["boundary"], nil
 }
 
 // receive reads the files of a form and makes a job of them.

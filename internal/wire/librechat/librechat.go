@@ -43,9 +43,6 @@ type Config struct {
 	Temp      string         // folder for files of which only the text is wanted; "" means that of the system
 }
 
-// maxReceiving limits concurrent uploads, since each may use its full limit of the disk.
-const maxReceiving = 8
-
 // Handler handles LibreChat's requests. It is safe for concurrent use.
 type Handler struct {
 	cfg       Config
@@ -54,10 +51,8 @@ type Handler struct {
 
 // New returns a Handler with the defaults of cfg filled in.
 func New(cfg Config) *Handler {
-	if cfg.MaxUpload <= 0 {
-		cfg.MaxUpload = 200 << 20
-	}
-	return &Handler{cfg: cfg, receiving: make(wire.Slots, maxReceiving)}
+	cfg.MaxUpload = wire.MaxUpload(cfg.MaxUpload)
+	return &Handler{cfg: cfg, receiving: wire.Receiving()}
 }
 
 // Protocol returns the routes.

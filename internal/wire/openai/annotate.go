@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"parley/internal/chat"
+	"parley/internal/chat/cite"
 	"parley/internal/wire"
 )
 
@@ -68,7 +69,7 @@ func marks(text string, cited map[string]*chat.Citation) iter.Seq2[span, *chat.C
 			}
 			open += from
 			from = open + 1
-			if label := labelAt(text[from:], cited); label != "" {
+			if label, ok := cite.LabelAt(text[from:], cited); ok {
 				from += len(label) + 1
 				if !yield(span{open, from}, cited[label]) {
 					return
@@ -88,18 +89,6 @@ func marks(text string, cited map[string]*chat.Citation) iter.Seq2[span, *chat.C
 			from += len(inside) + 1
 		}
 	}
-}
-
-// labelAt returns the citation with which s begins and behind which the bracket closes. The
-// longest one counts: names of documents may hold brackets themselves.
-func labelAt(s string, cited map[string]*chat.Citation) string {
-	best := ""
-	for label := range cited {
-		if len(label) > len(best) && strings.HasPrefix(s, label) && strings.HasPrefix(s[len(label):], "]") {
-			best = label
-		}
-	}
-	return best
 }
 
 // insideOf returns what stands before the closing bracket on the same line.

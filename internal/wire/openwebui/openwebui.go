@@ -25,9 +25,6 @@ type Config struct {
 	MaxUpload int64 // bytes of a file; 0 means 200 MiB
 }
 
-// maxReceiving limits concurrent uploads, since each may use its full limit of the disk.
-const maxReceiving = 8
-
 // patience limits the time that an upload waits until its file has been read. Clients wait for two minutes.
 const patience = 90 * time.Second
 
@@ -39,10 +36,8 @@ type Handler struct {
 
 // New returns a Handler with the defaults of cfg filled in.
 func New(cfg Config) *Handler {
-	if cfg.MaxUpload <= 0 {
-		cfg.MaxUpload = 200 << 20
-	}
-	return &Handler{cfg: cfg, receiving: make(wire.Slots, maxReceiving)}
+	cfg.MaxUpload = wire.MaxUpload(cfg.MaxUpload)
+	return &Handler{cfg: cfg, receiving: wire.Receiving()}
 }
 
 // Protocol returns the routes.
