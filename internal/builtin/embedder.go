@@ -25,14 +25,15 @@ var embedders = map[string]struct {
 	"multilingual-e5-small": {open: e5small.Open, share: .3, knows: isSpelled},
 }
 
-// Knows reports whether an embedder knows the script of a question. Those of other providers are taken to.
+// Knows reports whether an embedder knows the script of a question. Embedders of other providers are assumed
+// to know every script.
 func Knows(key, question string) bool {
 	name, builtin := strings.CutPrefix(key, "builtin:")
 	return !builtin || embedders[name].knows == nil || embedders[name].knows(question)
 }
 
-// LikenessShare returns how much the vectors of a built-in embedder count in hybrid search beside
-// the words; 0 for other models. docs/models.md has the measurements.
+// LikenessShare returns the weight of the vectors of a built-in embedder in hybrid search, in proportion to
+// that of the words; 0 for other models. docs/models.md has the measurements.
 func LikenessShare(key string) float64 {
 	name, _ := strings.CutPrefix(key, "builtin:")
 	return embedders[name].share

@@ -16,8 +16,9 @@ import (
 	"parley/internal/text"
 )
 
-// Reader tells how well blocks answer a question. It reads each block together with an English question, and
-// compares the meanings of both in other languages. It may be used by several goroutines at once.
+// Reader judges how well blocks answer a question. It reads an English question together with each block; for
+// a question in another language it compares the meanings of both. It may be used by several goroutines at
+// once.
 type Reader struct {
 	// Scores says how well each text answers an English question: 10 if it does, -10 if it has nothing to do with it.
 	Scores func(ctx context.Context, question string, texts []string) ([]float64, error)
@@ -175,7 +176,7 @@ func askedIn(question string, passages []llm.Passage) string {
 	return language
 }
 
-// Reads reports whether there is a reader, and it reads texts together with this question.
+// Reads reports whether there is a reader that can read texts together with this question.
 func (r *Reader) Reads(question string) bool { return r.reads(question, text.LanguageOf(question)) }
 
 // reads reports whether there is a reader, and it reads texts together with a question in this language.

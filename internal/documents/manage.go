@@ -68,13 +68,14 @@ func describe(namespace string, root retrieval.Root, every time.Duration) Remote
 	return r
 }
 
-// PauseSource has a source read only when somebody asks for that, or by the schedule again.
+// PauseSource takes a source out of the schedule, or puts it back. A paused source is read only when somebody
+// asks for it.
 func (s *Service) PauseSource(ctx context.Context, namespace, address string, paused bool) error {
 	return s.wish(ctx, namespace, address, func(w *wishes) { w.Paused = paused })
 }
 
-// WantSource has a server read a source soon, even if it is paused. With lose, the run deletes the documents of a source
-// that lists nothing any more.
+// WantSource makes a server read a source soon, even if it is paused. With lose, the run deletes the documents
+// of a source that lists nothing any more.
 func (s *Service) WantSource(ctx context.Context, namespace, address string, lose bool) error {
 	return s.wish(ctx, namespace, address, func(w *wishes) { w.Wanted, w.Lose = time.Now().UTC(), lose })
 }

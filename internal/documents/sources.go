@@ -131,8 +131,9 @@ func (s *Service) Rebuild(ctx context.Context, progress func(ingest.Progress)) (
 	return report, s.SweepReplaced(ctx)
 }
 
-// KeepOut deletes documents of all namespaces that an earlier version shows to everybody although they say otherwise, and
-// returns them, see ingest.Ingester.KeepOut. It waits for other ingestions to end.
+// KeepOut deletes documents of all namespaces that an earlier version shows to everybody although they
+// restrict who may see them, and returns them; see ingest.Ingester.KeepOut. It waits for other ingestions to
+// end.
 func (s *Service) KeepOut(ctx context.Context) (out []ingest.FileResult, err error) {
 	namespaces, err := s.cfg.Store.Namespaces(ctx)
 	if err != nil {

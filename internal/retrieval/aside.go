@@ -12,31 +12,30 @@ import (
 // sorts after every name that people give.
 const asideMark = "\U0010FFFF"
 
-// Aside names the namespace in which documents of another one are made anew, while searches see
-// those that are there: put into it under their AsideID, they take their places with SwitchAside.
+// Aside returns the name of the namespace in which documents of another one are rebuilt, while searches still
+// see the old ones. Documents are put there under their AsideID, and SwitchAside moves them to their places.
 func Aside(namespace string) string { return asideMark + "new/" + namespace }
 
-// Replaced names the namespace in which the documents lie whose places were taken, until
-// Store.SweepReplaced has removed them.
+// Replaced returns the name of the namespace that holds the replaced documents until Store.SweepReplaced
+// removes them.
 func Replaced(namespace string) string { return asideMark + "old/" + namespace }
 
 // EndOfNames is a name that sorts after those of all namespaces but these.
 const EndOfNames = asideMark
 
-// AsideID is the id under which the document is made anew. It names the revision too: one that has
-// changed meanwhile keeps its place.
+// AsideID is the id under which the document is rebuilt. It includes the revision, so that a document that has
+// changed meanwhile is not replaced.
 func AsideID(d Document) string { return strconv.FormatInt(d.Revision, 10) + "/" + d.ID }
 
-// Switch has the documents that were made anew take the places of the others.
+// Switch replaces documents with their rebuilt versions.
 type Switch struct {
 	Namespace   string
 	Generation  string    // of ingestion, which the files of these documents get
 	AddSegments []Segment // that cover the documents that keep their places
 }
 
-// SwitchAside has the documents that were made anew aside take their places in a namespace, all in
-// one transaction, and returns how many those are. Documents that were not made anew, or have
-// changed since, stay as they are.
+// SwitchAside replaces the documents of a namespace with their rebuilt versions, all in one transaction, and
+// returns how many it replaced. Documents that were not rebuilt, or have changed since, stay as they are.
 func (c *Corpus) SwitchAside(ctx context.Context, namespace, generation string) (switched int, err error) {
 	c.write.Lock()
 	defer c.write.Unlock()

@@ -12,7 +12,7 @@ func WithMemory(bytes int64) Option {
 	return func(c *Corpus) { c.memory = bytes }
 }
 
-// Memory says what the indexes in memory take.
+// Memory says how much memory the indexes take.
 type Memory struct {
 	Bound      int64 // of WithMemory; 0 for none
 	Bytes      int64 // about
@@ -21,7 +21,7 @@ type Memory struct {
 	Dropped    int64 // indexes that were dropped since the start to make room
 }
 
-// Memory returns what the indexes in memory take now.
+// Memory returns how much memory the indexes take now.
 func (c *Corpus) Memory() Memory {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -30,9 +30,9 @@ type Corpus struct {
 	late      atomic.Bool // an incomplete index serves as it is until Repair has completed it
 }
 
-// Open returns a Corpus over the store and makes sure that every namespace's index is complete,
-// building from the stored chunks what is missing, damaged or of another generation, unless that is
-// left to Repair. A nil log discards.
+// Open returns a Corpus over the store. It makes sure that every namespace's index is complete: it builds what
+// is missing, damaged or of another generation from the stored chunks, unless WithLateRepair leaves that to
+// Repair. A nil log discards.
 func Open(ctx context.Context, store Store, log *slog.Logger, options ...Option) (*Corpus, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)

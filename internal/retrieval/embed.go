@@ -42,10 +42,10 @@ func (c *Corpus) PlanEmbedding(ctx context.Context) (EmbedPlan, error) {
 	return p.Plan(), nil
 }
 
-// Embed gives every chunk that has none a vector of the model that is configured, in all namespaces,
-// and has these vectors serve. Where others serve, they go on until the new ones are complete. What is
-// committed stays: an embedding that is cut short, at whatever point, goes on where it stopped.
-// Progress, which may be nil, is called after each commit, from the caller's goroutine.
+// Embed gives every chunk that has no vector one of the configured model, in all namespaces, and then makes
+// searches use these vectors. Until they are complete, searches go on using the old ones. What is committed
+// stays: an Embed that is interrupted at any point continues where it stopped. Progress, which may be nil, is
+// called after each commit, from the caller's goroutine.
 //
 // Only one process at a time should embed: two would pay for the same texts.
 func (c *Corpus) Embed(ctx context.Context, progress func(EmbedReport)) (EmbedReport, error) {

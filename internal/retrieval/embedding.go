@@ -43,7 +43,7 @@ func (e *Embedding) share(model string) float64 {
 // Option changes what Open returns.
 type Option func(*Corpus)
 
-// WithEmbedding makes a Corpus search by vectors too. Without it none are read.
+// WithEmbedding makes a Corpus search by vectors too. Without it, no vectors are read.
 func WithEmbedding(e Embedding) Option {
 	if e.Timeout == 0 {
 		e.Timeout = 5 * time.Second

@@ -87,8 +87,9 @@ func (w *wording) near(s string, own map[string]bool) float64 {
 	return Nearness(places, weights)
 }
 
-// Nearness returns, in [0, 1], how near to one another neighbours stand at their nearest: places has the ascending
-// places of each word, and weights what each word counts together with the next.
+// Nearness returns, in [0, 1], how close each word of a list stands to the next one where they are closest.
+// places has the ascending places of each word, and weights[i] the weight of the pair of word i and the next
+// one.
 func Nearness(places [][]int, weights []float64) float64 {
 	near, all := 0.0, 0.0
 	for i, weight := range weights {

@@ -6,13 +6,13 @@ import (
 	"fmt"
 )
 
-// WithLateRepair has Open leave an index that is incomplete as it is: it serves what it has, and the
-// caller calls Repair, which may take minutes where the analyser has changed and the corpus is large.
+// WithLateRepair makes Open leave incomplete indexes as they are; searches use what is there. The caller then
+// calls Repair, which may take minutes if the analyser has changed and the corpus is large.
 func WithLateRepair() Option { return func(c *Corpus) { c.late.Store(true) } }
 
-// Repair completes the indexes of all namespaces, from the stored chunks, in small transactions, and
-// has searches see each as it is done. It returns at once where nothing is missing. Only after it has
-// come to its end do searches and changes repair what they find incomplete themselves.
+// Repair completes the indexes of all namespaces from the stored chunks, in small transactions. Searches see
+// each index as soon as it is complete. Repair returns at once if nothing is missing. Searches and changes
+// repair incomplete indexes by themselves only after it has returned.
 func (c *Corpus) Repair(ctx context.Context) error {
 	if !c.late.Load() {
 		return nil

@@ -45,7 +45,8 @@ type Document struct {
 	Attributes json.RawMessage `json:",omitempty"` // what else is said of the document, see package attribute; nil for nothing
 }
 
-// AttributesOver returns the document's attributes, and others where it has none of the same name.
+// AttributesOver returns the document's attributes, and of the others those whose names the document does not
+// have.
 func (d *Document) AttributesOver(others json.RawMessage) json.RawMessage {
 	all := attribute.Decode(others)
 	if all == nil {
@@ -92,7 +93,7 @@ type Page struct {
 	Map    []byte // encoded offset → original character map (see extract.Run); nil when none
 }
 
-// ChunkKey names a chunk for ever: revisions are never used again.
+// ChunkKey names a chunk forever: revisions are never reused.
 type ChunkKey struct {
 	Revision int64
 	Ordinal  int // position in the document, from 0

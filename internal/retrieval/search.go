@@ -11,9 +11,8 @@ import (
 // maxStale bounds how often a search starts again because documents changed under it.
 const maxStale = 8
 
-// Search returns the passages that match the query best. The filter applies before the best are
-// chosen. What keeps the question from being embedded, or an embedder from being there at all,
-// makes every mode Text, and the result says so.
+// Search returns the passages that match the query best. The filter applies before the best are chosen. If the
+// question cannot be embedded, or there is no embedder, the search uses the mode Text, and the result says so.
 func (c *Corpus) Search(ctx context.Context, q Query) (Result, error) {
 	if !q.Principal.MayUse(q.Namespace) {
 		return Result{Mode: Text}, nil // nor do they learn how rare its words are

@@ -8,8 +8,8 @@ import (
 	"parley/internal/access"
 )
 
-// Store is what a Corpus needs of a database, part by part. What others read of documents, files and pages
-// stands in interfaces of their own packages. Implementations pass storetest.Corpus.
+// Store is what a Corpus needs of a database, part by part. Other packages declare interfaces of their own for
+// what they read of documents, files and pages. Implementations pass storetest.Corpus.
 //
 // Names of namespaces and documents are compared byte by byte.
 type Store interface {
@@ -78,8 +78,8 @@ type Batch struct {
 	DropFiles    []FileKey
 }
 
-// In returns the part of the batch that changes a namespace, which it adds when there is none. It is
-// good until the next In.
+// In returns the part of the batch that changes a namespace, and adds it if necessary. The result is valid
+// until the next In.
 func (b *Batch) In(namespace string) *Batch {
 	for _, part := range b.parts() {
 		if part.Namespace == namespace {

@@ -11,9 +11,8 @@ import (
 	"parley/internal/vector"
 )
 
-// VectorIndex is the part of a database that searches vectors itself. It is for namespaces whose vectors
-// take more memory than they may, since what it finds is probably, but not certainly, what is most like a
-// question.
+// VectorIndex is the part of a database that searches vectors itself. Its results are approximate, so it is
+// only for namespaces whose vectors need more memory than they may take.
 type VectorIndex interface {
 	// Suits reports whether vectors of a length can be indexed.
 	Suits(length int) bool
@@ -57,7 +56,8 @@ type Near struct {
 	Mean float64 // mean likeness of all chunks of NearQuery.Only
 }
 
-// WithVectorIndex has a database search vectors that take more than half of the memory of WithMemory.
+// WithVectorIndex makes a database search vectors that take more than half of the memory that WithMemory
+// allows.
 func WithVectorIndex(x VectorIndex) Option {
 	return func(c *Corpus) { c.index = x }
 }

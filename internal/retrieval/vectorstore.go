@@ -6,10 +6,10 @@ import (
 	"iter"
 )
 
-// VectorStore is the part of a Store that keeps the vectors of chunks. A vector belongs to a
-// generation, which is a model with all that it depends on, and to the hash of the text that it
-// was made of, so that the same text is never embedded twice; links say which chunk has which
-// vector. The links of a document go with it, its vectors stay until they are swept.
+// VectorStore is the part of a Store that keeps the vectors of chunks. A vector belongs to a generation, which
+// is a model with everything that its vectors depend on, and to the hash of its text, so that the same text is
+// never embedded twice. Links say which chunk has which vector. The links of a document are deleted with it;
+// its vectors stay until they are swept.
 type VectorStore interface {
 	UnembeddedChunks
 	// VectorVersion returns a number that grows with every change of links and generations but the

@@ -84,14 +84,14 @@ func (p *Peers) Published(ctx context.Context, turnID string, position int) (all
 	return all, p.db.fail("follow a turn", err)
 }
 
-// Notice says to all servers under a name what is known there.
+// Notice publishes a value under a name to all servers.
 func (p *Peers) Notice(ctx context.Context, name, value string) error {
 	_, err := p.db.read.ExecContext(ctx, `INSERT INTO notices (name, value, at) VALUES (?, ?, `+serverNow+`)
 		ON CONFLICT (name) DO UPDATE SET value = excluded.value, at = excluded.at`, name, value)
 	return p.db.fail("tell other servers", err)
 }
 
-// Noticed returns what a server said under a name, or "".
+// Noticed returns the value that was published under a name, or "".
 func (p *Peers) Noticed(ctx context.Context, name string) (value string, err error) {
 	err = p.db.read.QueryRowContext(ctx, "SELECT value FROM notices WHERE name = ?", name).Scan(&value)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -128,14 +128,14 @@ type ServerInfo struct {
 	Started           time.Time
 }
 
-// Alive says that a server goes on. It calls it every few seconds.
+// Alive records that a server is running. Each server calls it every few seconds.
 func (p *Peers) Alive(ctx context.Context, s ServerInfo) error {
 	_, err := p.db.read.ExecContext(ctx, `INSERT INTO servers (id, host, version, started_at, seen_at) VALUES (?, ?, ?, ?, `+serverNow+`)
 		ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`, s.ID, s.Host, s.Version, micros(s.Started))
 	return p.db.fail("tell other servers", err)
 }
 
-// Leave says that a server stops.
+// Leave records that a server stops.
 func (p *Peers) Leave(ctx context.Context, id string) error {
 	_, err := p.db.read.ExecContext(ctx, "DELETE FROM servers WHERE id = ?", id)
 	return p.db.fail("tell other servers", err)

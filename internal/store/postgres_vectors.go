@@ -126,8 +126,8 @@ func (x *VectorIndex) locate(ctx context.Context) error {
 // lets through. Searches that a filter leaves fewer than a hundredth of a million for are exact.
 const scanTuples = 200_000
 
-// Nearest returns the chunks that are probably most like a vector, and where q.Only confines the search
-// those that are certainly so, with the mean likeness of all of them.
+// Nearest returns the chunks that are probably most like a vector, with the mean likeness of all of them. If
+// q.Only confines the search, the result is exact.
 func (x *VectorIndex) Nearest(ctx context.Context, q retrieval.NearQuery) (near retrieval.Near, err error) {
 	x.mu.Lock()
 	v, ok := x.tables[indexKey{q.Filter.Namespace, q.Generation}]

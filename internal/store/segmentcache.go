@@ -47,8 +47,8 @@ func openSegmentCache(dir string) (*segmentCache, error) {
 	return &segmentCache{root: root, limit: segmentBytes}, nil
 }
 
-// LimitSegments says how many bytes of segments of a PostgreSQL database are kept in files on this machine; 0 leaves the
-// default.
+// LimitSegments sets how many bytes of segments of a PostgreSQL database are kept in files on this machine; 0
+// leaves the default.
 func (d *DB) LimitSegments(limit int64) {
 	if c := d.corpus.cache; c != nil && limit > 0 {
 		c.mu.Lock()

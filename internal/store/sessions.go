@@ -71,7 +71,8 @@ func (s *Sessions) Session(ctx context.Context, id string) (session.Session, err
 	return found, s.db.fail("read session", err)
 }
 
-// Sessions returns the sessions that go on at a time, the newest first; of a subject only, unless that is "".
+// Sessions returns the sessions that are valid at a time, the newest first. A subject other than "" selects
+// theirs only.
 func (s *Sessions) Sessions(ctx context.Context, subject string, at time.Time) (all []session.Session, err error) {
 	rows, err := s.db.read.QueryContext(ctx, `SELECT `+sessionColumns+` FROM sessions WHERE expires_at > ? AND (? = '' OR subject = ?)
 		ORDER BY created_at DESC, id DESC`, micros(at), subject, subject)
@@ -96,7 +97,7 @@ func (s *Sessions) EndSessionsOf(ctx context.Context, subject string) (int, erro
 	return s.remove(ctx, "end sessions", `DELETE FROM sessions WHERE subject = ?`, subject)
 }
 
-// ForgetSessions removes the sessions that have expired at a time, and returns how many.
+// ForgetSessions removes the sessions that have expired by a time, and returns how many.
 func (s *Sessions) ForgetSessions(ctx context.Context, at time.Time) (int, error) {
 	return s.remove(ctx, "forget sessions", `DELETE FROM sessions WHERE expires_at <= ?`, micros(at))
 }

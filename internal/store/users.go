@@ -165,8 +165,8 @@ func (p personal) shown(column string, v any) any {
 	return v
 }
 
-// Mark ends the sessions and keys of a user, and sees to it that nothing that began before is saved for them: see
-// access.WithStart. When it returns, what is being saved has been.
+// Mark ends the sessions and keys of a user, and makes sure that no request that began earlier still saves
+// anything for them: see access.WithStart. When it returns, all saves in progress have ended.
 func (u *Users) Mark(ctx context.Context, subject string, at time.Time) error {
 	return u.state.update(ctx, "mark a user as deleted", func(tx *sql.Tx) error {
 		if !u.state.dialect.oneWriter {
@@ -248,7 +248,8 @@ func hashOf(subject string) string {
 // deletionAge is the time for which a deletion is remembered. It is longer than any request runs.
 const deletionAge = 24 * time.Hour
 
-// ForgetDeletions removes the marks of deletions that no request can have outlived, and returns how many.
+// ForgetDeletions removes the marks of deletions that are older than any running request, and returns how
+// many.
 func (u *Users) ForgetDeletions(ctx context.Context, now time.Time) (n int, err error) {
 	err = u.state.update(ctx, "forget deletions", func(tx *sql.Tx) error {
 		n, err = affected(tx.ExecContext(ctx, "DELETE FROM deletions WHERE at < ?", micros(now.Add(-deletionAge))))

@@ -11,9 +11,10 @@ import (
 	"parley/internal/retrieval"
 )
 
-// KeepOut deletes the documents that an earlier version shows to everybody although they say otherwise in words that
-// Parley does not read, and returns them by name. It reads the stored originals, not the files, so that it also finds
-// documents whose files nobody ingests any more. If somebody does, the next run looks at them anew.
+// KeepOut deletes the documents that an earlier version shows to everybody although they restrict who may see
+// them, in words that Parley does not understand, and returns them by name. It reads the stored originals, not
+// the files, so that it also finds documents whose files are no longer ingested. A file that still is, is read
+// anew by the next run.
 func (in *Ingester) KeepOut(ctx context.Context) (out []FileResult, err error) {
 	_, err = in.locked("", func(spools string) (Report, error) {
 		r := &rebuild{run: newRun(in.cfg, nil, time.Now(), spools)}

@@ -132,8 +132,8 @@ func (l Locks) Jobs() (unlock func(), err error) {
 	return l.lock("jobs.lock", "carrying out the jobs of")
 }
 
-// Renewing takes the lock for renewing the sign-in at a server of tools, whose refresh token may be good for once. The
-// returned function releases it. A *LockedError means that another process holds it.
+// Renewing takes the lock for renewing the sign-in at an MCP server, whose refresh token may be valid only
+// once. The returned function releases it. A *LockedError means that another process holds it.
 func (l Locks) Renewing() (unlock func(), err error) {
 	return l.lock("renew.lock", "renewing a sign-in of")
 }

@@ -165,8 +165,8 @@ type RecognisedPages struct {
 	key string
 }
 
-// OpenRecognised returns the pages below a folder that were recognised in a way that key names, such as with which
-// languages.
+// OpenRecognised returns the pages below a folder that were recognised with certain settings, such as the
+// languages, which key identifies.
 func OpenRecognised(dir, key string) *RecognisedPages {
 	h := fnv.New64a()
 	h.Write([]byte(key))
@@ -181,7 +181,7 @@ const (
 
 func (p *RecognisedPages) folder(sha string) string { return filepath.Join(p.dir, filepath.Base(sha)) }
 
-// Of returns the pages of an original that were recognised, by number. There may be no RecognisedPages.
+// Of returns the recognised pages of an original, by number. p may be nil.
 func (p *RecognisedPages) Of(sha string) map[int]extract.Seen {
 	if p == nil {
 		return nil

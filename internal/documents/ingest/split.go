@@ -41,7 +41,7 @@ func CheckChunkSize(size int) error {
 	return nil
 }
 
-// CheckChunkOverlap returns an error if chunks of this size cannot overlap so far.
+// CheckChunkOverlap returns an error if chunks of this size cannot overlap by this much.
 func CheckChunkOverlap(overlap, size int) error {
 	if overlap < 0 || overlap > size/2 {
 		return fmt.Errorf("must be between 0 and half of ingest.chunk_size (%d characters)", size/2)
