@@ -27,7 +27,7 @@ type backupCmd struct {
 // damaged; the backup then lacks only those.
 func (c backupCmd) Run(ctx context.Context, p *program) error {
 	if p.config.Database != "" {
-		return usagef("parley backup is for data folders: back up a PostgreSQL database with pg_dump, which takes the uploaded files along")
+		return usagef("parley backup is for data folders: back up a PostgreSQL database with pg_dump, which includes the uploaded files")
 	}
 	if err := p.checkStoredAnything(); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"parley/internal/conformance"
 )
 
-// checkCmd checks which rules of the chat protocols a server keeps.
+// checkCmd checks which rules of the chat protocols a server follows.
 type checkCmd struct {
 	URL       string   `arg:"" name:"url" help:"Address of the server, such as http://127.0.0.1:8000, without the paths of the protocols."`
 	Protocol  []string `placeholder:"NAME" help:"Check this protocol even if the server seems not to speak it, and no other; may be repeated. Names: azure-0529, azure-0128, microsoft-sdk, ragchat, chatui, openai, responses, files, mcp, mcp-2026-07, ai-sdk, ag-ui, azure-2026-04, on-your-data, dify, embeddings, completions, librechat, open-webui."`

@@ -218,7 +218,7 @@ func TestConfig_SaysWhereAMistakeStands(t *testing.T) {
 		"misspelt key":         {file: "mdoel: 'builtin:extractive'", want: `unknown key "mdoel"; did you mean "model"?`},
 		"misspelt nested key":  {file: "budgets:\n  user:\n    csot: 5\n", want: `parley.yaml:3: unknown key "budgets.user.csot"; did you mean "budgets.user.cost"?`},
 		"misspelt section":     {file: "limit: {max_body: 1MiB}", want: `unknown key "limit"; did you mean "limits"?`},
-		"nothing like a key":   {file: "colour: red", want: "unknown key \"colour\"; `parley config` prints the keys there are"},
+		"nothing like a key":   {file: "colour: red", want: "unknown key \"colour\"; `parley config` prints all keys"},
 		"tab":                  {file: "limits:\n\tmax_body: 1MiB\n", want: "parley.yaml:2: is indented with a tab"},
 		"nested unknown key":   {file: "openai:\n  key: x\n", want: `parley.yaml:2: unknown key "openai.key"`},
 		"key twice":            {file: "addr: ':1'\naddr: ':2'\n", want: `parley.yaml:2: key "addr" appears twice`},

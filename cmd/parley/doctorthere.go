@@ -73,7 +73,7 @@ func (p *program) checkProvider(ctx context.Context, provider provider, keys []s
 		_, model, _ := strings.Cut(key, ":")
 		known := slices.ContainsFunc(listed, func(m llm.ModelInfo) bool { return m.Name == model })
 		if !known && len(listed) > 0 {
-			return found(warned, "check the name; parley models "+provider.name+" lists those that there are", "%s answers and accepts the key, but does not list %s", provider.name, model)
+			return found(warned, "check the name; parley models "+provider.name+" lists its models", "%s answers and accepts the key, but does not list %s", provider.name, model)
 		}
 	}
 	return found(fine, "", "%s: reached, and the key is accepted", named)

@@ -136,7 +136,7 @@ func (c keysRevokeCmd) Run(ctx context.Context, p *program) error {
 		id := apikey.IDOf(c.ID)
 		err := db.APIKeys().RevokeKey(ctx, id, time.Now())
 		if errors.Is(err, apikey.ErrNotFound) {
-			return usagef("there is no key %s; parley keys lists those there are", id)
+			return usagef("there is no key %s; parley keys lists all keys", id)
 		}
 		if err != nil {
 			return err

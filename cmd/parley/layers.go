@@ -292,7 +292,7 @@ func suggest(path string) string {
 	if best != "" {
 		return didYouMean(best)
 	}
-	return "; `parley config` prints the keys there are"
+	return "; `parley config` prints all keys"
 }
 
 func didYouMean(key string) string { return fmt.Sprintf("; did you mean %q?", key) }

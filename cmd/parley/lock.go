@@ -64,7 +64,7 @@ func sharedLocks(db *store.DB) func(name string) (unlock func(), ok bool, err er
 func (in *instance) claimServing(lost func()) (release func(), err error) {
 	release, ok, err := in.db.TryShare("serve.lock", lost)
 	if err == nil && !ok {
-		return nil, usagef("another program uses %v alone, such as parley migrate: wait for its end", in.db)
+		return nil, usagef("another program, such as parley migrate, needs %v for itself: wait until it has finished", in.db)
 	}
 	return release, err
 }

@@ -20,7 +20,7 @@
 //	parley restore FILE       put a backup into the data folder
 //	parley migrate FROM TO    copy everything between SQLite and PostgreSQL
 //	parley doctor             check the deployment and say what to change
-//	parley check URL          check which rules of the chat protocols a server keeps
+//	parley check URL          check which rules of the chat protocols a server follows
 //	parley models             list models, with context size and price
 //	parley prompts            list the prompts for models
 //	parley config             print the effective configuration
@@ -100,7 +100,7 @@ type commandLine struct {
 	Backup   backupCmd   `cmd:"" help:"Write everything that is stored to one file, also while a server runs."`
 	Restore  restoreCmd  `cmd:"" settings:"data" help:"Verify a backup, and put what it holds into the data folder."`
 	Doctor   doctorCmd   `cmd:"" settings:"addr,data,database,model,embedding,public-url" help:"Check this deployment, and say what to change."`
-	Check    checkCmd    `cmd:"" settings:"" help:"Check which rules of the chat protocols a server keeps; it need not be Parley."`
+	Check    checkCmd    `cmd:"" settings:"" help:"Check which rules of the chat protocols a server follows, Parley or any other."`
 	Models   modelsCmd   `cmd:"" settings:"openai-api-key,openai-base-url,providers" help:"List the model providers, whether they can be reached, and what their models accept and cost."`
 	Prompts  promptsCmd  `cmd:"" settings:"prompts" help:"List the prompts, or print one of them."`
 	Migrate  migrateCmd  `cmd:"" settings:"" help:"Copy everything from one data folder or PostgreSQL database to another."`

@@ -52,7 +52,7 @@ func (c mcpSignInCmd) Run(ctx context.Context, p *program) error {
 	defer l.Close()
 	redirect := "http://" + l.Addr().String() + "/callback"
 	tools, err := mcptool.SignIn(ctx, server, redirect, func(ctx context.Context, args *sdkauth.AuthorizationArgs) (*sdkauth.AuthorizationResult, error) {
-		fmt.Fprintf(p.stderr, "Open this page in a browser, and sign in:\n\n    %s\n\nIf the browser is on another machine, paste here the address of the page that it cannot open in the end.\n", printable(args.URL))
+		fmt.Fprintf(p.stderr, "Open this page in a browser, and sign in:\n\n    %s\n\nIf the browser is on another machine, it ends at a page that it cannot open: paste the address of that page here.\n", printable(args.URL))
 		u, err := url.Parse(args.URL)
 		if err != nil {
 			return nil, fmt.Errorf("read the address of the authorization server: %w", err)

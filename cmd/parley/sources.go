@@ -131,7 +131,7 @@ func (c sourcesRemoveCmd) Run(ctx context.Context, p *program) error {
 // explain names the source that is not there.
 func (c sourceAddress) explain(p *program, err error) error {
 	if errors.Is(err, documents.ErrNoSource) {
-		return usagef("the namespace %s has no source %s; parley sources lists those there are", p.config.Namespace, printable(c.Address))
+		return usagef("the namespace %s has no source %s; parley sources lists its sources", p.config.Namespace, printable(c.Address))
 	}
 	return err
 }
