@@ -49,7 +49,6 @@ type Reply struct {
 	exchange Exchange // as sent
 	base     string
 	secrets  []string // names of headers that were added
-	saved    map[string]string
 
 	value     any      // of a body that is one JSON value
 	items     []any    // values of the lines or events
@@ -130,7 +129,7 @@ func (c *client) send(ctx context.Context, x Exchange) (*Reply, string) {
 }
 
 func (c *client) attempt(ctx context.Context, x Exchange) *Reply {
-	r := &Reply{exchange: x, base: c.base, secrets: slices.Sorted(maps.Keys(c.header)), saved: c.saved, Header: http.Header{}}
+	r := &Reply{exchange: x, base: c.base, secrets: slices.Sorted(maps.Keys(c.header)), Header: http.Header{}}
 	req, err := http.NewRequestWithContext(ctx, x.Method, c.base+x.Path, strings.NewReader(x.Body))
 	if err != nil {
 		r.Err = err

@@ -37,7 +37,6 @@ type unit struct {
 	path       int32 // index in splitter.paths
 	table      int32 // index in splitter.tables of the header to repeat, or -1
 	kind       extract.Kind
-	level      uint8
 	joint      joint
 }
 
@@ -239,7 +238,7 @@ func (s *splitter) add(p int, span text.Span, b extract.Block, j joint) {
 			runes:  int32(utf8.RuneCountInString(piece)),
 			tokens: int32(countTokens(piece)),
 			path:   int32(len(s.paths) - 1), table: -1,
-			kind: b.Kind, level: uint8(min(max(b.Level, 0), 255)), joint: j,
+			kind: b.Kind, joint: j,
 		}
 		if b.Kind == extract.TableRow {
 			u.table = s.table

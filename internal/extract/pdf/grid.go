@@ -229,7 +229,7 @@ func (g *grid) parts(gap pdfGap, y float32) bool {
 func (l *pdfLine) cut(at int, gap pdfGap) (before, after pdfLine) {
 	before, after = *l, *l
 	before.Mapped, after.Mapped = l.Slice(0, at).Trim(), l.Slice(at, len(l.Text)).Trim()
-	before.hyphen, before.space = false, true
+	before.space = true
 	if l.rtl {
 		before.left, after.right = gap.from, gap.x
 	} else {

@@ -20,7 +20,6 @@ type pdfLine struct {
 	room             float32    // between its end and where the lines that start like it end
 	bold             bool       // all its words are
 	rtl              bool       // it is written against the direction of the page
-	hyphen           bool       // PDFium takes the hyphen at its end for a divided word
 	space            bool       // the original has a space at its end
 	gaps             []pdfGap   // those wider than any space between words
 	words            []pdfGap   // all places between its words, the gaps among them
@@ -192,7 +191,6 @@ func (r *pdfReader) char(index int) {
 			r.endLine()
 		}
 		r.line.Rune('-', index)
-		r.line.hyphen = true
 		r.endLine()
 		return
 	case unicode.IsSpace(char): // also where a font names a line feed as what its space shows
