@@ -31,7 +31,7 @@ func TestAdministration_TellsWhatDoctorFinds(t *testing.T) {
 	for _, f := range report.Findings {
 		found[f.Check] = append(found[f.Check], f)
 	}
-	wantFinding(t, found, "databases", fine, "both are whole")
+	wantFinding(t, found, "databases", fine, "both are intact")
 	wantFinding(t, found, "public URL", broken, "start the server")
 	if report.OK || report.Version != release || len(found) < 12 {
 		t.Errorf("%+v", report)

@@ -128,7 +128,7 @@ func checkDatabases(ctx context.Context, p *program) []finding {
 	if err != nil {
 		return found(broken, "", "%v", err)
 	}
-	whole := "both are whole"
+	whole := "both are intact"
 	if p.config.Database != "" {
 		s, err := db.Server(ctx)
 		if err != nil {
@@ -226,9 +226,9 @@ func checkOpenFiles(_ context.Context, p *program) []finding {
 	files := openFiles()
 	n, scarce := p.config.connections(files)
 	if scarce {
-		return found(warned, "raise the limit (ulimit -n, or LimitNOFILE of systemd)", "%d files may be open, so only %d connections are taken", files, n)
+		return found(warned, "raise the limit (ulimit -n, or LimitNOFILE of systemd)", "%d files may be open, so only %d connections are accepted", files, n)
 	}
-	return found(fine, "", "up to %d connections are taken", n)
+	return found(fine, "", "up to %d connections are accepted", n)
 }
 
 // checkMemory checks that the processes that read files fit into the memory limit of a container.
@@ -257,7 +257,7 @@ func checkIsolation(context.Context, *program) []finding {
 		return found(warned, "use Linux 5.13 or later with Landlock for documents of people whom you do not trust",
 			"the processes that read files can reach other files: %s", how)
 	}
-	return found(fine, "", "the processes that read files are shut in: %s", how)
+	return found(fine, "", "the processes that read files are sandboxed: %s", how)
 }
 
 // checkRecognition says what recognises the text on scanned pages.

@@ -53,7 +53,7 @@ func TestPage_AdministersForAdministratorsOnly(t *testing.T) {
 	if want := []string{"Each person 50 No limit No limit", "Each collection No limit No limit $2.50"}; !slices.Equal(got.Limits, want) {
 		t.Errorf("changed limits: %q, want %q", got.Limits, want)
 	}
-	if !whole(got.Health, "Databases OK both are whole") || !whole(got.Health, "Public address Not checked") || len(got.Health) < 12 {
+	if !whole(got.Health, "Databases OK both are intact") || !whole(got.Health, "Public address Not checked") || len(got.Health) < 12 {
 		t.Errorf("health: %q", got.Health)
 	}
 	if len(got.Feedback) != 2 || !strings.Contains(got.Feedback[0], "The wrong page.") || !strings.Contains(got.Feedback[0], "private") ||

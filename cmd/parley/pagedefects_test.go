@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -282,6 +283,8 @@ func TestPage_LeadsFromAnEmptyServerToARatedAnswer(t *testing.T) {
 	var got struct {
 		Steps, Cards, Tabs                        []string
 		About, Copied, Rated, Details, Tab, Found string
+		FoundBy                                   map[string][]string
+		MenuBegins, TrayEnds                      float64
 		Chips, TrayLeft, General                  int
 		Beside                                    bool
 		Seen                                      seenOnPage
@@ -306,6 +309,14 @@ func TestPage_LeadsFromAnEmptyServerToARatedAnswer(t *testing.T) {
 	}
 	if strings.Join(got.Tabs, " ") != "General Answers Search Developer" || got.General > 8 || got.Tab != "Answers" || !strings.Contains(got.Found, "Temperature") {
 		t.Errorf("settings: tabs %q, %d rows at first, then %q; found %q", got.Tabs, got.General, got.Tab, got.Found)
+	}
+	for words, label := range map[string]string{"theme": "Theme", "language": "Language", "rerank": "Reranking"} {
+		if !slices.Contains(got.FoundBy[words], label) {
+			t.Errorf("%q finds the settings %q, not %q", words, got.FoundBy[words], label)
+		}
+	}
+	if got.MenuBegins < 0 || got.TrayEnds < 0 {
+		t.Errorf("the menu of the question begins %v px behind its button, the files end %v px before the page", got.MenuBegins, got.TrayEnds)
 	}
 }
 

@@ -36,6 +36,8 @@ func TestPage_ReadsDocumentsAsAReaderDoes(t *testing.T) {
 		Thumbnails                int
 		FoundAt, Said, Unpaged    string
 		Opened, Marks             []string
+		Early                     bool
+		Spinners                  int
 		Seen                      seenOnPage
 	}
 	onPage(t, "reader", p.addr, map[string]any{
@@ -50,6 +52,9 @@ func TestPage_ReadsDocumentsAsAReaderDoes(t *testing.T) {
 	}
 	if opened := strings.Join(got.Opened, " "); opened != "3 3 1" {
 		t.Errorf("links to pages 3, 9 and 0 of three open %s", opened)
+	}
+	if got.Early || got.Spinners > 0 {
+		t.Errorf("a picture that isn't drawn yet is shown: %v; %d spinners stay when it is", got.Early, got.Spinners)
 	}
 	if got.Fit.Frame.Width > got.Fit.Body.Width || got.Large.Frame.Width <= got.Fit.Frame.Width {
 		t.Errorf("fitted %+v, larger %+v", got.Fit, got.Large)

@@ -62,7 +62,9 @@ export default async function ({ browser, base, listed, other, question, shots, 
   for (const [name, query, given] of [
     ["dark", "?theme=dark&color=%23ffd166", {}],
     ["phone-ar", "?lang=ar", { viewport: { width: 390, height: 800 }, colorScheme: "dark" }],
+    ["phone-light", "?theme=light", { viewport: { width: 390, height: 844 } }],
     ["wide-de", "?lang=de&theme=light", { viewport: { width: 1920, height: 1080 } }],
+    ["wide-dark", "?theme=dark", { viewport: { width: 1920, height: 1080 } }],
   ]) {
     const { context, page } = await open(listed + "/" + query, { ...given, bypassCSP: true });
     await page.locator("button[aria-expanded]").click();

@@ -79,5 +79,30 @@ export default async function ({ base, open, question, text }) {
   await page.fill(".settings input[type=search]", "temperature");
   await page.waitForFunction(() => document.querySelectorAll(".setting").length === 1);
   result.found = await page.locator(".setting").innerText();
+  result.foundBy = {};
+  for (const words of ["theme", "language", "rerank"]) {
+    await page.fill(".settings input[type=search]", words);
+    await page.waitForFunction((w) => [...document.querySelectorAll(".setting label")].some((l) => l.textContent.toLowerCase().includes(w)), words);
+    result.foundBy[words] = await page.locator(".setting label").allInnerTexts();
+  }
+  await page.selectOption("#model-rerank", { index: 0 });
+
+  // Esc closes the palette, whatever is written there.
+  await page.keyboard.press("Control+k");
+  await page.locator(".palette input").fill("sett");
+  await page.keyboard.press("Escape");
+  await page.waitForSelector(".palette", { state: "detached" });
+
+  // The menu of the question stands inside its frame, and files that are being read inside the page.
+  await page.goto(`${base}/#/`);
+  await page.locator(".composer .menu button").first().click();
+  await page.waitForSelector(".menu-list");
+  result.menuBegins = await page.evaluate(() => document.querySelector(".menu-list").getBoundingClientRect().left - document.querySelector(".composer .menu button").getBoundingClientRect().left);
+  await page.keyboard.press("Escape");
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.route("**/upload*", () => {}); // it is never answered
+  await page.setInputFiles(".composer input[type=file]", file(`a-long-name-of-a-file-that-is-being-read-${"x".repeat(40)}.txt`, "Text."));
+  await page.waitForSelector(".attachments progress");
+  result.trayEnds = await page.locator(".attachments li").last().evaluate((li) => innerWidth - li.getBoundingClientRect().right);
   return { ...result, seen };
 }

@@ -29,8 +29,25 @@ export default async function ({ base, open, asked, deep }) {
     result.opened.push(await page.inputValue(".pager input"));
   }
 
-  // A link to a page opens it.
+  // A picture that is still being drawn is waited for in sight.
   const id = idOf(deep.name);
+  let draw;
+  const drawn = new Promise((resolve) => (draw = resolve));
+  await page.route("**/pages/*/image*", async (route) => {
+    await drawn;
+    await route.continue();
+  });
+  await page.goto(`${base}/#/documents`);
+  await page.waitForSelector(".panel", { state: "detached" });
+  await page.goto(`${base}/#/documents/${id}/1`);
+  await page.waitForSelector(".page-picture .spinner");
+  result.early = await page.locator(".page-picture img").isVisible();
+  draw();
+  await page.waitForSelector(".page-picture img");
+  result.spinners = await page.locator(".page-picture .spinner").count();
+  await page.unroute("**/pages/*/image*");
+
+  // A link to a page opens it.
   await page.goto(`${base}/#/documents/${id}/${deep.page}`);
   await page.waitForSelector(".page-picture img");
   await page.waitForFunction(() => document.querySelector(".page-picture img").complete);

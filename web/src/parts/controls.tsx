@@ -157,8 +157,8 @@ export interface MenuItem {
   run: () => void;
 }
 
-/** A button with a menu below it, in the top layer: nothing around it can clip it. */
-export function Menu({ label, items, icon = "more" }: { label: string; items: MenuItem[]; icon?: IconName }) {
+/** A button with a menu below it, in the top layer: nothing around it can clip it. They share an edge. */
+export function Menu({ label, items, icon = "more", edge = "end" }: { label: string; items: MenuItem[]; icon?: IconName; edge?: "start" | "end" }) {
   const [open, setOpen] = useState(false);
   const root = useRef<HTMLDivElement>(null);
   const list = useRef<HTMLDivElement>(null);
@@ -166,7 +166,7 @@ export function Menu({ label, items, icon = "more" }: { label: string; items: Me
     const popover = list.current;
     if (!open || !popover || !root.current) return;
     popover.showPopover();
-    placeMenu(popover, root.current);
+    placeMenu(popover, root.current, edge);
     popover.querySelector<HTMLElement>("button")?.focus();
     const closed = (event: Event) => (event as ToggleEvent).newState === "closed" && setOpen(false);
     const scrolled = (event: Event) => !popover.contains(event.target as Node) && setOpen(false);

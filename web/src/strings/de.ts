@@ -472,7 +472,7 @@ const german = (tools: Tools, { plural, count } = tools): Strings => ({
     spent: "In diesem Zeitraum verbraucht",
     usedUp: "Von der Grenze",
     notShown: (n: number) => `${count(n)} weitere werden nicht angezeigt.`,
-    feedbackText: "Was Personen von Antworten halten. Ihre Unterhaltungen bleiben privat, solange sie sie nicht teilen.",
+    feedbackText: "So wurden Antworten bewertet. Die Unterhaltungen bleiben privat, solange niemand sie teilt.",
     rating: "Bewertung",
     ratings: { all: "Alle", bad: "Schlechte Antworten", good: "Gute Antworten" },
     reason: "Grund",

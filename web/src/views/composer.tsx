@@ -85,7 +85,7 @@ export function Composer({ path }: { path: Shown[] }) {
           onInput={(e) => (app.draft.value = e.currentTarget.value)} onKeyDown={keys} onPaste={paste}
         />
         <div class="composer-bar">
-          <Menu label={strings.attachments.more} icon="plus" items={actions} />
+          <Menu label={strings.attachments.more} icon="plus" edge="start" items={actions} />
           <input ref={picker} type="file" multiple class="offscreen" tabIndex={-1} aria-label={strings.attachments.attach}
             onChange={(e) => {
               attach(e.currentTarget.files ?? []);

@@ -2,6 +2,7 @@
 import type { VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { api } from "../api.ts";
+import { Spinner } from "../parts/controls.tsx";
 import { strings } from "../strings.ts";
 import type { Box, PageRecord } from "../types.ts";
 
@@ -38,6 +39,7 @@ export function PageView({ page, namespace, ranges, look }: PageProps) {
 function PictureView({ page, namespace, ranges, look }: PageProps) {
   const [boxes, setBoxes] = useState<Box[]>([]);
   const [broken, setBroken] = useState(false);
+  const [loaded, setLoaded] = useState(false);
   const first = useRef<HTMLSpanElement>(null);
   useEffect(() => {
     if (ranges.length === 0) return setBoxes([]);
@@ -53,7 +55,12 @@ function PictureView({ page, namespace, ranges, look }: PageProps) {
     <>
       <div class={`page-frame ${look.whole ? "whole" : ""}`} ref={(el) => frame(el, page, look)}>
       <div class="page-picture" ref={(el) => turned(el, page, look)}>
-        <img src={pictureOf(page.image_url, look.zoom)} alt={s.picture(page.number)} onError={() => setBroken(true)} onLoad={() => first.current?.scrollIntoView({ block: "center" })} />
+        <img class={loaded ? undefined : "loading"} src={pictureOf(page.image_url, look.zoom)} alt={s.picture(page.number)} onError={() => setBroken(true)}
+          onLoad={() => {
+            setLoaded(true);
+            first.current?.scrollIntoView({ block: "center" });
+          }} />
+        {!loaded && <Spinner label={s.loading} />}
         {boxes.map((b, i) => (
           <span key={i} ref={i === 0 ? first : undefined} class="box" style={{ left: percent(b.x), top: percent(b.y), width: percent(b.width), height: percent(b.height) }} />
         ))}

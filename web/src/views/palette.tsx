@@ -53,6 +53,11 @@ export function Palette() {
     command.run();
   };
   const keys = (event: KeyboardEvent) => {
+    if (event.key === "Escape") { // the browser would only empty the field
+      event.preventDefault();
+      event.stopPropagation();
+      close();
+    }
     if (event.key === "Enter") {
       event.preventDefault();
       run(found[at]);

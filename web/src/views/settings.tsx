@@ -71,34 +71,51 @@ function TabContent({ tab }: { tab: Tab }) {
   );
 }
 
+const pageRows = ["language", "theme"] as const;
+
+type PageRow = (typeof pageRows)[number];
+
+const pageWords: Record<PageRow, [title: string, help: string]> = {
+  language: [s.language, s.languageHelp],
+  theme: [strings.sidebar.theme, s.themeHelp],
+};
+
 /** What the page looks like, in this browser only. */
-function ThisPage() {
+function ThisPage({ rows = pageRows }: { rows?: readonly PageRow[] }) {
+  return (
+    <fieldset class="setting-group">
+      <legend>{s.page}</legend>
+      {rows.map((id) => (
+        <div class="setting" key={id}>
+          <label for={id}>{pageWords[id][0]}</label>
+          <p id={`${id}-help`}>{pageWords[id][1]}</p>
+          {id === "language" ? <Language /> : <Theme />}
+        </div>
+      ))}
+    </fieldset>
+  );
+}
+
+function Language() {
   const chosen = useCell(chosenLanguage);
-  const theme = useCell(app.theme);
-  const { themes } = strings.sidebar;
   const setLanguage = (value: string) => {
     chosenLanguage.value = isLanguage(value) ? value : "";
     location.reload();
   };
   return (
-    <fieldset class="setting-group">
-      <legend>{s.page}</legend>
-      <div class="setting">
-        <label for="language">{s.language}</label>
-        <p id="language-help">{s.languageHelp}</p>
-        <select id="language" aria-describedby="language-help" value={chosen} onChange={(e) => setLanguage(e.currentTarget.value)}>
-          <option value="">{s.browserLanguage(languages[browserLanguage])}</option>
-          {Object.entries(languages).map(([code, name]) => <option key={code} value={code} lang={code}>{name}</option>)}
-        </select>
-      </div>
-      <div class="setting">
-        <label for="theme">{strings.sidebar.theme}</label>
-        <p id="theme-help">{s.themeHelp}</p>
-        <select id="theme" aria-describedby="theme-help" value={theme} onChange={(e) => (app.theme.value = e.currentTarget.value as typeof theme)}>
-          {Object.entries(themes).map(([value, name]) => <option key={value} value={value}>{name}</option>)}
-        </select>
-      </div>
-    </fieldset>
+    <select id="language" aria-describedby="language-help" value={chosen} onChange={(e) => setLanguage(e.currentTarget.value)}>
+      <option value="">{s.browserLanguage(languages[browserLanguage])}</option>
+      {Object.entries(languages).map(([code, name]) => <option key={code} value={code} lang={code}>{name}</option>)}
+    </select>
+  );
+}
+
+function Theme() {
+  const theme = useCell(app.theme);
+  return (
+    <select id="theme" aria-describedby="theme-help" value={theme} onChange={(e) => (app.theme.value = e.currentTarget.value as typeof theme)}>
+      {Object.entries(strings.sidebar.themes).map(([value, name]) => <option key={value} value={value}>{name}</option>)}
+    </select>
   );
 }
 
@@ -106,13 +123,24 @@ function ThisPage() {
 function Found({ q }: { q: string }) {
   const config = useCell(app.config);
   const words = q.toLowerCase().split(/\s+/).filter(Boolean);
+  const hold = (texts: (string | undefined)[]) => {
+    const text = texts.join(" ").toLowerCase();
+    return words.every((w) => text.includes(w));
+  };
+  const ofPage = pageRows.filter((id) => hold([s.page, ...pageWords[id]]));
+  const models = stages.filter((stage) => hold([s.models, s.stageModels[stage].title, s.stageModels[stage].help]));
   const found = settings.filter((x) => {
     const told = recordOf(x, config);
-    const text = [x.key, x.azure, x.ragchat, x.openai, ...titleOf(x, told)].join(" ").toLowerCase();
-    return told && words.every((w) => text.includes(w));
+    return told && hold([x.key, x.azure, x.ragchat, x.openai, ...titleOf(x, told)]);
   });
-  if (found.length === 0) return <EmptyState icon="search" title={s.nothing(q)} />;
-  return <div class="settings-panel">{found.map((x) => <SettingRow key={x.key} setting={x} />)}</div>;
+  if (ofPage.length + models.length + found.length === 0) return <EmptyState icon="search" title={s.nothing(q)} />;
+  return (
+    <div class="settings-panel">
+      {ofPage.length > 0 && <ThisPage rows={ofPage} />}
+      {models.length > 0 && <Models stages={models} />}
+      {found.map((x) => <SettingRow key={x.key} setting={x} />)}
+    </div>
+  );
 }
 
 /** The title and the help of a setting. */
@@ -121,7 +149,7 @@ function titleOf(setting: Setting, told: SettingRecord | undefined): [string, st
   return [words?.[0] ?? told?.title ?? setting.key, words?.[1] ?? told?.help ?? ""];
 }
 
-function Models({ stages }: { stages: Stage[] }) {
+function Models({ stages }: { stages: readonly Stage[] }) {
   const config = useCell(app.config);
   const chosen = useCell(choices);
   const all = useCell(listed);

@@ -4,6 +4,7 @@ import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
 import { EmptyState, Icon, Spinner } from "../parts/controls.tsx";
 import { Mark } from "../parts/mark.tsx";
+import { modelName } from "../models.ts";
 import { choices } from "../settings.ts";
 import { strings } from "../strings.ts";
 import { suggestionsFor, type Suggestion } from "../suggestions.ts";
@@ -115,7 +116,7 @@ function FirstRun() {
         </li>
         <li>
           <h3>{w.model}</h3>
-          <p>{config.builtin ? w.noModel : w.hasModel(config.model)}</p>
+          <p>{config.builtin ? w.noModel : w.hasModel(modelName(config.model))}</p>
         </li>
         <li>
           <h3>{w.ask}</h3>
