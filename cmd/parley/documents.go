@@ -35,7 +35,7 @@ func (p *program) documentsConfig(cfg Config, db *store.DB, corpus *retrieval.Co
 		Recognition: p.recognition(cfg, db), Transcription: p.transcription(cfg, db),
 		Split:     cfg.split(),
 		Embedding: cfg.Embedding, EmbeddingDimensions: cfg.EmbeddingDimensions,
-		Remotes: cfg.IngestSources.addresses(), Accounts: p.account, Said: p.said, KeepLost: time.Duration(cfg.IngestKeepLost),
+		Remotes: cfg.IngestSources.addresses(), Accounts: p.account, Said: p.said, BegunByPeople: p.begunByPeople, KeepLost: time.Duration(cfg.IngestKeepLost),
 		// Without sign-in there is one owner, who may use the whole quota.
 		Quota:     documents.Quota{All: int64(cfg.UploadsQuota), Owner: int64(cfg.UploadsQuota)},
 		Retention: time.Duration(cfg.Retention), Logger: p.log,

@@ -62,3 +62,30 @@ func TestPage_ShowsAndRunsRemoteSources(t *testing.T) {
 		t.Errorf("in Arabic: %v, want %v", got.Arabic, want)
 	}
 }
+
+// A source whose first run waits for people is listed and not read, and the page says before that run what it would read.
+func TestPage_SaysWhatTheFirstRunOfASourceWouldRead(t *testing.T) {
+	pageTest(t)
+	address, folder, _ := startDAV(t)
+	text := "# Skagen\n\nThe lighthouse of Skagen is 46 metres tall.\n" + strings.Repeat("It stands in the north. ", 200)
+	if err := os.WriteFile(filepath.Join(folder, "skagen.md"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := startServe(t, []string{"PARLEY_INGEST_SOURCES={skagen: {address: " + address + ", paused: true}}"})
+	var got struct {
+		Findings                   []string
+		Never, Estimate, Cancelled string
+		Seen                       seenOnPage
+	}
+	onPage(t, "firstrun", p.addr, map[string]any{"shots": os.Getenv("PARLEY_UI_SHOTS")}, &got)
+	got.Seen.check(t)
+	for _, finding := range got.Findings {
+		t.Error(finding)
+	}
+	if !strings.Contains(got.Never, "Never read") || !strings.Contains(got.Cancelled, "Never read") {
+		t.Errorf("before the first run: %q, after one that was cancelled: %q", got.Never, got.Cancelled)
+	}
+	if !strings.Contains(got.Estimate, "1 file, 4.9 kB in all") || !strings.Contains(got.Estimate, "about 10 sec") || strings.Contains(got.Estimate, "vectors") {
+		t.Errorf("the estimate: %q", got.Estimate)
+	}
+}

@@ -27,7 +27,8 @@ type configuredSource struct {
 	Groups   []string `yaml:"groups" json:"groups,omitzero"`
 	Category string   `yaml:"category" json:"category,omitempty"`
 
-	Quota string `yaml:"quota" json:"quota,omitempty"` // the size of all its files, at most
+	Quota  string `yaml:"quota" json:"quota,omitempty"`   // the size of all its files, at most
+	Paused bool   `yaml:"paused" json:"paused,omitempty"` // its first run waits until somebody starts it
 }
 
 // quota returns the maximum size of all files of the source, in bytes; 0 for none.
@@ -116,6 +117,12 @@ func (p *program) said(a source.Address) (f metadata.Fields, quota int64) {
 		f.Category = &found.Category
 	}
 	return f, quota
+}
+
+// begunByPeople reports whether the first run of a source waits until somebody starts it.
+func (p *program) begunByPeople(a source.Address) bool {
+	found := p.config.IngestSources.of(a)
+	return found.Paused && found.Address == a.String()
 }
 
 // account returns with what a source is opened: what the configured source with the longest address says that contains it,

@@ -57,14 +57,21 @@ const maxFaults = 20
 // ErrNoSource says that there is no such source in the namespace.
 var ErrNoSource = errors.New("no such source")
 
-// readRemotes brings a namespace up to date with remote sources, except those that somebody has paused, and those that
+// readRemotes brings a namespace up to date with remote sources, except those that are paused and not asked for, and those that
 // another process is reading. One that cannot be read is a failure in the report.
 func (s *Service) readRemotes(ctx context.Context, in *ingest.Ingester, namespace string, all []source.Address, progress func(ingest.Progress)) (total ingest.Report, err error) {
 	var locked error
 	for _, a := range all {
-		if root, _, err := s.remoteRoot(ctx, namespace, a.String()); err != nil {
+		root, known, err := s.remoteRoot(ctx, namespace, a.String())
+		wish := decodeWishes(root.Source)
+		if err == nil && !known && s.cfg.BegunByPeople != nil && s.cfg.BegunByPeople(a) {
+			wish.Paused = true
+			err = s.putWishes(ctx, namespace, root, wish)
+		}
+		if err != nil {
 			return total, err
-		} else if decodeWishes(root.Source).Paused {
+		}
+		if wish.Paused && !wish.Wanted.After(decodeRun(root.State).Began) {
 			continue
 		}
 		report, err := s.readRemote(ctx, in, namespace, a, progress)

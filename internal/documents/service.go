@@ -122,8 +122,10 @@ type Config struct {
 	Remotes  []source.Address                             // the remote sources of the configuration
 	Accounts func(source.Address) (source.Account, error) // with which a remote source is opened; nil for none
 	// Said returns what is said of all documents of a remote source, and its quota in bytes, 0 for none. Nil: nothing and none.
-	Said     func(source.Address) (metadata.Fields, int64)
-	KeepLost time.Duration // how long the documents of a source stay that cannot be read; 0 means for ever
+	Said func(source.Address) (metadata.Fields, int64)
+	// BegunByPeople reports whether the first run of a remote source waits until somebody starts it. Nil: none waits.
+	BegunByPeople func(source.Address) bool
+	KeepLost      time.Duration // how long the documents of a source stay that cannot be read; 0 means for ever
 
 	Reading   func(ingest.Reading) // called concurrently for each file that was read; optional
 	Passwords []string             // tried on every file, after those that its metadata gives

@@ -16,7 +16,7 @@ func TestRoutes_AreTheTableOfTheSpecification(t *testing.T) {
 		"/p/responses/chat", "/p/responses/chat/stream",
 		"/p/ragchat/chat", "/search", "/retrieval-evals/run", "/p/ragchat/retrieval-evals/run", "/api/chat/stream",
 		"/speech", "/upload", "/delete_uploaded", "/index", "/pdf", "/mediawiki/url")
-	wantPost = append(wantPost, "/api/chat/", completionPath, completionPath+"/", "/v1/completions", "/v1/completions/", "/v1/embeddings", "/v1/embeddings/", "/api/jobs/"+stored+"/cancel", "/api/jobs/"+stored+"/retry", "/api/sources/pause", "/api/sources/resume", "/api/sources/run")
+	wantPost = append(wantPost, "/api/chat/", completionPath, completionPath+"/", "/v1/completions", "/v1/completions/", "/v1/embeddings", "/v1/embeddings/", "/api/jobs/"+stored+"/cancel", "/api/jobs/"+stored+"/retry", "/api/sources/estimate", "/api/sources/pause", "/api/sources/resume", "/api/sources/run")
 	wantGet := slashed("/list_uploaded", completionPath, "/chat_history/sessions", "/chat_history/sessions/"+stored, "/api/config", "/api/models")
 	wantDelete := slashed("/chat_history/sessions/" + stored)
 	for _, at := range []string{"/chat", "/p/ragchat/chat"} {

@@ -85,6 +85,7 @@ func (h *Handler) Protocol() wire.Protocol {
 		deletion.At("DELETE "+deletePath+"{url...}", h.delete),
 		change.At("GET /api/sources", h.sources),
 		withBody.At("POST /api/sources/run", h.changingSource(h.runSource)),
+		withBody.At("POST /api/sources/estimate", h.estimateSource),
 		withBody.At("POST /api/sources/pause", h.changingSource(h.pauseSource)),
 		withBody.At("POST /api/sources/resume", h.changingSource(h.resumeSource)),
 		read.At("GET /api/jobs", h.jobs),

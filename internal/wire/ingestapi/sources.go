@@ -9,6 +9,7 @@ import (
 
 	"parley/internal/chat"
 	"parley/internal/documents"
+	"parley/internal/documents/ingest"
 	"parley/internal/wire"
 )
 
@@ -95,22 +96,8 @@ func (h *Handler) listed(r *wire.Request, namespace string) ([]sourceBody, error
 // changingSource handles POST /api/sources/run, /pause and /resume with {"address": …, "namespace": …}.
 func (h *Handler) changingSource(change func(ctx context.Context, namespace, address string) error) func(http.ResponseWriter, *wire.Request) error {
 	return func(w http.ResponseWriter, r *wire.Request) error {
-		object, err := r.Object()
+		namespace, address, err := h.namedSource(r)
 		if err != nil {
-			return err
-		}
-		var asked struct {
-			Namespace wire.Value `json:"namespace"`
-			Address   wire.Value `json:"address"`
-		}
-		object.Read(&asked)
-		named, _ := asked.Namespace.Text()
-		address, _ := asked.Address.Text()
-		namespace, err := h.managing(r, named)
-		if err != nil {
-			return err
-		}
-		if _, err = h.source(r, namespace, address); err != nil {
 			return err
 		}
 		r.Changed = "source " + address + " of " + namespace
@@ -125,6 +112,55 @@ func (h *Handler) changingSource(change func(ctx context.Context, namespace, add
 		}
 		return wire.Reply(w, http.StatusOK, now)
 	}
+}
+
+// namedSource returns the source that a body {"address": …, "namespace": …} names, which the caller may manage.
+func (h *Handler) namedSource(r *wire.Request) (namespace, address string, err error) {
+	object, err := r.Object()
+	if err != nil {
+		return "", "", err
+	}
+	var asked struct {
+		Namespace wire.Value `json:"namespace"`
+		Address   wire.Value `json:"address"`
+	}
+	object.Read(&asked)
+	named, _ := asked.Namespace.Text()
+	address, _ = asked.Address.Text()
+	if namespace, err = h.managing(r, named); err != nil {
+		return "", "", err
+	}
+	_, err = h.source(r, namespace, address)
+	return namespace, address, err
+}
+
+// estimateSource handles POST /api/sources/estimate, and changes nothing.
+func (h *Handler) estimateSource(w http.ResponseWriter, r *wire.Request) error {
+	namespace, address, err := h.namedSource(r)
+	if err != nil {
+		return err
+	}
+	e, err := h.cfg.Service.EstimateSource(r.Context(), namespace, address)
+	if lost, ok := errors.AsType[*ingest.RemoteError](err); ok {
+		return &chat.Error{Kind: chat.Invalid, Msg: "The source cannot be listed: " + lost.Reason}
+	}
+	if errors.Is(err, documents.ErrNoSource) {
+		return errNoSource
+	}
+	if err != nil {
+		return failure(err)
+	}
+	out := struct {
+		Objects       int      `json:"objects"`
+		Bytes         int64    `json:"bytes"`
+		Seconds       int      `json:"seconds"`
+		EmbeddingCost *float64 `json:"embedding_cost"` // null if the price is unknown
+		Cut           bool     `json:"cut"`
+	}{Objects: e.Objects, Bytes: e.Bytes, Seconds: int(e.Time.Seconds()) + 1, Cut: e.Cut}
+	if cost, known := h.cfg.Cost(e.Tokens); known {
+		out.EmbeddingCost = &cost
+	}
+	return wire.Reply(w, http.StatusOK, out)
 }
 
 // source returns the source with an address, as the list has it.

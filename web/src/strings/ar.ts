@@ -346,6 +346,10 @@ const arabic = (tools: Tools): Strings => {
       run: "اقرأ الآن",
       pause: "إيقاف مؤقت",
       resume: "استئناف",
+      firstRun: "القراءة لأول مرة",
+      estimating: "جارٍ عدّ الملفات…",
+      estimate: (n: number, size: string, time: string, more: boolean) => `${more ? "أكثر من " : ""}${files(n)}، وحجمها معًا ${size}. قد تستغرق القراءة نحو ${time}.`,
+      embedding: (cost: string) => `قد تبلغ تكلفة المتجهات نحو ${cost}.`,
       since: (when: string) => `متعثر منذ ${when}`,
     },
 

@@ -341,6 +341,10 @@ const german = (tools: Tools, { plural, count } = tools): Strings => ({
     run: "Jetzt lesen",
     pause: "Anhalten",
     resume: "Fortsetzen",
+    firstRun: "Zum ersten Mal lesen",
+    estimating: "Dateien werden gezählt …",
+    estimate: (n: number, size: string, time: string, more: boolean) => `${more ? "Mehr als " : ""}${count(n)} ${plural(n, { one: "Datei", other: "Dateien" })}, zusammen ${size}. Das Lesen kann etwa ${time} dauern.`,
+    embedding: (cost: string) => `Die Vektoren kosten voraussichtlich etwa ${cost}.`,
     since: (when: string) => `gestört seit ${when}`,
   },
 

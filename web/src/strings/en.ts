@@ -340,6 +340,10 @@ export const english = (tools: Tools, { plural, count } = tools) => ({
     run: "Read now",
     pause: "Pause",
     resume: "Resume",
+    firstRun: "Read for the first time",
+    estimating: "Counting the files …",
+    estimate: (n: number, size: string, time: string, more: boolean) => `${more ? "More than " : ""}${count(n)} ${plural(n, { one: "file", other: "files" })}, ${size} in all. Reading may take about ${time}.`,
+    embedding: (cost: string) => `Their vectors may cost about ${cost}.`,
     since: (when: string) => `failing since ${when}`,
   },
 

@@ -341,6 +341,10 @@ const spanish = (tools: Tools, { plural, count } = tools): Strings => ({
     run: "Leer ahora",
     pause: "Pausar",
     resume: "Reanudar",
+    firstRun: "Primera lectura",
+    estimating: "Contando los archivos…",
+    estimate: (n: number, size: string, time: string, more: boolean) => `${more ? "Más de " : ""}${count(n)} ${plural(n, { one: "archivo", other: "archivos" })}, ${size} en total. La lectura puede durar unos ${time}.`,
+    embedding: (cost: string) => `Sus vectores pueden costar unos ${cost}.`,
     since: (when: string) => `con errores desde ${when}`,
   },
 

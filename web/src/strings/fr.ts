@@ -341,6 +341,10 @@ const french = (tools: Tools, { plural, count } = tools): Strings => ({
     run: "Lire maintenant",
     pause: "Mettre en pause",
     resume: "Reprendre",
+    firstRun: "Première lecture",
+    estimating: "Comptage des fichiers…",
+    estimate: (n: number, size: string, time: string, more: boolean) => `${more ? "Plus de " : ""}${count(n)} ${plural(n, { one: "fichier", other: "fichiers" })}, ${size} au total. La lecture peut durer environ ${time}.`,
+    embedding: (cost: string) => `Leurs vecteurs peuvent coûter environ ${cost}.`,
     since: (when: string) => `en échec depuis le ${when}`,
   },
 

@@ -2,9 +2,9 @@
 import { useEffect, useState } from "preact/hooks";
 import { json, send, toApiError } from "../calls.ts";
 import * as app from "../app.ts";
-import { ago, moment } from "../format.ts";
+import { ago, duration, moment, money, size } from "../format.ts";
 import { changed } from "../jobs.ts";
-import { Icon } from "../parts/controls.tsx";
+import { Dialog, Icon, Spinner } from "../parts/controls.tsx";
 import { strings } from "../strings.ts";
 import { useCollection } from "./namespace.tsx";
 
@@ -57,13 +57,52 @@ function useSources(namespace: string): [Source[], () => void] {
   return [all, () => setAsked((n) => n + 1)];
 }
 
+interface Estimate {
+  objects: number;
+  bytes: number;
+  seconds: number;
+  embedding_cost: number | null;
+  cut: boolean;
+}
+
+const post = (action: string, namespace: string, address: string, signal?: AbortSignal) =>
+  send(`/api/sources/${action}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ namespace, address }), signal });
+
+/** Says what the first run of a source would read, before it begins. */
+function FirstRun({ namespace, address, run, close }: { namespace: string; address: string; run: () => void; close: () => void }) {
+  const [estimate, setEstimate] = useState<Estimate>();
+  const [fault, setFault] = useState("");
+  useEffect(() => {
+    const gone = new AbortController();
+    post("estimate", namespace, address, gone.signal)
+      .then((reply) => reply.json() as Promise<Estimate>)
+      .then((e) => !gone.signal.aborted && setEstimate(e), (error) => !gone.signal.aborted && setFault(toApiError(error).message));
+    return () => gone.abort();
+  }, [namespace, address]);
+  const e = estimate;
+  return (
+    <Dialog title={s.firstRun} onClose={close} class="confirm">
+      <p><bdi dir="ltr">{address}</bdi></p>
+      {!e && !fault && <Spinner label={s.estimating} />}
+      {fault && <p class="bad"><bdi>{fault}</bdi></p>}
+      {e && <p>{s.estimate(e.objects, size(e.bytes), duration(Math.max(10, e.seconds) * 1000), e.cut)}</p>}
+      {e && e.embedding_cost !== 0 && <p>{s.embedding(money(e.embedding_cost))}</p>}
+      <div class="dialog-actions">
+        <button type="button" onClick={close}>{strings.cancel}</button>
+        <button type="button" class="primary" disabled={!e && !fault} onClick={() => { close(); run(); }}>{s.run}</button>
+      </div>
+    </Dialog>
+  );
+}
+
 export function Sources() {
   const namespace = useCollection();
   const [all, look] = useSources(namespace);
+  const [first, setFirst] = useState("");
   if (all.length === 0) return null;
   const act = async (action: "run" | "pause" | "resume", address: string) => {
     try {
-      await send(`/api/sources/${action}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ namespace, address }) });
+      await post(action, namespace, address);
     } catch (error) {
       app.tell(toApiError(error).message, true);
     }
@@ -72,7 +111,8 @@ export function Sources() {
   return (
     <section class="jobs sources-list" aria-label={s.label}>
       <h2>{s.label}</h2>
-      <ul>{all.map((source) => <Line key={source.address} source={source} act={(action) => void act(action, source.address)} />)}</ul>
+      <ul>{all.map((source) => <Line key={source.address} source={source} act={(action) => (action === "run" && !source.began ? setFirst(source.address) : void act(action, source.address))} />)}</ul>
+      {first && <FirstRun namespace={namespace} address={first} run={() => void act("run", first)} close={() => setFirst("")} />}
     </section>
   );
 }
