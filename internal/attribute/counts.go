@@ -50,30 +50,38 @@ func (c *Counts) add(key string, list []any) {
 	}
 	k.documents++
 	for i, value := range list {
-		if !isChoice(value) {
-			k.more = true
-			continue
-		}
-		switch _, known := k.values[value]; {
-		case slices.Contains(list[:i], value):
-		case !known && len(k.values) >= maxCountedValues:
+		switch known := isScalar(value) && k.values[value] > 0; {
+		case known && slices.Contains(list[:i], value):
+		case known:
+			k.values[value]++
+		case len(k.values) >= maxCountedValues || !isChoice(value):
 			k.more = true
 		default:
-			k.values[value]++
+			k.values[value] = 1
 		}
 	}
 }
 
-// isChoice reports whether people can choose documents by a value: it is a short text without a time of day, a number or a boolean.
-func isChoice(value any) bool {
-	switch value := value.(type) {
-	case string:
-		_, isMoment := Moment(value)
-		return len(value) <= maxCountedText && (!isMoment || len(value) == len(time.DateOnly))
-	case float64, bool:
+// isScalar reports whether a value is a string, a number or a boolean.
+func isScalar(value any) bool {
+	switch value.(type) {
+	case string, float64, bool:
 		return true
 	}
 	return false
+}
+
+// isChoice reports whether people can choose documents by a value: it is a short text without a time of day, a number or a boolean.
+func isChoice(value any) bool {
+	text, ok := value.(string)
+	if !ok {
+		return isScalar(value)
+	}
+	if len(text) > maxCountedText {
+		return false
+	}
+	_, isMoment := Moment(text)
+	return !isMoment || len(text) == len(time.DateOnly)
 }
 
 // KeyCount says how many documents have an attribute.

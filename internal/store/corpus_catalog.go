@@ -74,7 +74,7 @@ func (c *Corpus) EachFound(ctx context.Context, filter retrieval.Filter, text st
 	condition, args := containing(filter, text)
 	rows, err := c.db.read.QueryContext(ctx, describedDocuments+condition+byName, args...)
 	err = scanDescribed(rows, err, func(d retrieval.Document) {
-		if filter.Where.Holds(d.AllAttributes().Prepared()) {
+		if filter.Where == nil || filter.Where.Holds(d.AllAttributes().Prepared()) {
 			d.Namespace = filter.Namespace
 			f(d)
 		}
