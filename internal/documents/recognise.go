@@ -230,7 +230,7 @@ func (s *Service) recogniseJob(ctx context.Context, t *job.Task) error {
 			t.Doing(fmt.Sprintf("Recognising %s: %d of %d pages are done.", shownPath(w), done, of))
 		}
 		err := s.recogniseFile(ctx, pool, w, tell, waiter(ctx, t, "Reading the file."), set)
-		if unread, ok := errors.AsType[*errVision](err); ok {
+		if unread, ok := errors.AsType[*visionError](err); ok {
 			s.cfg.Logger.Warn("read pages with a model", "file", shownPath(w), "error", unread.cause)
 			return unread.failure()
 		}

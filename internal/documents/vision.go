@@ -43,13 +43,13 @@ type modelReader struct {
 // maxRefusals is how many pages in a row a model may refuse before the job fails: then it probably reads no pictures at all.
 const maxRefusals = 3
 
-// errVision fails a job because the model reads no pages. It hides its cause, which may be an *extract.Error of one page.
-type errVision struct{ cause error }
+// visionError fails a job because the model reads no pages. It hides its cause, which may be an *extract.Error of one page.
+type visionError struct{ cause error }
 
-func (e *errVision) Error() string { return "read pages with a model: " + e.cause.Error() }
+func (e *visionError) Error() string { return "read pages with a model: " + e.cause.Error() }
 
 // failure is the error for people.
-func (e *errVision) failure() error {
+func (e *visionError) failure() error {
 	return &job.FailureError{Msg: "Pages cannot be read by the model (ingest.ocr_model) at the moment; the next ingestion tries again. The log says why."}
 }
 
@@ -74,7 +74,7 @@ func (m *modelReader) Recognise(ctx context.Context, r extract.Request, page int
 	}
 	if m.refusals++; !ok || m.refusals == maxRefusals {
 		m.refusals = 0
-		return nil, &errVision{err}
+		return nil, &visionError{err}
 	}
 	m.refused(refused)
 	seen, err := m.sandboxed.Recognise(ctx, r, page, languages, data)
