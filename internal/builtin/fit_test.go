@@ -30,6 +30,7 @@ var (
 	chanceOnly  = flag.Bool("chance", false, "only fit how sure it is that the best block answers")
 	reading     = flag.Bool("reading", false, "with the built-in reader")
 	vectors     = flag.Bool("vectors", false, "with vectors of the built-in embedder beside the words")
+	pairsFile   = flag.String("pairs", "", "with -reading: only write what the reader reads, for test/encoderweights/train.py, to this file")
 	only        = flag.String("only", "", "only questions in English (en), or only others (other)")
 )
 
@@ -78,6 +79,10 @@ func TestFit(t *testing.T) {
 	all = slices.DeleteFunc(all, func(x example) bool {
 		return *only != "" && (*only == "en") != (askedIn(x.ev.Query, x.ev.Passages) == "en")
 	})
+	if *pairsFile != "" {
+		writePairs(t, all)
+		return
+	}
 	if *chanceOnly {
 		fitChance(t, all, blockWeights)
 		return
@@ -107,6 +112,50 @@ func TestFit(t *testing.T) {
 	}
 	fmt.Println()
 	fitChance(t, all, w)
+}
+
+// fitReader returns the reader to fit with, nil for none. For pairs it need not read.
+func fitReader() *Reader {
+	switch {
+	case !*reading:
+		return nil
+	case *pairsFile == "":
+		return NewReader()
+	}
+	return &Reader{known: make(map[[2]string]float64), Scores: func(_ context.Context, _ string, texts []string) ([]float64, error) {
+		return make([]float64, len(texts)), nil
+	}}
+}
+
+// writePairs writes a line of JSON for each question: the question, and the blocks that the reader read with it, each with its
+// text, whether it answers, and the score without the reader.
+func writePairs(t *testing.T, all []example) {
+	type read struct {
+		Text  string  `json:"text"`
+		Right float64 `json:"right"`
+		Score float64 `json:"score"`
+	}
+	file, err := os.Create(*pairsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	out := json.NewEncoder(file)
+	for i := range all {
+		x := &all[i]
+		var blocks []read
+		for j, u := range x.units {
+			f := u.features
+			f[like] = 0
+			blocks = append(blocks, read{u.text, x.right[j], f.score()})
+		}
+		if len(blocks) == 0 {
+			continue
+		}
+		if err := out.Encode(map[string]any{"corpus": x.corpus, "question": x.ev.Query, "blocks": blocks, "answerable": x.answerable}); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // losses logs, by corpus and by type of answer, at which stage the answers to questions are lost.
@@ -146,9 +195,7 @@ func (x *example) lost() int {
 		}
 	}
 	a := Answerer{}
-	if *reading {
-		a.Reader = NewReader()
-	}
+	a.Reader = fitReader()
 	var said []string
 	for _, q := range a.quotes(context.Background(), x.ev, brief) {
 		said = append(said, q.text)
@@ -209,9 +256,7 @@ type asked struct {
 // example returns the question with its blocks.
 func (q *asked) example() example {
 	a := Answerer{}
-	if *reading {
-		a.Reader = NewReader()
-	}
+	a.Reader = fitReader()
 	x := example{corpus: q.Corpus, question: q.Question, kind: q.Type, facts: q.Facts, not: q.Not, answerable: len(q.Facts) > 0, ev: q.Evidence}
 	x.need, x.units = a.units(context.Background(), q.Evidence)
 	for _, u := range x.units {
@@ -226,9 +271,7 @@ func ask(t *testing.T, dir string) (all []asked) {
 	defer pool.Close()
 	a := Answerer{}
 	var options []retrieval.Option
-	if *reading {
-		a.Reader = NewReader()
-	}
+	a.Reader = fitReader()
 	if *vectors {
 		options = append(options, retrieval.WithEmbedding(retrieval.Embedding{
 			Embedders: &llm.Router{Embedders: map[string]llm.Embedder{"builtin": Embedder{}}},
