@@ -81,19 +81,21 @@ func TestRun_TriesAFileAgainForWhichTheMachineHadNoTime(t *testing.T) {
 func TestTimeLeft_IsToldOnceEnoughIsBehind(t *testing.T) {
 	const mb = 1 << 20
 	for _, c := range []struct {
-		elapsed     time.Duration
+		took, since time.Duration
 		done, total int64
 		want        time.Duration
 	}{
-		{time.Second, 0, 100 * mb, 0},
-		{time.Second, 4 * mb, 100 * mb, 0},
-		{time.Second, 5 * mb, 100 * mb, 19 * time.Second},
-		{4 * time.Second, mb, 101 * mb, 400 * time.Second},
-		{time.Minute, 0, mb, 0},
-		{time.Minute, mb, mb, 0},
+		{time.Second, 0, 0, 100 * mb, 0},
+		{time.Second, 0, 4 * mb, 100 * mb, 0},
+		{time.Second, 0, 5 * mb, 100 * mb, 19 * time.Second},
+		{4 * time.Second, 0, mb, 101 * mb, 400 * time.Second},
+		{4 * time.Second, 100 * time.Second, mb, 101 * mb, 300 * time.Second},
+		{2 * time.Second, time.Hour, 20 * mb, 21 * mb, 0}, // one file takes longer than all others: nothing tells when it ends
+		{time.Minute, 0, 0, mb, 0},
+		{time.Minute, 0, mb, mb, 0},
 	} {
-		if got := timeLeft(c.elapsed, c.done, c.total); got != c.want {
-			t.Errorf("after %v with %d of %d bytes: %v, want %v", c.elapsed, c.done, c.total, got, c.want)
+		if got := timeLeft(c.took, c.since, c.done, c.total); got != c.want {
+			t.Errorf("%v for %d of %d bytes, %v ago: %v, want %v", c.took, c.done, c.total, c.since, got, c.want)
 		}
 	}
 }

@@ -44,6 +44,7 @@ type meter struct {
 	mu     sync.Mutex
 	now    Progress
 	began  time.Time // start of the phase
+	last   time.Time // when a file was read last
 }
 
 func newMeter(report func(Progress), began time.Time) *meter {
@@ -76,7 +77,7 @@ func (m *meter) tell() {
 	if m.now.Phase == Indexing {
 		if elapsed := time.Since(m.began); elapsed > 0 && m.now.BytesDone > 0 {
 			m.now.Rate = float64(m.now.PagesDone) / elapsed.Seconds()
-			m.now.ETA = timeLeft(elapsed, m.now.BytesDone, m.now.BytesTotal)
+			m.now.ETA = timeLeft(m.last.Sub(m.began), time.Since(m.last), m.now.BytesDone, m.now.BytesTotal)
 		}
 	}
 	p := m.now
@@ -91,12 +92,13 @@ const (
 	etaAfter = 3 * time.Second
 )
 
-// timeLeft estimates the remaining time; 0 if too little is known.
-func timeLeft(elapsed time.Duration, done, total int64) time.Duration {
-	if done <= 0 || elapsed < etaAfter && float64(done) < etaShare*float64(total) {
+// timeLeft estimates the remaining time, given how long it took to read what is done, and how long ago that was. It returns 0 if too
+// little is known, or if the file that is being read takes longer than all the rest should: then nothing tells when it will end.
+func timeLeft(took, since time.Duration, done, total int64) time.Duration {
+	if done <= 0 || took+since < etaAfter && float64(done) < etaShare*float64(total) {
 		return 0
 	}
-	return time.Duration(float64(elapsed) * float64(total-done) / float64(done))
+	return max(0, time.Duration(float64(took)*float64(total-done)/float64(done))-since)
 }
 
 func (m *meter) add(change func(p *Progress)) {
@@ -137,6 +139,7 @@ func (m *meter) fail() { m.add(func(p *Progress) { p.Failed++ }) }
 // done counts a file that was read.
 func (m *meter) done(size int64, pages, chunks int) {
 	m.add(func(p *Progress) {
+		m.last = time.Now()
 		p.FilesDone++
 		p.BytesDone += size
 		p.PagesDone += pages
