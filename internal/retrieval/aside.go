@@ -30,7 +30,7 @@ func AsideID(d Document) string { return strconv.FormatInt(d.Revision, 10) + "/"
 // Switch replaces documents with their rebuilt versions.
 type Switch struct {
 	Namespace   string
-	Generation  string    // of ingestion, which the files of these documents get
+	Generation  string    // of ingestion, which the files of these documents get; what follows a + in theirs stays
 	AddSegments []Segment // that cover the documents that keep their places
 }
 

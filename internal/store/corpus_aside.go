@@ -56,7 +56,9 @@ func (a applier) switchDocuments(s retrieval.Switch) (gone []int64, switched int
 	if err != nil {
 		return nil, 0, fmt.Errorf("drop documents that have changed in the meantime: %w", err)
 	}
-	_, err = a.exec(`UPDATE files SET generation = ?, detail = made.notes
+	// What follows a + says which pages wait to be read, or by what they were: the next ingestion must still see that.
+	_, err = a.exec(`UPDATE files SET detail = made.notes,
+			generation = ? || CASE WHEN instr(generation, '+') > 0 THEN substr(generation, instr(generation, '+')) ELSE '' END
 		FROM (SELECT substr(id, instr(id, '/') + 1) AS document, notes FROM documents WHERE namespace = ?) made
 		WHERE files.document_id = made.document AND files.document_id <> ''
 		AND CASE files.put_in WHEN '' THEN files.namespace ELSE files.put_in END = ?`,

@@ -23,8 +23,10 @@ func testSwitchAside(t *testing.T, c corpus) {
 			DocumentID: p.Document.ID, Generation: "g1",
 		}
 	}
+	waiting := row(a)
+	waiting.Generation += "+waiting"
 	c.apply(retrieval.Batch{
-		Namespace: "ns", Put: []retrieval.Put{a, b, kept}, PutFiles: []retrieval.File{row(a), row(b), row(kept)},
+		Namespace: "ns", Put: []retrieval.Put{a, b, kept}, PutFiles: []retrieval.File{waiting, row(b), row(kept)},
 		AddSegments: []retrieval.Segment{{Generation: "old", Data: []byte("old")}},
 	})
 	g := c.begin(retrieval.Generation{Model: "m"})
@@ -79,7 +81,7 @@ func testSwitchAside(t *testing.T, c corpus) {
 	for _, f := range files {
 		generations, notes = append(generations, f.Generation), append(notes, f.Detail)
 	}
-	c.equal("generations of the files", []string{"g2", "g1", "g1"}, generations)
+	c.equal("generations of the files", []string{"g2+waiting", "g1", "g1"}, generations)
 	c.equal("what could not be read of the files", []string{newA.Document.Notes, "", ""}, notes)
 	if linked := c.linked("ns", g, vectors, c.vectorVersion()); len(linked) != len(newA.Chunks) {
 		t.Errorf("vectors that came with the switch: %v", linked)
