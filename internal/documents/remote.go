@@ -206,6 +206,9 @@ func (s *Service) opener(a source.Address, purpose, namespace string) func(conte
 				return nil, err
 			}
 		}
+		if s.cfg.Open != nil {
+			return s.cfg.Open(ctx, a, o)
+		}
 		return a.Open(ctx, o)
 	}
 }

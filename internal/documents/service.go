@@ -121,6 +121,8 @@ type Config struct {
 
 	Remotes  []source.Address                             // the remote sources of the configuration
 	Accounts func(source.Address) (source.Account, error) // with which a remote source is opened; nil for none
+	// Open opens a remote source; by default, Address.Open does.
+	Open func(ctx context.Context, a source.Address, o source.Options) (source.Source, error)
 	// Said returns what is said of all documents of a remote source, and its quota in bytes, 0 for none. Nil: nothing and none.
 	Said func(source.Address) (metadata.Fields, int64)
 	// BegunByPeople reports whether the first run of a remote source waits until somebody starts it. Nil: none waits.

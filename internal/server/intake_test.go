@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"iter"
 	"net/http"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"parley/internal/documents/ingest"
 	"parley/internal/documents/job"
 	"parley/internal/documents/job/jobtest"
+	"parley/internal/documents/source"
 	"parley/internal/retrieval"
 	"parley/internal/wire"
 	"parley/internal/wire/ingestapi"
@@ -61,6 +63,15 @@ func (shelf) Roots(context.Context, string) ([]retrieval.Root, error) {
 	return []retrieval.Root{{Path: "git+https://git.example.com/handbook.git"}}, nil
 }
 
+// listing is a remote source with one object.
+type listing struct{ source.Source }
+
+func (listing) Objects(context.Context) iter.Seq2[source.Object, error] {
+	return func(yield func(source.Object, error) bool) { yield(source.Object{Path: "travel.md", Size: 4000}, nil) }
+}
+
+func (listing) Close() error { return nil }
+
 type sink struct{ ingest.Aside }
 
 func (sink) Apply(context.Context, retrieval.Batch) error { return nil }
@@ -82,6 +93,7 @@ func intakeOf(t testing.TB) wire.Protocol {
 	}
 	service := documents.New(documents.Config{
 		Data: t.TempDir(), Jobs: jobs, Store: shelf{}, Corpus: sink{}, Disk: documentstest.Disk{},
+		Open: func(context.Context, source.Address, source.Options) (source.Source, error) { return listing{}, nil },
 		Reader: documentstest.Reader{OnSurvey: func(context.Context, documents.Work) (documents.Estimate, error) {
 			return documents.Estimate{Documents: 1, Chunks: 3, Tokens: 500}, nil
 		}},

@@ -169,7 +169,7 @@ export function Menu({ label, items, icon = "more", edge = "end" }: { label: str
     placeMenu(popover, root.current, edge);
     popover.querySelector<HTMLElement>("button")?.focus();
     const closed = (event: Event) => (event as ToggleEvent).newState === "closed" && setOpen(false);
-    const scrolled = (event: Event) => !popover.contains(event.target as Node) && setOpen(false);
+    const scrolled = (event: Event) => (event.target as Node).contains(root.current) && setOpen(false);
     popover.addEventListener("toggle", closed);
     addEventListener("scroll", scrolled, { capture: true, passive: true });
     return () => {
