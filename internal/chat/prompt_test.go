@@ -268,7 +268,7 @@ func TestSuggest_AsksItsFuncOnlyWhenTheModelSuggestedNothing(t *testing.T) {
 			if diff := cmp.Diff(c.want, turn.FollowUps); diff != "" {
 				t.Error(diff)
 			}
-			if len(f.queries) == 2 && (f.queries[1].Text != "more" || f.queries[1].Filter.Namespace != "default" || !cmp.Equal(f.queries[1].Filter, f.queries[0].Filter)) {
+			if len(f.queries) == 2 && (f.queries[1].Text != "more" || f.queries[1].Namespace != "default" || !cmp.Equal(f.queries[1].Filter, f.queries[0].Filter)) {
 				t.Errorf("queries = %+v", f.queries)
 			}
 			for _, s := range turn.Stages {
