@@ -187,7 +187,7 @@ func (r *pdfReader) mendSpace(index int, char rune, g pdfGlyph, raised bool) {
 	size, gap := r.current.size, g.left-r.last.right
 	if r.spaced {
 		before, _ := utf8.DecodeLastRune(r.line.Text[:n-1])
-		if r.made && (abs(gap) < touching*size || r.isTracking(gap) || gap < size && (codepage.Unspaced(before) && codepage.Unspaced(char) || r.isPair(index)) || r.isTornOff(index, char, before, gap)) {
+		if r.isPressed(index, gap, before, char) || r.made && (abs(gap) < touching*size || r.isTracking(gap) || gap < size && (codepage.Unspaced(before) && codepage.Unspaced(char) || r.isPair(index)) || r.isTornOff(index, char, before, gap)) {
 			r.line.Mapped = r.line.Slice(0, n-1)
 			r.spaced = false
 		}
@@ -209,7 +209,7 @@ func (r *pdfReader) mendSpace(index int, char rune, g pdfGlyph, raised bool) {
 			r.putSpace()
 		}
 	case gap < .1*size || gap > 2*size || !unicode.IsLetter(before) || !unicode.IsLetter(char) || codepage.Unspaced(before) || codepage.Unspaced(char):
-	case r.textObject(r.lastIndex) != r.textObject(index) && !r.isTracking(gap):
+	case r.textObject(r.lastIndex) != r.textObject(index) && !r.isTracking(gap), r.isSeam(index):
 		r.putSpace()
 	}
 }
@@ -220,12 +220,45 @@ func (r *pdfReader) isElsewhere(g pdfGlyph) bool {
 	return tall && (g.bottom > r.last.top || g.top < r.last.bottom)
 }
 
-// isPair reports whether the last character and this one are all that a text object shows. PDFium
+// isPair reports whether the last character and this one are all that a text object shows, and a word by themselves. PDFium
 // knows letter spacing from three characters on.
 func (r *pdfReader) isPair(index int) bool {
 	object := r.textObject(index)
 	return object != 0 && object == r.textObject(r.lastIndex) &&
-		object != r.textObject(r.lastIndex-1) && object != r.textObject(index+1)
+		object != r.textObject(r.lastIndex-1) && object != r.textObject(index+1) && !r.isSeam(index)
+}
+
+// maxSeam is the most characters of a text object that Ghostscript makes of the end of one word and the beginning of another.
+const maxSeam = 6
+
+// isSeam reports whether a character stands in a text object of a few that touches a letter before or after it. Ghostscript makes those
+// where words are spaced by more or less than a space: the end of a word, sometimes one of a single letter, and the
+// beginning of the next, with the spaces as letter spacing. Letters of one word that are set wide have such space around them, too.
+func (r *pdfReader) isSeam(index int) bool {
+	object := r.textObject(index)
+	if object == 0 || object != r.textObject(r.lastIndex) {
+		return false
+	}
+	first, last := index, index
+	for r.textObject(first-1) == object && index-first < maxSeam {
+		first--
+	}
+	for r.textObject(last+1) == object && last-index < maxSeam {
+		last++
+	}
+	return last-first < maxSeam && (r.touches(first-1, first) || r.touches(last, last+1))
+}
+
+// touches reports whether two characters are letters without a space between them.
+func (r *pdfReader) touches(a, b int) bool {
+	return unicode.IsLetter(r.unicode(a)) && unicode.IsLetter(r.unicode(b)) &&
+		abs(r.box(b, r.facing.turned).left-r.box(a, r.facing.turned).right) < touching*r.current.size
+}
+
+// isPressed reports whether the space before a character takes no room: Ghostscript takes it back where the spaces of a line
+// differ from those of its text object.
+func (r *pdfReader) isPressed(index int, gap float32, before, char rune) bool {
+	return !r.made && abs(gap) < .05*r.current.size && unicode.IsLetter(before) && unicode.IsLetter(char) && r.textObject(r.lastIndex) == r.textObject(index)
 }
 
 func (r *pdfReader) putSpace() {
