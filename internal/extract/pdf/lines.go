@@ -336,6 +336,9 @@ func (r *pdfReader) style(index int) pdfStyle {
 		s.turned, s.slanted = quarterOf(d.float32At(d.scratch), d.float32At(d.scratch+4))
 	}
 	s.size = float32(math.Round(math.Abs(size)*2) / 2) // mirrored type has a negative size
+	if s.size < 1 {                                    // fonts of type 3 have a scale of their own
+		s.size = float32(math.Round(float64(r.box(index, s.turned).height())*2) / 2)
+	}
 	if !isFinite(s.size) {
 		s.size = 0
 	}
