@@ -91,7 +91,7 @@ func (s *State) Usage(ctx context.Context, q ledger.UsageQuery) (all []ledger.Us
 	for _, c := range columns {
 		query.WriteString(c + ", ")
 	}
-	query.WriteString(`COUNT(DISTINCT turn_id), COUNT(*), COALESCE(SUM(input_tokens), 0), COALESCE(SUM(output_tokens), 0),
+	query.WriteString(`COUNT(DISTINCT NULLIF(turn_id, '')), COUNT(*), COALESCE(SUM(input_tokens), 0), COALESCE(SUM(output_tokens), 0),
 		COALESCE(SUM(cached_tokens), 0), COALESCE(SUM(reasoning_tokens), 0), COALESCE(SUM(cost_micros), 0),
 		COALESCE(SUM(CASE WHEN cost_micros IS NULL THEN 1 ELSE 0 END), 0), COALESCE(SUM(estimated), 0)
 		FROM ledger WHERE TRUE`)

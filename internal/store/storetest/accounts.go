@@ -250,6 +250,12 @@ func testUsage(t *testing.T, s state) {
 	usage(ledger.UsageQuery{Owner: &bob}, sum(1, 2))
 	usage(ledger.UsageQuery{From: started.Add(2 * time.Second), To: started.Add(time.Hour)}, sum(2, 1, 2))
 	usage(ledger.UsageQuery{From: started.Add(48 * time.Hour)})
+
+	outside := entry(5) // of a job, such as the vectors of documents
+	outside.TurnID, outside.Scope.Owner = "", "bob"
+	s.must(s.Intend(ctx, outside))
+	s.must(s.Settle(ctx, settled(outside, ledger.Completed, llm.Usage{Input: 5, Output: 1, Cached: 1, Reasoning: 1}, 500)))
+	usage(ledger.UsageQuery{Owner: &bob}, sum(1, 2, 4))
 }
 
 func testKinds(t *testing.T, s state) {

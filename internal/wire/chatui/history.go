@@ -228,7 +228,7 @@ func (h *Handler) messages(r *wire.Request) (body []byte, next string, err error
 	if limit > 0 {
 		var found bool
 		if t.Messages, next, found = pageBefore(t.Messages, query.Get("before"), limit); !found {
-			return nil, "", wire.Invalidf(`"before" is no message of this chat`)
+			return nil, "", wire.Invalidf(`"before" must be the id of a message of this chat`)
 		}
 	}
 	return transcript.AppendBodies(nil, t.Messages), next, nil

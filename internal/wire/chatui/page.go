@@ -8,7 +8,7 @@ import (
 	"parley/internal/wire"
 )
 
-// Places of parents that are no messages of the chat.
+// Places of parents that are not messages of the chat.
 const (
 	beginning = -1 // the message is a first one
 	nowhere   = -2
