@@ -28,7 +28,7 @@ func (p *program) newDocuments(cfg Config, db *store.DB, corpus *retrieval.Corpu
 func (p *program) documentsConfig(cfg Config, db *store.DB, corpus *retrieval.Corpus, web *fetch.Client) documents.Config {
 	return documents.Config{
 		Data: cfg.Data, Uploads: db.Uploads(), Locks: sharedLocks(db),
-		Namespace: cfg.Namespace, ConfigFile: p.configFile,
+		Scratch: scratchIn(cfg.Data), Namespace: cfg.Namespace, ConfigFile: p.configFile,
 		Store: db.Corpus(), Corpus: corpus, Blobs: db.Blobs(), Disk: db, Jobs: db.Jobs(), Vectors: db.Corpus(), Web: web,
 		Crawl: crawl.Options{Delay: cmp.Or(time.Duration(cfg.CrawlDelay), -1)}, Extract: extractLimits(cfg),
 		Workers: cfg.ExtractWorkers, Images: cfg.IngestImages, Names: cfg.namedNamespaces(),
@@ -73,7 +73,7 @@ func (p *program) recognition(cfg Config, db *store.DB) *documents.Recognition {
 	return r
 }
 
-// recognition returns how it is recognised without a model.
+// recognition returns how Tesseract recognises the text on pictures.
 func (c Config) recognition() *documents.Recognition {
 	r := &documents.Recognition{Languages: c.IngestOCRLanguages, Data: c.IngestOCRData, MaxPages: c.IngestOCRPages}
 	switch c.IngestOCR {

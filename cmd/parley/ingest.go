@@ -45,6 +45,7 @@ func (c ingestCmd) Run(ctx context.Context, p *program) error {
 	if c.Schedule > 0 {
 		return c.keepIngesting(ctx, p, in, from, d)
 	}
+	from.Paused = true
 	return c.once(ctx, p, in, from, d)
 }
 

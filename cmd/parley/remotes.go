@@ -119,10 +119,11 @@ func (p *program) said(a source.Address) (f metadata.Fields, quota int64) {
 	return f, quota
 }
 
-// begunByPeople reports whether the first run of a source waits until somebody starts it.
+// begunByPeople reports whether the first run of a source waits until somebody starts it. This does not hold for sources at addresses below it.
 func (p *program) begunByPeople(a source.Address) bool {
 	found := p.config.IngestSources.of(a)
-	return found.Paused && found.Address == a.String()
+	at, err := source.Parse(found.Address)
+	return found.Paused && err == nil && at.String() == a.String()
 }
 
 // account returns with what a source is opened: what the configured source with the longest address says that contains it,

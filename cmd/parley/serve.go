@@ -367,13 +367,16 @@ func (s *serving) protocols() []wire.Protocol {
 // scratch returns an empty folder for files that are only read. What a killed server left there is removed; no other
 // server has the same data folder. "" means the system's folder, if that one cannot be made.
 func (s *serving) scratch() string {
-	dir := filepath.Join(s.cfg.Data, "parley-scratch")
+	dir := scratchIn(s.cfg.Data)
 	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700)); err != nil {
 		s.log.Error("make the folder for files that are read", "error", err)
 		return ""
 	}
 	return dir
 }
+
+// scratchIn is the folder of a data folder for files that are only read.
+func scratchIn(data string) string { return filepath.Join(data, "parley-scratch") }
 
 // libreChat returns the handler of LibreChat's rag_api.
 func (s *serving) libreChat(temp string) *librechat.Handler {

@@ -93,7 +93,7 @@ func (c sourcesRunCmd) Run(ctx context.Context, p *program) error {
 	if err := in.documents.WantSource(ctx, p.config.Namespace, c.Address, c.DeleteMissing); err != nil {
 		return c.explain(p, err)
 	}
-	return ingestCmd{}.once(ctx, p, in, documents.Sources{Remotes: []source.Address{a}}, d)
+	return ingestCmd{}.once(ctx, p, in, documents.Sources{Remotes: []source.Address{a}, Paused: true}, d)
 }
 
 // Run pauses a source.

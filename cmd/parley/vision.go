@@ -67,8 +67,8 @@ func (p *program) vision(cfg Config, db *store.DB) *documents.Vision {
 	}}
 }
 
-// visionModel opens the provider of a name. Whoever names the model says that it reads pictures, whatever is known of it. A job can wait
-// longer for its turn than people can.
+// visionModel opens the provider of a name. Whoever names the model says that it reads pictures, whatever is known of it. Jobs can wait
+// longer than people, so it tries more often.
 func (p *program) visionModel(cfg Config, db *store.DB, name string) (_ llm.Model, err error) {
 	if cfg.Capabilities, err = cfg.Capabilities.seeing(cfg.IngestOCRModel); err != nil {
 		return nil, err

@@ -9,7 +9,10 @@ import (
 
 // Counts counts how many documents have each value of each attribute, for people who choose one. It takes memory for a limited number
 // of attributes and values: beyond that, it ignores those that it meets for the first time. The zero value has counted nothing.
-type Counts struct{ keys map[string]*keyCounts }
+type Counts struct {
+	keys   map[string]*keyCounts
+	values int // of all of them
+}
 
 type keyCounts struct {
 	documents int
@@ -20,8 +23,9 @@ type keyCounts struct {
 // The limits of what is counted.
 const (
 	maxCountedKeys   = 256
-	maxCountedValues = 2000
-	maxCountedText   = 100 // bytes: a longer text is nothing to choose from a list
+	maxCountedValues = 2000   // of an attribute
+	maxCountedInAll  = 20_000 // values
+	maxCountedText   = 100    // bytes: a longer text is nothing to choose from a list
 )
 
 // Add counts the attributes of one document.
@@ -54,9 +58,10 @@ func (c *Counts) add(key string, list []any) {
 		case known && slices.Contains(list[:i], value):
 		case known:
 			k.values[value]++
-		case len(k.values) >= maxCountedValues || !isChoice(value):
+		case len(k.values) >= maxCountedValues || c.values >= maxCountedInAll || !isChoice(value):
 			k.more = true
 		default:
+			c.values++
 			k.values[value] = 1
 		}
 	}

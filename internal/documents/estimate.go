@@ -3,6 +3,7 @@ package documents
 import (
 	"context"
 	"errors"
+	"os"
 	"path"
 	"time"
 
@@ -34,7 +35,8 @@ const (
 	binaryPerToken = 60
 )
 
-// EstimateSource lists the objects of a source and reads none of them. A *ingest.RemoteError means that it cannot be listed.
+// EstimateSource lists the objects of a source and reads none of them; a git repository is fetched for that, and its copy deleted. A
+// *ingest.RemoteError means that it cannot be listed.
 func (s *Service) EstimateSource(ctx context.Context, namespace, address string) (e SourceEstimate, err error) {
 	if _, known, err := s.remoteRoot(ctx, namespace, address); err != nil || !known {
 		return e, errors.Join(err, ErrNoSource)
@@ -43,10 +45,20 @@ func (s *Service) EstimateSource(ctx context.Context, namespace, address string)
 	if err != nil {
 		return e, err
 	}
+	cache, err := s.reading.temporary("estimate")
+	if err != nil {
+		return e, err
+	}
+	defer os.RemoveAll(cache)
 	within, cancel := context.WithTimeout(ctx, estimateTime)
 	defer cancel()
-	opened, err := s.opener(a, "estimates", namespace)(within)
-	if err != nil {
+	opened, err := s.open(within, a, cache)
+	switch {
+	case ctx.Err() != nil:
+		return e, ctx.Err()
+	case within.Err() != nil:
+		return e, &ingest.RemoteError{Address: address, Reason: "it takes longer than " + estimateTime.String()}
+	case err != nil:
 		return e, &ingest.RemoteError{Address: address, Reason: err.Error()}
 	}
 	defer opened.Close()

@@ -71,13 +71,16 @@ func describe(namespace string, root retrieval.Root, every time.Duration) Remote
 // PauseSource takes a source out of the schedule, or puts it back. A paused source is read only when somebody
 // asks for it.
 func (s *Service) PauseSource(ctx context.Context, namespace, address string, paused bool) error {
-	return s.wish(ctx, namespace, address, func(w *wishes) { w.Paused = paused })
+	return s.wish(ctx, namespace, address, func(w *wishes) { w.Paused, w.First = paused, false })
 }
 
 // WantSource makes a server read a source soon, even if it is paused. With lose, the run deletes the documents
-// of a source that lists nothing any more.
+// of a source that lists nothing any more. One that has waited for its first run is read by the schedule from then on.
 func (s *Service) WantSource(ctx context.Context, namespace, address string, lose bool) error {
-	return s.wish(ctx, namespace, address, func(w *wishes) { w.Wanted, w.Lose = time.Now().UTC(), lose })
+	return s.wish(ctx, namespace, address, func(w *wishes) {
+		w.Wanted, w.Lose = time.Now().UTC(), lose
+		w.Paused, w.First = w.Paused && !w.First, false
+	})
 }
 
 func (s *Service) wish(ctx context.Context, namespace, address string, change func(*wishes)) error {

@@ -1,7 +1,9 @@
 package documents
 
 import (
+	"cmp"
 	"context"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -121,6 +123,15 @@ func (r *reader) cache() string {
 		return r.cfg.Cache
 	}
 	return filepath.Join(r.cfg.Data, "cache")
+}
+
+// temporary makes a folder for files that are only read; the caller removes it. A server empties the folder around it at its start.
+func (r *reader) temporary(name string) (string, error) {
+	around := r.cfg.Scratch
+	if err := os.MkdirAll(cmp.Or(around, os.TempDir()), 0o700); err != nil {
+		return "", err
+	}
+	return os.MkdirTemp(around, "parley-"+name+"-")
 }
 
 // manyFiles is the number of files from which on all processes are started at once.

@@ -249,13 +249,16 @@ type recogniser interface {
 
 // findTesseract returns the program of this machine that recognises text, nil to do without.
 func (s *Service) findTesseract() *sandbox.Tesseract {
-	about := s.cfg.Recognition
+	about, text := s.cfg.Recognition, "text on pages"
+	if about.Vision != nil {
+		text += " that the model refuses"
+	}
 	t, err := sandbox.FindTesseract(context.Background(), about.Languages, about.Data)
 	if err != nil {
-		s.cfg.Logger.Info("text on pages is recognised by the built-in Tesseract", "reason", err)
+		s.cfg.Logger.Info(text+" is recognised by the built-in Tesseract", "reason", err)
 		return nil
 	}
-	s.cfg.Logger.Info("text on pages is recognised by the tesseract in PATH", "path", t.Path, "version", t.Version)
+	s.cfg.Logger.Info(text+" is recognised by the tesseract in PATH", "path", t.Path, "version", t.Version)
 	return t
 }
 
@@ -273,7 +276,7 @@ func (s *Service) newRecogniser() recogniser {
 	if vision == nil {
 		return pool
 	}
-	return &modelReader{sandboxed: pool, vision: vision, refused: func(err error) {
+	return &modelReader{sandboxed: pool, vision: vision, temporary: s.reading.temporary, refused: func(err error) {
 		s.cfg.Logger.Warn("Tesseract reads a page that the model refuses", "model", vision.Model, "error", err)
 	}}
 }
@@ -312,6 +315,9 @@ func (s *Service) recogniseFile(ctx context.Context, pool recogniser, w ingest.W
 	return kept.Done(w.SHA256)
 }
 
+// busyTries is how often something is tried on a machine that is too busy for it.
+const busyTries = 5
+
 // recognisePages recognises the pages of a file that were not recognised before.
 func (s *Service) recognisePages(ctx context.Context, pool recogniser, w ingest.Waiting, tell func(done, of int)) error {
 	pages := s.reading.recognised
@@ -338,7 +344,6 @@ func (s *Service) recognisePages(ctx context.Context, pool recogniser, w ingest.
 
 // recognisePage recognises a page, or says why that is not possible.
 func (s *Service) recognisePage(ctx context.Context, pool recogniser, r extract.Request, number int) (extract.Seen, error) {
-	const tries = 5 // of a machine that is too busy
 	about := s.cfg.Recognition
 	for i := 1; ; i++ {
 		page, err := pool.Recognise(ctx, r, number, about.Languages, about.Data)
@@ -348,7 +353,7 @@ func (s *Service) recognisePage(ctx context.Context, pool recogniser, r extract.
 			return extract.Seen{Page: *page}, nil
 		case !ok:
 			return extract.Seen{}, err
-		case refused.Reason != extract.Busy || i == tries:
+		case refused.Reason != extract.Busy || i == busyTries:
 			return extract.Seen{Failed: refused.Detail}, nil
 		}
 		if interrupt.Sleep(ctx, time.Duration(i)*gatherTime) != nil {

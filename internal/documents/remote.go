@@ -22,6 +22,7 @@ import (
 type wishes struct {
 	Remote bool      `json:"remote"` // always true, so that the text is not empty
 	Paused bool      `json:"paused,omitempty"`
+	First  bool      `json:"first,omitempty"` // it is paused only until somebody asks for its first run
 	Wanted time.Time `json:"wanted,omitzero"` // a run that began before does not count
 	Lose   bool      `json:"lose,omitempty"`  // the wanted run may delete all documents of a source that lists nothing
 }
@@ -57,21 +58,22 @@ const maxFaults = 20
 // ErrNoSource says that there is no such source in the namespace.
 var ErrNoSource = errors.New("no such source")
 
-// readRemotes brings a namespace up to date with remote sources, except those that are paused and not asked for, and those that
-// another process is reading. One that cannot be read is a failure in the report.
-func (s *Service) readRemotes(ctx context.Context, in *ingest.Ingester, namespace string, all []source.Address, progress func(ingest.Progress)) (total ingest.Report, err error) {
+// readRemotes brings the service's namespace up to date with remote sources, except those that are paused, unless from.Paused, and those
+// that another process is reading. One that cannot be read is a failure in the report.
+func (s *Service) readRemotes(ctx context.Context, in *ingest.Ingester, from Sources, progress func(ingest.Progress)) (total ingest.Report, err error) {
 	var locked error
-	for _, a := range all {
+	namespace := s.cfg.Namespace
+	for _, a := range from.Remotes {
 		root, known, err := s.remoteRoot(ctx, namespace, a.String())
 		wish := decodeWishes(root.Source)
-		if err == nil && !known && s.cfg.BegunByPeople != nil && s.cfg.BegunByPeople(a) {
-			wish.Paused = true
+		if err == nil && !known && !from.Paused && s.cfg.BegunByPeople != nil && s.cfg.BegunByPeople(a) {
+			wish.Paused, wish.First = true, true
 			err = s.putWishes(ctx, namespace, root, wish)
 		}
 		if err != nil {
 			return total, err
 		}
-		if wish.Paused && !wish.Wanted.After(decodeRun(root.State).Began) {
+		if wish.Paused && !from.Paused {
 			continue
 		}
 		report, err := s.readRemote(ctx, in, namespace, a, progress)
@@ -199,18 +201,23 @@ func (r *SourceRun) end(report ingest.Report, failed *ingest.RemoteError, err er
 func (s *Service) opener(a source.Address, purpose, namespace string) func(context.Context) (source.Source, error) {
 	return func(ctx context.Context) (source.Source, error) {
 		owner := sha256.Sum256([]byte(namespace)) // a namespace may not be a valid name of a folder
-		o := source.Options{Cache: filepath.Join(s.reading.cache(), purpose, hex.EncodeToString(owner[:16])), MaxBytes: ingest.MaxFile}
-		if s.cfg.Accounts != nil {
-			var err error
-			if o.Account, err = s.cfg.Accounts(a); err != nil {
-				return nil, err
-			}
-		}
-		if s.cfg.Open != nil {
-			return s.cfg.Open(ctx, a, o)
-		}
-		return a.Open(ctx, o)
+		return s.open(ctx, a, filepath.Join(s.reading.cache(), purpose, hex.EncodeToString(owner[:16])))
 	}
+}
+
+// open opens a source with its account.
+func (s *Service) open(ctx context.Context, a source.Address, cache string) (source.Source, error) {
+	o := source.Options{Cache: cache, MaxBytes: ingest.MaxFile}
+	if s.cfg.Accounts != nil {
+		var err error
+		if o.Account, err = s.cfg.Accounts(a); err != nil {
+			return nil, err
+		}
+	}
+	if s.cfg.Open != nil {
+		return s.cfg.Open(ctx, a, o)
+	}
+	return a.Open(ctx, o)
 }
 
 // surveyRemotes is readRemotes for a survey.

@@ -94,6 +94,7 @@ type Config struct {
 	Data       string       // data folder, which contains the locks, and is never ingested
 	Uploads    upload.Files // uploaded files; by default a folder in Data
 	Cache      string       // folder of compiled parsers; by default in Data
+	Scratch    string       // folder for files that are only read; by default the system's
 	Namespace  string       // namespace into which Ingest puts documents
 	ConfigFile string       // the program's own, which is not the parley.yaml of a folder; "" for none
 

@@ -22,6 +22,7 @@ type Sources struct {
 	Sites   []ingest.Site
 	Remotes []source.Address
 	AsKnown bool // a known site is read with the options of its earlier ingestion
+	Paused  bool // remote sources are read also if they are paused: somebody has asked for them
 }
 
 // Empty reports whether there are no sources.
@@ -37,7 +38,7 @@ func (s *Service) Ingest(ctx context.Context, from Sources, progress func(ingest
 	return eachKind(ctx, in, from,
 		func() (ingest.Report, error) { return in.Run(ctx, from.Paths, progress) },
 		func(sites []ingest.Site) (ingest.Report, error) { return in.RunSites(ctx, sites, progress) },
-		func() (ingest.Report, error) { return s.readRemotes(ctx, in, s.cfg.Namespace, from.Remotes, progress) })
+		func() (ingest.Report, error) { return s.readRemotes(ctx, in, from, progress) })
 }
 
 // Survey reports what Ingest would do, and changes nothing. It calls visit with the documents that

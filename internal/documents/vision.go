@@ -8,18 +8,21 @@ import (
 	"image/jpeg"
 	"math"
 	"os"
+	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/image/draw"
 
 	"parley/internal/documents/ingest"
 	"parley/internal/documents/job"
 	"parley/internal/extract"
+	"parley/internal/interrupt"
 )
 
 // Vision is a model that reads the pictures of pages.
 type Vision struct {
-	Model string // the text of pages that another one has read is not used
+	Model string // pages that another model has read are read again
 	// Read returns the text on a picture, which is a JPEG file, as Markdown. An *extract.Error says that this picture cannot be
 	// read, any other error that none can at the moment.
 	Read func(ctx context.Context, picture []byte) (markdown string, err error)
@@ -38,6 +41,8 @@ type modelReader struct {
 	vision   *Vision
 	refused  func(error) // told of each page that Tesseract reads
 	refusals int         // pages in a row that the model has refused
+
+	temporary func(name string) (string, error) // makes a folder
 }
 
 // maxRefusals is how many pages in a row a model may refuse before the job fails: then it probably reads no pictures at all.
@@ -107,18 +112,27 @@ func jpegOf(img *image.Gray) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// compose reads the Markdown of a page in a process that is shut in: a page can tell a model what to write.
+// compose reads the Markdown of a page in a process without rights: a page can tell a model what to write.
 func (m *modelReader) compose(ctx context.Context, markdown string, number int) (*extract.Page, error) {
-	f, err := os.CreateTemp("", "parley-page-*.md")
+	dir, err := m.temporary("page")
 	if err != nil {
 		return nil, err
 	}
-	defer os.Remove(f.Name())
-	_, err = f.WriteString(plainMarkdown(markdown))
-	if err = errors.Join(err, f.Close()); err != nil {
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "page.md")
+	if err := os.WriteFile(file, []byte(plainMarkdown(markdown)), 0o600); err != nil {
 		return nil, err
 	}
-	result, err := m.Extract(ctx, extract.Request{Name: "page.md", Path: f.Name(), Post: ingest.KeepBlocks(ingest.SplitOptions{})})
+	var result *extract.Result
+	for i := 1; ; i++ { // the answer is paid for
+		result, err = m.Extract(ctx, extract.Request{Name: "page.md", Path: file, Post: ingest.KeepBlocks(ingest.SplitOptions{})})
+		if refused, ok := errors.AsType[*extract.Error](err); !ok || refused.Reason != extract.Busy || i == busyTries {
+			break
+		}
+		if interrupt.Sleep(ctx, time.Duration(i)*gatherTime) != nil {
+			return nil, ctx.Err()
+		}
+	}
 	if refused, ok := errors.AsType[*extract.Error](err); ok && refused.Reason == extract.Empty {
 		return &extract.Page{Number: number}, nil
 	}

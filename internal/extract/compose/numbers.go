@@ -78,8 +78,8 @@ const maxRaised = 20
 func Superscript(text string) string {
 	trimmed := strings.TrimSpace(text)
 	if len(trimmed) > maxRaised || !strings.ContainsAny(trimmed, "0123456789") {
-		if len(trimmed) == 1 && strings.ContainsAny(trimmed, "ni+-−") {
-			return string(raised[[]rune(trimmed)[0]])
+		if r := []rune(trimmed); len(r) == 1 && strings.ContainsRune("ni+-−", r[0]) {
+			return strings.Replace(text, trimmed, string(raised[r[0]]), 1)
 		}
 		return text
 	}

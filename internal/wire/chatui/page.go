@@ -28,7 +28,8 @@ func treeOf(messages []transcript.Message) (t tree, ok bool) {
 	named := make([]string, len(messages)) // the parents' ids
 	before := ""
 	for i, m := range messages {
-		id, role, parent := placeOf(m)
+		id := m.ID
+		role, parent := placeOf(m)
 		if role = strings.ToLower(role); role != "user" && role != "assistant" {
 			t.ids = append(t.ids, "")
 			continue
@@ -57,26 +58,22 @@ func treeOf(messages []transcript.Message) (t tree, ok bool) {
 }
 
 // placeOf reads what the place of a message in its chat depends on. parent is nil if the message does not name any.
-func placeOf(m transcript.Message) (id, role string, parent *string) {
+func placeOf(m transcript.Message) (role string, parent *string) {
 	object, err := wire.ParseObject(m.Body)
 	if err != nil {
-		return "", "", nil // the message was checked before it was stored
-	}
-	for _, key := range []string{"id", "messageId"} {
-		v, _ := object.Get(key)
-		if text, _ := v.Text(); text != "" {
-			id = text
-		}
+		return "", nil // the message was checked before it was stored
 	}
 	if v, _ := object.Get("role"); v.IsGiven() {
 		role, _ = v.Text()
 	}
 	if v, _ := object.Get("parentId"); v.IsGiven() {
-		if text, isText := v.Text(); isText {
-			parent = &text
+		_, isText := v.Text()
+		if _, isNumber := v.Number(); isText || isNumber {
+			named := idOf(v)
+			parent = &named
 		}
 	}
-	return id, role, parent
+	return role, parent
 }
 
 // shown reports for each message whether it is among those that are shown.
@@ -94,8 +91,8 @@ func (t tree) shown() []bool {
 	return shown
 }
 
-// cuts reports for each message whether the chat can be cut before it: what follows is shown, no other version of it is
-// before, and nothing on one side belongs to a message on the other, except the message itself to the one that it follows.
+// cuts reports for each message whether the chat can be cut before it: it is shown, it has no other version, and its link to its parent
+// is the only one across the cut.
 func (t tree) cuts() []bool {
 	n := len(t.ids)
 	least := make([]int, n+1) // place of a parent of what is there or later

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -194,5 +195,23 @@ func TestMessages_ComeInPagesForThoseWhoAsk(t *testing.T) {
 	}
 	if status, _, _ := get("/api/chat-history/none/messages?limit=4"); status != http.StatusNotFound {
 		t.Errorf("of no chat: status %d", status)
+	}
+}
+
+func TestPageBefore_GoesByTheIDsThatTheChatKeeps(t *testing.T) {
+	var all []transcript.Message
+	for i := range 6 { // ids are numbers, and there is another field of that name
+		body := fmt.Sprintf(`{"messageId":%d,"id":"other%d","role":"user","parentId":%d}`, i+1, i, i)
+		if i == 0 {
+			body = `{"messageId":1,"id":"other0","role":"user"}`
+		}
+		all = append(all, transcript.Message{ID: strconv.Itoa(i + 1), Body: json.RawMessage(body)})
+	}
+	page, next, ok := pageBefore(all, "", 2)
+	if !ok || len(page) != 2 || next != "5" {
+		t.Fatalf("the last page has %d messages, next %q, %v", len(page), next, ok)
+	}
+	if page, next, ok = pageBefore(all, next, 2); !ok || len(page) != 2 || next != "3" {
+		t.Errorf("the page before it has %d messages, next %q, %v", len(page), next, ok)
 	}
 }

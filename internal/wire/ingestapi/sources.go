@@ -140,6 +140,11 @@ func (h *Handler) estimateSource(w http.ResponseWriter, r *wire.Request) error {
 	if err != nil {
 		return err
 	}
+	leave, err := h.surveying.Take(errBusy)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	e, err := h.cfg.Service.EstimateSource(r.Context(), namespace, address)
 	if lost, ok := errors.AsType[*ingest.RemoteError](err); ok {
 		return &chat.Error{Kind: chat.Invalid, Msg: "The source cannot be listed: " + lost.Reason}
