@@ -132,8 +132,12 @@ func TestPage_OpensALongConversationAtItsEndAndLosesNothing(t *testing.T) {
 		}
 		Printed  int
 		Exported int
-		Kept     []string
-		Seen     seenOnPage
+		Flat     struct {
+			Parent   string
+			Messages int
+		}
+		Kept []string
+		Seen seenOnPage
 	}
 	const messages = 400
 	onPage(t, "longchat", p.addr, map[string]any{"messages": messages, "question": "How tall is the lighthouse of Skagen?"}, &got)
@@ -159,6 +163,9 @@ func TestPage_OpensALongConversationAtItsEndAndLosesNothing(t *testing.T) {
 	}
 	if shown := messages - 60 + 2; got.Printed != shown {
 		t.Errorf("%d messages are printed of %d that are shown", got.Printed, shown)
+	}
+	if got.Flat.Parent != "f149" || got.Flat.Messages != 252 {
+		t.Errorf("edited in a chat whose messages name no parents: %+v", got.Flat)
 	}
 	if got.Exported != messages+4 || len(got.Kept) != messages+4 || !slices.Equal(got.Kept[:messages], all) {
 		t.Errorf("%d messages are exported, and %d are kept of %d", got.Exported, len(got.Kept), messages+4)

@@ -85,7 +85,7 @@ func TestPage_SaysWhatTheFirstRunOfASourceWouldRead(t *testing.T) {
 	if !strings.Contains(got.Never, "Never read") || !strings.Contains(got.Cancelled, "Never read") {
 		t.Errorf("before the first run: %q, after one that was cancelled: %q", got.Never, got.Cancelled)
 	}
-	if !strings.Contains(got.Estimate, "1 file, 4.9 kB in all") || !strings.Contains(got.Estimate, "about 10 sec") || strings.Contains(got.Estimate, "vectors") {
+	if !strings.Contains(got.Estimate, "1 file, 4.9 kB in all") || !strings.Contains(got.Estimate, "about 10 sec") || strings.Contains(got.Estimate, "vectors") || strings.Contains(got.Estimate, "Embedding") {
 		t.Errorf("the estimate: %q", got.Estimate)
 	}
 }

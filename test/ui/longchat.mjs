@@ -75,5 +75,17 @@ export default async function ({ base, open, messages, question }) {
   await page.locator(".menu-list button", { hasText: "JSON" }).click();
   const exported = JSON.parse(readFileSync(await (await download).path(), "utf8"));
   result.exported = exported.messages.length;
+
+  // Messages of a client that names no parents: what is stored again keeps its place.
+  const { id: flat } = await (await fetch(`${base}/api/chat-history`, { method: "POST", headers: { "Content-Type": "application/json", Origin: base }, body: "{}" })).json();
+  const plain = Array.from({ length: 250 }, (_, i) => ({ messageId: `f${i}`, role: i % 2 ? "assistant" : "user", content: `Said ${i}` }));
+  const path = `${base}/api/chat-history/${flat}/messages`;
+  await fetch(path, { method: "PUT", headers: { "Content-Type": "application/json", Origin: base }, body: JSON.stringify({ messages: plain }) });
+  await page.goto("about:blank");
+  await page.goto(`${base}/#/chat/${flat}`);
+  await page.locator('[data-id="f150"] .question-foot button').last().click();
+  await answered("Edited where a part begins?");
+  const after = await (await fetch(path)).json();
+  result.flat = { parent: after.find((m) => m.content === "Edited where a part begins?").parentId, messages: after.length };
   return { ...result, kept: await kept(), seen };
 }

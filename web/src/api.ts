@@ -1,5 +1,5 @@
 // The addresses of the server that the page asks. Nothing here knows of the page.
-import { json, patience, send, toApiError, turnPath } from "./calls.ts";
+import { ApiError, json, patience, send, toApiError, turnPath } from "./calls.ts";
 import type { AttributeRecord, ChatEntry, ChatLink, SharedChat, ChunkList, Box, DocumentList, DocumentRecord, Folder, FoundChat, ModelRecord, NamespaceRecord, PageRecord, Prompt, ServerConfig, TurnRecord } from "./types.ts";
 
 const tries = 5;
@@ -44,8 +44,15 @@ const query = (values: Record<string, string | number | undefined>): string => {
 
 const segment = encodeURIComponent;
 
-/** A page of a list, and the address of the next one; "" if there is none. */
-async function paged<T>(path: string): Promise<{ items: T[]; next: string }> {
+export const longestPage = 500; // conversations, or messages of one
+
+/** A page of a list, with the address of the next one; "" for none. */
+export interface Page<T> {
+  items: T[];
+  next: string;
+}
+
+async function paged<T>(path: string): Promise<Page<T>> {
   const response = await send(path, { signal: AbortSignal.timeout(patience) });
   return { items: (await response.json()) as T[], next: nextOf(response.headers.get("Link")) };
 }
@@ -106,6 +113,7 @@ export const api = {
     const request = new XMLHttpRequest();
     request.open("GET", path, false);
     request.send();
+    if (request.status !== 200) throw new ApiError("failed", request.responseText.slice(0, 200), request.status);
     return { items: JSON.parse(request.responseText) as unknown[], next: nextOf(request.getResponseHeader("Link")) };
   },
   lastMessages: (id: string, limit: number) => paged<unknown>(`/api/chat-history/${segment(id)}/messages${query({ limit })}`),

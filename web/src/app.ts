@@ -1,10 +1,10 @@
 // The state of the page and what people do to it. Components only show cells and call these functions.
-import { api, type Caller } from "./api.ts";
+import { api, longestPage, type Caller, type Page } from "./api.ts";
 import { ApiError, toApiError } from "./calls.ts";
 import { Cell, saved } from "./cell.ts";
 import * as chatlist from "./chatlist.ts";
 import { loadChats, tellOtherTabs } from "./chatlist.ts";
-import { ancestorsOf, emptyConversation, historyOf, newId, pathOf, restored, stored, upsert, withEarlier, type Conversation, type Message } from "./conversation.ts";
+import { ancestorsOf, emptyConversation, historyOf, namesParent, newId, pathOf, restored, stored, upsert, withEarlier, type Conversation, type Message } from "./conversation.ts";
 import { beginEdit, draft, endEdit, nameDraft, openDraft } from "./drafts.ts";
 import { changed } from "./jobs.ts";
 import { LiveTurn, type Pending } from "./live.ts";
@@ -234,55 +234,93 @@ async function open(id: string): Promise<void> {
 }
 
 const pageLength = 100; // messages of a conversation that are read at a time
-const longestPage = 500;
+
+/** Reads a part of a conversation. It begins with a message that names its parent: one that did not would lose its place when it is stored again. */
+async function readPart(asked: Promise<Page<unknown>>): Promise<Page<unknown>> {
+  let { items, next } = await asked;
+  while (next && !namesParent(items[0])) {
+    const before = await api.messagePage(longest(next));
+    items = [...before.items, ...items];
+    next = before.next;
+  }
+  return { items, next };
+}
 
 /** Reads a conversation, of a long one the end. */
 async function readConversation(id: string, length: number): Promise<Pick<Conversation, "id" | "title" | "messages" | "earlier">> {
-  const [{ items, next }, entry] = await Promise.all([api.lastMessages(id, length), chatlist.entryOf(id)]);
+  const [{ items, next }, entry] = await Promise.all([readPart(api.lastMessages(id, length)), chatlist.entryOf(id)]);
   return { id, title: entry.title, messages: restored(items), earlier: next ? { link: next, count: Math.max(1, entry.messageCount - items.length) } : null };
 }
 
-/** Reads the part of a conversation before what is loaded, or all that is missing, also of one that is left meanwhile. */
-async function readEarlier(of: Conversation, all: boolean): Promise<Conversation> {
-  let c = of;
-  while (c.earlier) {
+let reading: Promise<unknown> = Promise.resolve(); // one part after the other
+
+/** Loads the part of a conversation before what is loaded. It goes on if another conversation is opened. */
+function readEarlier(of: Conversation, length = pageLength): Promise<Conversation> {
+  const read = reading.then(async () => {
+    const c = conversation.value.id === of.id ? conversation.value : of; // somebody may have loaded a part meanwhile
+    if (!c.earlier) return c;
     const { link } = c.earlier;
-    const { items, next } = await api.messagePage(all ? longest(link) : link);
+    const { items, next } = await readPart(api.messagePage(length > pageLength ? longest(link) : link));
     const part = restored(items);
-    c = withEarlier(c, part, next);
     const shown = conversation.value;
-    if (shown.id === c.id && shown.earlier?.link === link) showEarlier(part, next);
-    if (!all) break;
-  }
-  return c;
+    if (shown.id !== c.id || shown.earlier?.link !== link) return withEarlier(c, part, next);
+    showEarlier(part, next);
+    return conversation.value;
+  });
+  reading = read.catch(() => {});
+  return read;
 }
 
 const longest = (link: string): string => link.replace(/\blimit=\d+/, `limit=${longestPage}`);
+
+/** Loads all of a conversation. */
+async function readAll(of: Conversation): Promise<Conversation> {
+  let c = of;
+  while (c.earlier) c = await readEarlier(c, longestPage);
+  return c;
+}
+
+/** Loads the history that a question carries, as far as it is not loaded. */
+async function withHistory(of: Conversation, question: Message): Promise<Conversation> {
+  let c = of;
+  while (c.earlier && historyOf(ancestorsOf(c, question)).length < maxHistory) c = await readEarlier(c);
+  return c;
+}
 
 function showEarlier(part: Message[], next: string): void {
   conversation.value = withEarlier(conversation.value, part, next);
   takeUp(part);
 }
 
-let readingEarlier = false;
+let loadingFrom = ""; // the address of the part that is being loaded
+let failedFrom = ""; // … that could not be
 
-/** Loads messages before those that are loaded. False if none came. */
-export async function loadEarlier(): Promise<boolean> {
-  if (readingEarlier) return false;
-  readingEarlier = true;
+/** Loads messages before those that are loaded; `asked`: by somebody, also after a failure. False if none came. */
+export async function loadEarlier(asked = false): Promise<boolean> {
+  const c = conversation.value;
+  const link = c.earlier?.link ?? "";
+  if (!link || loadingFrom === link || (failedFrom === link && !asked)) return false;
+  loadingFrom = link;
   try {
-    await readEarlier(conversation.value, false);
+    await readEarlier(c);
     return true;
   } catch (error) {
-    tell(toApiError(error).message, true);
+    failedFrom = link;
+    if (conversation.value.id === c.id) tell(toApiError(error).message, true);
     return false;
   } finally {
-    readingEarlier = false;
+    if (loadingFrom === link) loadingFrom = "";
   }
 }
 
-/** Loads all of the conversation that is not loaded yet. What is shown does without it if that fails. */
-export const loadRest = (): void => void readEarlier(conversation.value, true).catch(() => {});
+/** Loads all of the conversation that is not loaded yet. Failures are ignored. */
+export const loadRest = (): void => void readAll(conversation.value).catch(() => {});
+
+/** Loads the history that the newest question carries. Failures are ignored. */
+export function loadHistory(): void {
+  const question = pathOf(conversation.value).findLast((p) => p.message.role === "user")?.message;
+  if (question) void withHistory(conversation.value, question).catch(() => {});
+}
 
 /** The same while everything waits for it: printing goes on right behind. */
 export function loadRestNow(): void {
@@ -345,7 +383,7 @@ export function remove(entry: ChatEntry): void {
 
 /** loadConversation reads a conversation without showing it, for its export. */
 export async function loadConversation(entry: ChatEntry): Promise<Conversation> {
-  if (conversation.value.id === entry.id) return readEarlier(conversation.value, true);
+  if (conversation.value.id === entry.id) return readAll(conversation.value);
   return { ...emptyConversation(), id: entry.id, title: entry.title, messages: restored(await api.chatMessages(entry.id)) };
 }
 
@@ -426,17 +464,18 @@ async function answer(question: Message, model = ""): Promise<void> {
   choose(question.id, id);
   announcement.value = strings.chat.working;
   const live = follow(message, newAnswer());
+  const before = conversation.value;
   const kept = await keep(question);
   const set = model ? { ...choices.value, models: { ...choices.value.models, inference: model } } : choices.value;
   const documents = scope.value.map((d) => d.id);
+  let pending: Pending | undefined; // made once: asking again with the same key must be the same request
   await live.ask(async () => {
-    let c = conversation.value;
-    if (!c.messages.some((m) => m.id === question.id)) throw new ApiError("missing", ""); // it was left meanwhile
-    const said = () => historyOf(ancestorsOf(c, question));
-    while (c.earlier && said().length < maxHistory) c = await readEarlier(c, false);
-    const asked = { text: question.text, history: said(), choices: set, conversation: c.id || undefined, documents };
+    if (pending) return pending;
+    const now = conversation.value;
+    const c = await withHistory(now.messages.some((m) => m.id === question.id) ? now : before, question); // it may have been left
+    const asked = { text: question.text, history: historyOf(ancestorsOf(c, question)), choices: set, conversation: c.id || undefined, documents };
     const request = ragchatRequest(asked, { stream: true, query_id: id });
-    const pending: Pending = { key: id, path: request.path, body: request.body };
+    pending = { key: id, path: request.path, body: request.body };
     if (kept) remember(id, pending);
     return pending;
   });

@@ -1,5 +1,5 @@
 // The list of conversations and its folders: read, named, pinned, filed and deleted, the same in every tab of the browser.
-import { api } from "./api.ts";
+import { api, longestPage } from "./api.ts";
 import { toApiError } from "./calls.ts";
 import { Cell, saved } from "./cell.ts";
 import { dropDraft } from "./drafts.ts";
@@ -19,7 +19,6 @@ export const folders = new Cell<Folder[]>([]);
 const byName = new Intl.Collator(undefined, { numeric: true });
 
 const pageLength = 50; // conversations, beside those that are pinned or in a folder
-const longestPage = 500;
 
 let asked = 0;
 

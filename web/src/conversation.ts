@@ -21,10 +21,10 @@ export interface Conversation {
   earlier: Earlier | null; // messages that are not loaded yet; null when all are
 }
 
-/** Earlier is what is not loaded of a conversation: of all that is loaded, the first message follows it. */
+/** Earlier describes the messages that are not loaded. All of them come before the first loaded one. */
 export interface Earlier {
-  link: string; // the address of its last part
-  count: number; // of its messages, in all versions, as far as it is known
+  link: string; // the address of the next part to load
+  count: number; // how many there are, all versions counted; an estimate
 }
 
 export const emptyConversation = (): Conversation => ({ id: "", title: "", messages: [], chosen: {}, earlier: null });
@@ -69,7 +69,7 @@ export function ancestorsOf(c: Conversation, message: Message): Message[] {
   return before.reverse();
 }
 
-/** withEarlier puts the messages of the part before them in front of those that are loaded. */
+/** withEarlier puts an earlier part in front of the loaded messages. */
 export function withEarlier(c: Conversation, part: Message[], next: string): Conversation {
   const known = new Set(c.messages.map((m) => m.id));
   const more = part.filter((m) => !known.has(m.id));
@@ -125,6 +125,9 @@ const textOf = (v: unknown): string => (typeof v === "string" ? v : "");
 const listOf = <T>(v: unknown): T[] => (Array.isArray(v) ? (v.filter(isRaw) as T[]) : []);
 
 const stringsOf = (v: unknown): string[] => (Array.isArray(v) ? v.filter((x) => typeof x === "string") : []);
+
+/** namesParent reports whether a stored message says what it follows. */
+export const namesParent = (raw: unknown): boolean => isRaw(raw) && typeof raw["parentId"] === "string";
 
 /** restored reads stored messages, also those of other clients, which have no parents: each follows the one before it. */
 export function restored(list: unknown[]): Message[] {

@@ -36,12 +36,14 @@ export class LiveTurn {
     private readonly callbacks: Callbacks,
   ) {}
 
-  /** Asks, or asks again with the same key, which is the same turn; then follows it. What is asked may have to be made first. */
+  /** Asks, or asks again with the same key, which is the same turn; then follows it. A function is called to build the request. */
   async ask(asked: Pending | (() => Promise<Pending>)): Promise<void> {
     await this.run(async () => {
       for (let tries = 0; ; tries++) {
         try {
-          await this.begin(typeof asked === "function" ? await asked() : asked);
+          const request = typeof asked === "function" ? await asked() : asked;
+          if (this.stopped && typeof asked === "function") return; // nothing has been asked
+          await this.begin(request);
           return;
         } catch (error) {
           if (toApiError(error).kind !== "offline" || this.gone.signal.aborted || this.stopped) throw error;

@@ -1,4 +1,4 @@
-import type { ComponentType } from "preact";
+import type { ComponentChildren, ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { strings } from "../strings.ts";
 import { EmptyState, Spinner } from "./controls.tsx";
@@ -6,8 +6,13 @@ import { EmptyState, Spinner } from "./controls.tsx";
 /** LazyComponent can be loaded before it is shown. */
 export type LazyComponent<P> = ComponentType<P> & { preload: () => Promise<void> };
 
-/** A component whose code is loaded when it is first shown. A quiet one is part of a view, which is whole without it. */
-export function lazy<P extends object = object>(load: () => Promise<ComponentType<P>>, { quiet = false } = {}): LazyComponent<P> {
+interface Options {
+  quiet?: boolean; // it is part of a view, which is whole without it
+  head?: () => ComponentChildren; // shown above the spinner, or what went wrong
+}
+
+/** A component whose code is loaded when it is first shown. */
+export function lazy<P extends object = object>(load: () => Promise<ComponentType<P>>, { quiet = false, head }: Options = {}): LazyComponent<P> {
   let loaded: ComponentType<P> | null = null;
   const get = () => load().then((c) => { loaded = c; });
   const preload = () => get().catch(() => {}); // it is loaded when it is shown, then
@@ -17,11 +22,16 @@ export function lazy<P extends object = object>(load: () => Promise<ComponentTyp
       setState("");
       get().then(() => setState("here"), () => setState("failed"));
     };
-    useEffect(() => { if (!loaded) fetch(); }, []);
+    useEffect(() => { if (loaded) setState("here"); else fetch(); }, []); // it may have come since
     if (quiet && !loaded) return null;
-    if (state === "failed") return <EmptyState icon="warn" title={strings.errors.offline} actions={<button type="button" onClick={fetch}>{strings.tryAgain}</button>} />;
     const Loaded = loaded;
-    return Loaded ? <Loaded {...props} /> : <Spinner label={strings.working} />;
+    if (Loaded && state !== "failed") return <Loaded {...props} />;
+    return (
+      <>
+        {head?.()}
+        {state === "failed" ? <EmptyState icon="warn" title={strings.errors.offline} actions={<button type="button" onClick={fetch}>{strings.tryAgain}</button>} /> : <Spinner label={strings.working} />}
+      </>
+    );
   }
   return Object.assign(Lazy, { preload });
 }

@@ -348,8 +348,8 @@ const arabic = (tools: Tools): Strings => {
       resume: "استئناف",
       firstRun: "القراءة لأول مرة",
       estimating: "جارٍ عدّ الملفات…",
-      estimate: (n: number, size: string, time: string, more: boolean) => `${more ? "أكثر من " : ""}${files(n)}، وحجمها معًا ${size}. قد تستغرق القراءة نحو ${time}.`,
-      embedding: (cost: string) => `قد تبلغ تكلفة المتجهات نحو ${cost}.`,
+      estimate: (n: number, size: string, time: string, more: boolean) => `${more ? "أكثر من " : ""}${files(n)}، ${more ? "وحجم ما عُدّ منها حتى الآن" : "وحجمها معًا"} ${size}. قد تستغرق القراءة نحو ${time}.`,
+      embedding: (cost) => (cost ? `قد تبلغ تكلفة المتجهات نحو ${cost}.` : "تكلفة المتجهات غير معروفة: ليس للنموذج سعر."),
       since: (when: string) => `متعثر منذ ${when}`,
     },
 

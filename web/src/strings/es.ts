@@ -343,8 +343,8 @@ const spanish = (tools: Tools, { plural, count } = tools): Strings => ({
     resume: "Reanudar",
     firstRun: "Primera lectura",
     estimating: "Contando los archivos…",
-    estimate: (n: number, size: string, time: string, more: boolean) => `${more ? "Más de " : ""}${count(n)} ${plural(n, { one: "archivo", other: "archivos" })}, ${size} en total. La lectura puede durar unos ${time}.`,
-    embedding: (cost: string) => `Sus vectores pueden costar unos ${cost}.`,
+    estimate: (n: number, size: string, time: string, more: boolean) => `${more ? "Más de " : ""}${count(n)} ${plural(n, { one: "archivo", other: "archivos" })}${more ? `. Los contados hasta ahora ocupan ${size}` : `, ${size} en total`}. La lectura puede durar unos ${time}.`,
+    embedding: (cost) => (cost ? `Sus vectores pueden costar unos ${cost}.` : "No se sabe cuánto cuestan sus vectores: el modelo no tiene precio."),
     since: (when: string) => `con errores desde ${when}`,
   },
 

@@ -343,8 +343,8 @@ const french = (tools: Tools, { plural, count } = tools): Strings => ({
     resume: "Reprendre",
     firstRun: "Première lecture",
     estimating: "Comptage des fichiers…",
-    estimate: (n: number, size: string, time: string, more: boolean) => `${more ? "Plus de " : ""}${count(n)} ${plural(n, { one: "fichier", other: "fichiers" })}, ${size} au total. La lecture peut durer environ ${time}.`,
-    embedding: (cost: string) => `Leurs vecteurs peuvent coûter environ ${cost}.`,
+    estimate: (n: number, size: string, time: string, more: boolean) => `${more ? "Plus de " : ""}${count(n)} ${plural(n, { one: "fichier", other: "fichiers" })}${more ? `. Ceux qui sont comptés jusqu'ici font ${size}` : `, ${size} au total`}. La lecture peut durer environ ${time}.`,
+    embedding: (cost) => (cost ? `Leurs vecteurs peuvent coûter environ ${cost}.` : "Le coût de leurs vecteurs n'est pas connu : le modèle n'a pas de prix."),
     since: (when: string) => `en échec depuis le ${when}`,
   },
 

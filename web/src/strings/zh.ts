@@ -343,8 +343,8 @@ const chinese = (tools: Tools, { count } = tools): Strings => ({
     resume: "继续",
     firstRun: "首次读取",
     estimating: "正在统计文件……",
-    estimate: (n: number, size: string, time: string, more: boolean) => `${more ? "超过 " : ""}${count(n)} 个文件，共 ${size}。读取大约需要 ${time}。`,
-    embedding: (cost: string) => `生成向量的费用大约为 ${cost}。`,
+    estimate: (n: number, size: string, time: string, more: boolean) => `${more ? "超过 " : ""}${count(n)} 个文件，${more ? "已统计的共" : "共"} ${size}。读取大约需要 ${time}。`,
+    embedding: (cost) => (cost ? `生成向量的费用大约为 ${cost}。` : "生成向量的费用未知：该模型没有价格。"),
     since: (when: string) => `自 ${when} 起出错`,
   },
 

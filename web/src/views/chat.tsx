@@ -83,7 +83,7 @@ function Messages({ id, path, earlier, loading }: MessagesProps) {
         <Welcome loading={loading} />
       ) : (
         <div class="thread" role="log" aria-live="off" aria-label={s.conversation}>
-          {hidden > 0 && <button type="button" class="quiet earlier" onClick={more}>{s.earlier(hidden)}</button>}
+          {hidden > 0 && <button type="button" class="quiet earlier" onClick={() => more(true)}>{s.earlier(hidden)}</button>}
           {groupsOf(path, start, first).map((g) => <Group key={`${g.n}`} shown={g.shown} last={g.last} />)}
         </div>
       )}
@@ -122,23 +122,23 @@ function groupsOf(path: Shown[], start: number, first: number): { n: number; sho
  * The first message that is in the page, and what takes in earlier ones. A long conversation comes in from its end,
  * while there is nothing else to do; the start of a very long one only when it is wanted.
  */
-function useFirst(id: string, start: number, end: number, earlier: number): [number, () => void] {
+function useFirst(id: string, start: number, end: number, earlier: number): [number, (asked?: boolean) => void] {
   const [shown, setShown] = useState({ id, count: 2 * group });
   const count = shown.id === id ? shown.count : 2 * group;
   const length = end - start;
   const first = Math.max(start, Math.floor((end - count) / group) * group);
   const show = () => setShown((now) => ({ id, count: Math.max(now.id === id ? now.count : 0, count + group) }));
-  const more = () => {
+  const more = (asked = false) => {
     if (first > start) show();
-    else if (earlier > 0) void app.loadEarlier().then((came) => came && app.conversation.value.id === id && show());
+    else if (earlier > 0) void app.loadEarlier(asked).then((came) => came && app.conversation.value.id === id && show());
   };
   useEffect(() => {
     if (count >= Math.min(length + earlier, idleMessages)) return;
     if ("requestIdleCallback" in window) {
-      const handle = requestIdleCallback(more, { timeout: 500 });
+      const handle = requestIdleCallback(() => more(), { timeout: 500 });
       return () => cancelIdleCallback(handle);
     }
-    const timer = setTimeout(more, 50);
+    const timer = setTimeout(() => more(), 50);
     return () => clearTimeout(timer);
   }, [id, count, length, earlier]);
   useEffect(() => {

@@ -2,11 +2,14 @@
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
+import { IconButton } from "../parts/controls.tsx";
 import { lazy } from "../parts/lazy.tsx";
 import { strings } from "../strings.ts";
 import { tip } from "./tip.tsx";
 
-const PanelContent = lazy(() => import("./panelcontent.tsx").then((m) => m.PanelContent));
+const PanelContent = lazy(() => import("./panelcontent.tsx").then((m) => m.PanelContent), {
+  head: () => <header class="panel-head"><h2>{strings.source.label}</h2><IconButton icon="close" label={strings.close} onClick={app.closePanel} /></header>,
+});
 
 /** Loads the content before it is asked for, once there is an answer whose sources can be opened. */
 function usePreload(): void {

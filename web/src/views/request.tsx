@@ -18,7 +18,7 @@ export function RequestDialog() {
   const draft = useCell(app.draft);
   const documents = useCell(scope);
   const [at, setAt] = useState(0);
-  useEffect(app.loadRest, []); // requests carry the whole conversation
+  useEffect(app.loadHistory, []);
   const requests = useMemo(() => {
     const path = pathOf(conversation).map((p) => p.message);
     const last = path.findLastIndex((m) => m.role === "user");

@@ -84,9 +84,9 @@ function FirstRun({ namespace, address, run, close }: { namespace: string; addre
     <Dialog title={s.firstRun} onClose={close} class="confirm">
       <p><bdi dir="ltr">{address}</bdi></p>
       {!e && !fault && <Spinner label={s.estimating} />}
-      {fault && <p class="bad"><bdi>{fault}</bdi></p>}
-      {e && <p>{s.estimate(e.objects, size(e.bytes), duration(Math.max(10, e.seconds) * 1000), e.cut)}</p>}
-      {e && e.embedding_cost !== 0 && <p>{s.embedding(money(e.embedding_cost))}</p>}
+      {fault && <p class="bad" role="alert"><bdi>{fault}</bdi></p>}
+      {e && <p role="status">{s.estimate(e.objects, size(e.bytes), duration(Math.max(10, e.seconds) * 1000), e.cut)}</p>}
+      {e && e.embedding_cost !== 0 && <p>{s.embedding(e.embedding_cost === null ? null : money(e.embedding_cost))}</p>}
       <div class="dialog-actions">
         <button type="button" onClick={close}>{strings.cancel}</button>
         <button type="button" class="primary" disabled={!e && !fault} onClick={() => { close(); run(); }}>{s.run}</button>
