@@ -15,6 +15,7 @@ export default async function ({ open, base, shots }) {
   const choose = async (key, value) => {
     await page.getByRole("button", { name: "Filter by attribute" }).click();
     await page.getByRole("combobox", { name: key, exact: true }).selectOption({ label: value });
+    await page.locator(".filter form button").click();
   };
   const look = async (name, page) => {
     for (const [width, height] of sizes) {
@@ -78,6 +79,9 @@ export default async function ({ open, base, shots }) {
   const arabic = await open({ context: { viewport: { width: 1280, height: 800 }, bypassCSP: true, locale: "ar-EG" }, path: "/#/documents" });
   await arabic.page.locator(".filter .popup-button").click();
   await arabic.page.locator(".filter-choice select").first().selectOption({ index: 1 });
+  await arabic.page.keyboard.press("Tab"); // to the button, by the keyboard
+  while (!(await arabic.page.evaluate(() => document.activeElement.matches(".filter form button")))) await arabic.page.keyboard.press("Tab");
+  await arabic.page.keyboard.press("Enter");
   await arabic.page.waitForSelector(".filter-chips li");
   await arabic.page.locator(".filter .popup-button").click();
   await arabic.page.waitForSelector(".filter-choice");

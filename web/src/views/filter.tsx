@@ -1,5 +1,5 @@
 // The filter of the list of documents: attributes that they are to have.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { api } from "../api.ts";
 import { toApiError } from "../calls.ts";
 import { count } from "../format.ts";
@@ -25,16 +25,19 @@ export function FilterButton({ search, change }: Props) {
       {(close) => (
         <Choice search={search} add={(wanted) => {
           close();
-          change([...search.filter, wanted]);
+          change([...search.filter, ...wanted]);
         }} />
       )}
     </Popup>
   );
 }
 
-function Choice({ search: { namespace, q, filter }, add }: { search: Search; add: (wanted: Wanted) => void }) {
+function Choice({ search: { namespace, q, filter }, add }: { search: Search; add: (wanted: Wanted[]) => void }) {
   const [all, setAll] = useState<AttributeRecord[] | null>(null);
   const [failed, setFailed] = useState("");
+  const [chosen, setChosen] = useState<Record<string, Wanted["value"]>>({}); // by attribute
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => form.current?.querySelector("select")?.focus(), [all]);
   useEffect(() => {
     api.attributes(namespace, q, conditionOf(filter)).then((list) => setAll(list.attributes), (error) => setFailed(toApiError(error).message));
   }, []);
@@ -43,21 +46,26 @@ function Choice({ search: { namespace, q, filter }, add }: { search: Search; add
   const free = all.map((a) => ({ ...a, values: a.values.filter((v) => !filter.some((f) => f.key === a.key && f.value === v.value)) })).filter((a) => a.values.length > 0);
   if (free.length === 0) return <p class="soft-note">{filter.length > 0 ? s.noMore : s.none}</p>;
   return (
-    <>
+    <form ref={form} onSubmit={(e) => {
+      e.preventDefault();
+      add(Object.entries(chosen).map(([key, value]) => ({ key, value })));
+    }}>
       {free.map((a) => (
         <label key={a.key} class="filter-choice">
           <span dir="auto">{nameOf(a.key)}</span>
-          <select value="" onChange={(e) => {
-            const chosen = a.values[Number(e.currentTarget.value)];
-            if (chosen) add({ key: a.key, value: chosen.value });
+          <select onChange={(e) => {
+            const { [a.key]: _, ...others } = chosen;
+            const wanted = a.values[e.currentTarget.selectedIndex - 1];
+            setChosen(wanted ? { ...others, [a.key]: wanted.value } : others);
           }}>
-            <option value="">{s.choose}</option>
-            {a.values.map((v, i) => <option key={i} value={String(i)}>{`${v.value} (${count(v.documents)})`}</option>)}
+            <option>{s.choose}</option>
+            {a.values.map((v, i) => <option key={i}>{`${v.value} (${count(v.documents)})`}</option>)}
           </select>
         </label>
       ))}
       {free.some((a) => a.more) && <p class="soft-note">{s.more}</p>}
-    </>
+      <button type="submit" class="primary small" disabled={Object.keys(chosen).length === 0}>{s.button}</button>
+    </form>
   );
 }
 
