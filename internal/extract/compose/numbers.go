@@ -58,15 +58,20 @@ func Subscript(text string) string {
 		}
 		return text
 	}
+	return shifted(text, trimmed, lowered, "_")
+}
+
+// shifted writes the characters of a part of a text as a table has them, or, where it lacks one, the part behind a mark.
+func shifted(text, part string, table map[rune]rune, mark string) string {
 	var b strings.Builder
-	for _, r := range trimmed {
-		down, ok := lowered[r]
+	for _, r := range part {
+		to, ok := table[r]
 		if !ok {
-			return strings.Replace(text, trimmed, "_"+trimmed, 1)
+			return strings.Replace(text, part, mark+part, 1)
 		}
-		b.WriteRune(down)
+		b.WriteRune(to)
 	}
-	return strings.Replace(text, trimmed, b.String(), 1)
+	return strings.Replace(text, part, b.String(), 1)
 }
 
 // maxRaised is the maximum length of a raised text. Pages that raise whole sentences mean something else.
@@ -86,15 +91,7 @@ func Superscript(text string) string {
 	if strings.HasPrefix(trimmed, "[") {
 		return text
 	}
-	var b strings.Builder
-	for _, r := range trimmed {
-		up, ok := raised[r]
-		if !ok {
-			return strings.Replace(text, trimmed, "^"+trimmed, 1)
-		}
-		b.WriteRune(up)
-	}
-	return strings.Replace(text, trimmed, b.String(), 1)
+	return shifted(text, trimmed, raised, "^")
 }
 
 // ListNumber writes the number of an item in a format of Office: decimal and others in figures, letters
