@@ -249,16 +249,13 @@ type recogniser interface {
 
 // findTesseract returns the program of this machine that recognises text, nil to do without.
 func (s *Service) findTesseract() *sandbox.Tesseract {
-	about, text := s.cfg.Recognition, "text on pages"
-	if about.Vision != nil {
-		text += " that the model refuses"
-	}
+	about := s.cfg.Recognition
 	t, err := sandbox.FindTesseract(context.Background(), about.Languages, about.Data)
 	if err != nil {
-		s.cfg.Logger.Info(text+" is recognised by the built-in Tesseract", "reason", err)
+		s.cfg.Logger.Info("text on pages is recognised by the built-in Tesseract", "reason", err)
 		return nil
 	}
-	s.cfg.Logger.Info(text+" is recognised by the tesseract in PATH", "path", t.Path, "version", t.Version)
+	s.cfg.Logger.Info("text on pages is recognised by the tesseract in PATH", "path", t.Path, "version", t.Version)
 	return t
 }
 
