@@ -98,6 +98,19 @@ class Reader(torch.nn.Module):
             x = self.norms["embedded"](x)
             return self.between(x, mask, range(layers))
 
+    def kept(self, tokenizer, pairs, layers, known):
+        """The same for some pairs, with a mask of their tokens. What was worked out before is in known, in half precision."""
+        new = [p for p in pairs if p not in known]
+        if new:
+            ids, kinds, mask = tensors(tokenizer, new)
+            for p, states, n in zip(new, self.lower(ids, kinds, mask, layers), mask.sum(1).tolist()):
+                known[p] = states[:n].half()
+        mask = torch.zeros(len(pairs), max(len(known[p]) for p in pairs), dtype=torch.bool)
+        x = torch.zeros(*mask.shape, HIDDEN)
+        for i, p in enumerate(pairs):
+            x[i, : len(known[p])], mask[i, : len(known[p])] = known[p], True
+        return x, mask
+
     def between(self, x, mask, layers, drop=0.0):
         n, length, _ = x.shape
         bias = torch.where(mask[:, None, None, :], 0.0, -1e9)
@@ -204,7 +217,7 @@ def main():
     optimizer = torch.optim.AdamW(trained, lr=o.rate, weight_decay=0.01)
     batch = 6
     steps = o.epochs * len(train) // batch
-    began, step, losses = time.time(), 0, []
+    began, step, losses, known = time.time(), 0, [], {}
     for epoch in range(o.epochs):
         random.shuffle(train)
         for at in range(0, len(train) - batch + 1, batch):
@@ -224,8 +237,7 @@ def main():
             s = [None] * len(pairs)
             for part in range(0, len(order), 12): # texts of like length, so that little is padding
                 some = order[part : part + 12]
-                ids, kinds, mask = tensors(tokenizer, [pairs[i] for i in some])
-                x = model.lower(ids, kinds, mask, o.from_layer)
+                x, mask = model.kept(tokenizer, [pairs[i] for i in some], o.from_layer, known)
                 for i, v in zip(some, model.head(model.between(x, mask, range(o.from_layer, LAYERS), 0.1), 0.1)):
                     s[i] = v
             s = torch.stack(s)
