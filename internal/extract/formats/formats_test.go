@@ -155,6 +155,35 @@ func TestPlain_FindsParagraphsListsAndHeadings(t *testing.T) {
 			"name\tage\tcity\nAda\t36\tLondon\nKurt\t71\tPrinceton\n",
 			"TH name | age | city\nTR name: Ada; age: 36; city: London\nTR name: Kurt; age: 71; city: Princeton\n",
 		},
+		"columns that spaces align": {
+			"Prices from May\n\nRoom          Adult     Child\nDormitory    £18.00     £9.00\nGarden hut   £36.00\nTwin room    £41.50    £12.00\nBreakfast is extra.\n",
+			"P Prices from May\nTH Room | Adult | Child\nTR Room: Dormitory; Adult: £18.00; Child: £9.00\nTR Room: Garden hut; Adult: £36.00\n" +
+				"TR Room: Twin room; Adult: £41.50; Child: £12.00\nP Breakfast is extra.\n",
+		},
+		"a table that psql printed": {
+			" id |  name  | since\n----+--------+------------\n  1 | Ada    | 2019-04-01\n  2 | Grace  |\n(2 rows)\n",
+			"TH id | name | since\nTR id: 1; name: Ada; since: 2019-04-01\nTR id: 2; name: Grace\nP (2 rows)\n",
+		},
+		"a table that MySQL printed": {
+			"+------+-------+\n| city | post  |\n|      | code  |\n+------+-------+\n| Ulm  | 89073 |\n| Bonn | 53111 |\n+------+-------+\n",
+			"TH city | post code\nTR city: Ulm; post code: 89073\nTR city: Bonn; post code: 53111\n",
+		},
+		"columns in Japanese": {
+			"品目      価格\nりんご    120\nぶどう    480\n",
+			"TH 品目 | 価格\nTR 品目: りんご; 価格: 120\nTR 品目: ぶどう; 価格: 480\n",
+		},
+		"cells of a ruled table that were wrapped": {
+			"Option      Meaning\n----------  -----------------\n--quiet     Says nothing but\n            errors.\n--force     Overwrites.\n",
+			"TH Option | Meaning\nTR Option: --quiet; Meaning: Says nothing but errors.\nTR Option: --force; Meaning: Overwrites.\n",
+		},
+		"a list of changed files is no table": {
+			" src/fccfg.c  |  21 ++++-\n src/fcdir.c  |   2 +-\n src/fchash.c | 181 +++++++\n",
+			"P src/fccfg.c  |  21 ++++-⏎src/fcdir.c  |   2 +-⏎src/fchash.c | 181 +++++++\n",
+		},
+		"labels with their values are no table": {
+			"Name:    Ada\nAge:     36\nZip:     12345\n",
+			"P Name:    Ada⏎Age:     36⏎Zip:     12345\n",
+		},
 		"Windows lines and odd characters": {
 			"one\r\ntwo\u00a0three\u00adfour\ufeff\x07\r\n\r\n\u202eabc\u202c ﬁne\n",
 			"P one⏎two threefour\nP abc fine\n",

@@ -13,8 +13,8 @@ import (
 
 var _ = extract.Register("plain text", extract.Reader{Read: readPlain})
 
-// readPlain reads text without markup: blank lines part paragraphs, and lines that were wrapped
-// at a fixed width are joined.
+// readPlain reads text without markup: blank lines part paragraphs, lines that were wrapped
+// at a fixed width are joined, and columns that are aligned by spaces become a table.
 func readPlain(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	text, err := compose.ReadText(f, f.Limits.TextBytes)
 	if err != nil {
@@ -50,8 +50,20 @@ func AddPlain(ctx context.Context, b *compose.Builder, text string) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := plainParagraph(b, lines[from:to], width, to < len(lines)); err != nil {
-			return err
+		table, start, end := alignedTable(lines[from:to])
+		if table != nil {
+			to = from + start // what stands above it
+		}
+		if to > from {
+			if err := plainParagraph(b, lines[from:to], width, to < len(lines)); err != nil {
+				return err
+			}
+		}
+		if table != nil {
+			if err := b.AddTable(table, true); err != nil {
+				return err
+			}
+			to = from + end
 		}
 		from = to
 	}
