@@ -125,3 +125,23 @@ func TestKept_HasItsLimitForRequestsThatComeAtOnce(t *testing.T) {
 		t.Errorf("%d are kept", len(list))
 	}
 }
+
+func TestPrompts_ThatComeTwiceAtOnceAreKeptOnce(t *testing.T) {
+	s := newSite(t)
+	s.who = ann
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() { s.send("POST", "/api/prompts", `{"text":"Be brief."}`) })
+	}
+	all.Wait()
+	var list []keptThing
+	if s.keep(ann, "GET", "/api/prompts", "", &list); len(list) != 1 {
+		t.Fatalf("kept %+v", list)
+	}
+	// The text was changed: the old one can be kept again beside it.
+	s.keep(ann, "PUT", "/api/prompts/"+list[0].ID, `{"text":"Be kind."}`, nil)
+	var again keptThing
+	if code := s.keep(ann, "POST", "/api/prompts", `{"text":"Be brief."}`, &again); code != http.StatusCreated || again.Text != "Be brief." || again.ID == list[0].ID {
+		t.Errorf("%d %+v", code, again)
+	}
+}
