@@ -100,7 +100,7 @@ func (c ingestCmd) keepIngesting(ctx context.Context, p *program, in *instance, 
 	follow := c.Watch
 	c.Watch = false // with it, once would not return
 	for {
-		wait, again := documents.Jittered(time.Duration(c.Schedule)), false
+		wait, again := interrupt.Jittered(time.Duration(c.Schedule)), false
 		if !from.Empty() {
 			err := c.once(ctx, p, in, from, d)
 			_, locked := errors.AsType[*ingest.LockedError](err)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -175,8 +174,8 @@ const lockedRetry = time.Minute
 // KeepSitesFresh reads the known web sites of all namespaces again at an interval, until ctx ends.
 func (s *Service) KeepSitesFresh(ctx context.Context, every time.Duration) {
 	log := s.cfg.Logger
-	for wait := Jittered(every); interrupt.Sleep(ctx, wait) == nil; {
-		wait = Jittered(every)
+	for wait := interrupt.Jittered(every); interrupt.Sleep(ctx, wait) == nil; {
+		wait = interrupt.Jittered(every)
 		report, err := s.freshenSites(ctx)
 		locked, elsewhere := errors.AsType[*ingest.LockedError](err)
 		switch {
@@ -236,10 +235,4 @@ func (s *Service) RefreshUploads(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// Jittered returns an interval up to a tenth longer or shorter, so that processes with the same
-// interval do not all start at the same moment.
-func Jittered(interval time.Duration) time.Duration {
-	return time.Duration(float64(interval) * (0.9 + 0.2*rand.Float64()))
 }

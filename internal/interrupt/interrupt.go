@@ -4,6 +4,7 @@ package interrupt
 import (
 	"context"
 	"io"
+	"math/rand/v2"
 	"time"
 )
 
@@ -17,6 +18,12 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// Jittered returns an interval up to a tenth longer or shorter, so that processes with the same
+// interval do not all start at the same moment.
+func Jittered(interval time.Duration) time.Duration {
+	return time.Duration(float64(interval) * (0.9 + 0.2*rand.Float64()))
 }
 
 // Reader returns a reader of r that fails with ctx.Err() once ctx has ended.

@@ -126,7 +126,7 @@ func (s *Set) Retry(joined func()) {
 			continue
 		}
 		s.retrying.Go(func() {
-			for pause := s.pause; interrupt.Sleep(ctx, pause) == nil; pause = min(2*pause, lastPause) {
+			for pause := s.pause; interrupt.Sleep(ctx, interrupt.Jittered(pause)) == nil; pause = min(2*pause, lastPause) {
 				if s.open(ctx, c) != nil {
 					continue
 				}
