@@ -286,7 +286,7 @@ var Table = []Format{
 		Name: "plain text", Extensions: []string{"txt"}, Rare: []string{"text", "log"},
 		View: Text, Web: true, Vague: true,
 		Media: []Media{{"text/plain", []string{"txt"}, "txt"}},
-		Reads: "paragraphs",
+		Reads: "paragraphs, and tables whose columns are aligned or drawn",
 	},
 
 	// These are known by name, so that a message can say what a file is.
