@@ -14,7 +14,7 @@ var predictable = []string{"math/rand", "math/rand/v2", "github.com/oklog/ulid",
 // mayForetell lists the files that may use such a package, and for what. None of them makes an
 // identifier, a token or the name of a temporary file: those come from package ident or crypto/rand.
 var mayForetell = map[string]string{
-	"internal/interrupt/interrupt.go":         "spreads the times at which sites are read again",
+	"internal/interrupt/interrupt.go":      "spreads the times at which sites are read again",
 	"internal/documents/source/call.go":    "spreads the times of retries",
 	"internal/llm/retry.go":                "spreads the times of retries",
 	"internal/tool/mcptool/mcptool.go":     "spreads the times at which replicas renew tokens",

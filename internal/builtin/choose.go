@@ -194,7 +194,7 @@ func (a Answerer) units(ctx context.Context, ev *llm.Evidence) (need, []unit) {
 	if n.total == 0 || asksNothing(ev.Query) {
 		return n, nil
 	}
-	return n, a.Reader.judge(ctx, ev, n.goesOn, candidates(ev, n))
+	return n, a.Reader.judge(ctx, ev, n, candidates(ev, n))
 }
 
 // asksNothing reports whether a question is a single letter or digit: "x". A character of Han can be a word.
@@ -244,6 +244,9 @@ const (
 	closeBeside  = 0.6
 	unlikeBeside = 1.5 // how much worse than elsewhere a reader may find it
 )
+
+// likeOfPart is what a reader must say of a block that answers one part of a question: the block of another part may answer better.
+const likeOfPart = 0.3
 
 // maxGap is from how far on it tells no more that the second block is far behind: there may be none.
 const maxGap = 0.6
@@ -392,23 +395,40 @@ func (n need) passageTerms(p llm.Passage) map[string]bool {
 }
 
 // further finds where a further question begins within a question.
-var further = lazyregexp.New(`(?i),? (?:and|or) (?:also )?(?:what|how|which|when|where|who|why|does|do|is|are|can)\b|[?.;]\s`)
+var further = lazyregexp.New(`(?i),? (?:and|or) (?:also )?((?:what|how|which|when|where|who|why|does|do|is|are|can)\b)|[?.;]\s`)
 
-// clauses returns what each part of a question asks for that asks for several things, as long as
-// it is no mere addition to the others: "and what does it cost?".
-func (n need) clauses(ev *llm.Evidence) []need {
-	parts := further.Split(ev.Query, -1)
-	if len(parts) < 2 {
+// parts returns the parts of a question that asks for several things, as long as a part is no mere addition to the others:
+// "and what does it cost?".
+func (n need) parts(ev *llm.Evidence) (parts []string) {
+	ends := further.FindAllStringSubmatchIndex(ev.Query, -1)
+	if len(ends) == 0 {
 		return nil
 	}
-	var clauses []need
-	for _, part := range parts {
-		own := n.termSet(part)
-		c := needOf(slices.DeleteFunc(slices.Clone(ev.Terms), func(t llm.Term) bool { return !own[t.Text] }))
-		c.forms, c.likes = n.forms, n.likes
-		if c.total >= minEvidence*n.total && len(c.terms) > 0 {
-			clauses = append(clauses, c)
+	from := 0
+	for _, m := range append(ends, []int{len(ev.Query), len(ev.Query), -1}) {
+		part := ev.Query[from:m[0]]
+		if c := n.clause(ev, part); c.total >= minEvidence*n.total && len(c.terms) > 0 {
+			parts = append(parts, part)
 		}
+		if from = m[1]; m[2] >= 0 {
+			from = m[2]
+		}
+	}
+	return parts
+}
+
+// clause returns what a part of a question asks for.
+func (n need) clause(ev *llm.Evidence, part string) need {
+	own := n.termSet(part)
+	c := needOf(slices.DeleteFunc(slices.Clone(ev.Terms), func(t llm.Term) bool { return !own[t.Text] }))
+	c.forms, c.likes = n.forms, n.likes
+	return c
+}
+
+// clauses returns what each of the parts asks for.
+func (n need) clauses(ev *llm.Evidence) (clauses []need) {
+	for _, part := range n.parts(ev) {
+		clauses = append(clauses, n.clause(ev, part))
 	}
 	return clauses
 }
@@ -436,7 +456,7 @@ func greedy(ev *llm.Evidence, units []unit, n need, most limits) []int {
 	pages := make(map[string]bool)
 	var chosen []int
 	size, first := 0, 0.0
-	quotes := 0
+	quotes, several := 0, len(n.parts(ev)) > 1
 	for quotes < most.sentences {
 		best, gain := -1, 0.0
 		for i := range units {
@@ -451,7 +471,7 @@ func greedy(ev *llm.Evidence, units []unit, n need, most limits) []int {
 				if one := &units[chosen[0]]; !n.wanted.amount() && u.passage == one.passage && u.adjoins(&ev.Passages[u.passage], one) {
 					near, unlike = closeBeside, unlikeBeside*most.unlike
 				}
-				if u.features[like] < units[chosen[0]].features[like]-unlike {
+				if u.features[like] < units[chosen[0]].features[like]-unlike && (!several || u.features[like] < likeOfPart) {
 					continue
 				}
 				g = n.gain(u, covered, most)

