@@ -471,11 +471,12 @@ func greedy(ev *llm.Evidence, units []unit, n need, most limits) []int {
 				if one := &units[chosen[0]]; !n.wanted.amount() && u.passage == one.passage && u.adjoins(&ev.Passages[u.passage], one) {
 					near, unlike = closeBeside, unlikeBeside*most.unlike
 				}
-				if u.features[like] < units[chosen[0]].features[like]-unlike && (!several || u.features[like] < likeOfPart) {
+				part := several && u.features[like] >= likeOfPart
+				if u.features[like] < units[chosen[0]].features[like]-unlike && !part {
 					continue
 				}
 				g = n.gain(u, covered, most)
-				second := len(chosen) == 1 && u.score >= units[chosen[0]].score-near
+				second := len(chosen) == 1 && u.score >= units[chosen[0]].score-near || part && g >= most.gain*first/2
 				if !second && (g <= 0 || g < most.gain*first || !pages[ev.Passages[u.passage].CitationAt(u.start)] && g < most.pageGain*first) {
 					continue
 				}

@@ -40,6 +40,7 @@ const (
 	maxRead   = 16      // blocks of one question that are read at once: those that have most of its words
 	rounds    = 3       // how often further blocks are read because none is likely to answer
 	likely    = 0.5     // the chance from which on no further blocks are read
+	maxParts  = 3       // parts of a question that are read by themselves
 	maxKnown  = 4 << 10 // most scores that are kept, and most vectors
 	maxLooked = 500     // bytes that are read of a block
 )
@@ -221,9 +222,10 @@ func (r *Reader) judge(ctx context.Context, ev *llm.Evidence, n need, units []un
 		questions = append(questions, ev.Previous[last]+" "+ev.Query)
 	}
 	if reads {
-		questions = append(questions, n.parts(ev)...)
+		parts := n.parts(ev)
+		questions = append(questions, parts[:min(len(parts), maxParts)]...)
 	}
-	step := maxRead / min(len(questions), 3)
+	step := maxRead / min(len(questions), maxParts)
 	limit, likeness := step, func(question string, texts []string) []float64 { return r.compare(ctx, question, texts) }
 	if reads {
 		limit, likeness = rounds*step, func(question string, texts []string) []float64 {

@@ -3,6 +3,7 @@ package builtin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -108,5 +109,52 @@ func TestReader_AnswersFromTextsInOtherLanguages(t *testing.T) {
 		if (said == "") != (c.want == "") || !strings.Contains(said, c.want) {
 			t.Errorf("%s\n got %q\nwant %q", c.question, said, c.want)
 		}
+	}
+}
+
+// scoring returns an answerer whose reader takes texts with a key for answers to the questions that end with its value, and the
+// texts that it has read for them.
+func scoring(answers map[string]string) (Answerer, map[string]bool) {
+	seen := make(map[string]bool)
+	return Answerer{Reader: &Reader{known: make(map[[2]string]float64), Scores: func(_ context.Context, question string, texts []string) ([]float64, error) {
+		scores := make([]float64, len(texts))
+		for i, s := range texts {
+			scores[i], seen[s] = -10, true
+			for answer, of := range answers {
+				if strings.Contains(s, answer) && strings.HasSuffix(question, of) {
+					scores[i] = 6
+				}
+			}
+		}
+		return scores, nil
+	}}}, seen
+}
+
+func TestReader_ReadsMoreWhileNothingAnswers(t *testing.T) {
+	var others strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&others, "Parental leave %c is asked for in a letter of its own. ", 'A'+i)
+	}
+	ev := about("Why is parental leave given?", passage("a.md", others.String()+"Mothers and fathers shall know their babies."))
+	a, seen := scoring(map[string]string{"babies": "?"})
+	if got := a.quotes(t.Context(), ev, brief); len(got) == 0 || !strings.Contains(got[0].text, "babies") {
+		t.Errorf("got %v after %d blocks", got, len(seen))
+	}
+	if len(seen) <= maxRead || len(seen) > rounds*maxRead {
+		t.Errorf("%d blocks were read", len(seen))
+	}
+	a, seen = scoring(map[string]string{"leave A": "?"})
+	if a.quotes(t.Context(), ev, brief); len(seen) > maxRead {
+		t.Errorf("%d blocks were read, and the first answer", len(seen))
+	}
+}
+
+func TestReader_ReadsThePartsOfAQuestion(t *testing.T) {
+	ev := about("What does a library card cost and when is the library open?",
+		passage("a.md", "A library card costs twenty euros. It is blue."), passage("b.md", "The library is open from ten to seven. It has a roof."))
+	a, _ := scoring(map[string]string{"twenty": "What does a library card cost", "seven": "when is the library open?"})
+	got := a.quotes(t.Context(), ev, brief)
+	if len(got) != 2 || !strings.Contains(got[0].text+got[1].text, "twenty") || !strings.Contains(got[0].text+got[1].text, "seven") {
+		t.Errorf("got %v", got)
 	}
 }
