@@ -245,9 +245,6 @@ const (
 	unlikeBeside = 1.5 // how much worse than elsewhere a reader may find it
 )
 
-// likeOfPart is what a reader must say of a block that answers one part of a question: the block of another part may answer better.
-const likeOfPart = 0.3
-
 // maxGap is from how far on it tells no more that the second block is far behind: there may be none.
 const maxGap = 0.6
 
@@ -456,7 +453,7 @@ func greedy(ev *llm.Evidence, units []unit, n need, most limits) []int {
 	pages := make(map[string]bool)
 	var chosen []int
 	size, first := 0, 0.0
-	quotes, several := 0, len(n.parts(ev)) > 1
+	quotes := 0
 	for quotes < most.sentences {
 		best, gain := -1, 0.0
 		for i := range units {
@@ -471,12 +468,12 @@ func greedy(ev *llm.Evidence, units []unit, n need, most limits) []int {
 				if one := &units[chosen[0]]; !n.wanted.amount() && u.passage == one.passage && u.adjoins(&ev.Passages[u.passage], one) {
 					near, unlike = closeBeside, unlikeBeside*most.unlike
 				}
-				part := several && u.features[like] >= likeOfPart
+				part := u.part > 0 && !slices.ContainsFunc(chosen, func(c int) bool { return units[c].part == u.part })
 				if u.features[like] < units[chosen[0]].features[like]-unlike && !part {
 					continue
 				}
 				g = n.gain(u, covered, most)
-				second := len(chosen) == 1 && u.score >= units[chosen[0]].score-near || part && g >= most.gain*first/2
+				second := len(chosen) == 1 && u.score >= units[chosen[0]].score-near || part
 				if !second && (g <= 0 || g < most.gain*first || !pages[ev.Passages[u.passage].CitationAt(u.start)] && g < most.pageGain*first) {
 					continue
 				}

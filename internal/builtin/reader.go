@@ -5,6 +5,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"unicode"
@@ -37,10 +38,12 @@ type kindred struct {
 }
 
 const (
-	maxRead   = 16      // blocks of one question that are read at once: those that have most of its words
-	rounds    = 3       // how often further blocks are read because none is likely to answer
+	maxRead   = 16      // blocks that are read at once: those that have most of the question's words
+	rounds    = 3       // how often blocks are read while none is likely to answer
 	likely    = 0.5     // the chance from which on no further blocks are read
+	maxPairs  = 96      // of a block and a form of the question, unless that is less than one round
 	maxParts  = 3       // parts of a question that are read by themselves
+	minPart   = 3       // words of a part
 	maxKnown  = 4 << 10 // most scores that are kept, and most vectors
 	maxLooked = 500     // bytes that are read of a block
 )
@@ -217,47 +220,74 @@ func (r *Reader) judge(ctx context.Context, ev *llm.Evidence, n need, units []un
 	if len(units) == 0 || !reads && !r.compares(ev.Query, language) {
 		return units
 	}
-	questions := []string{ev.Query}
+	questions, step, parts := []string{ev.Query}, maxRead, 0
 	if last := len(ev.Previous) - 1; n.goesOn && last >= 0 {
-		questions = append(questions, ev.Previous[last]+" "+ev.Query)
+		questions, step = append(questions, ev.Previous[last]+" "+ev.Query), maxRead/2
 	}
+	likeness := func(question string, texts []string) []float64 { return r.compare(ctx, question, texts) }
+	limit := step
 	if reads {
-		parts := n.parts(ev)
-		questions = append(questions, parts[:min(len(parts), maxParts)]...)
-	}
-	step := maxRead / min(len(questions), maxParts)
-	limit, likeness := step, func(question string, texts []string) []float64 { return r.compare(ctx, question, texts) }
-	if reads {
-		limit, likeness = rounds*step, func(question string, texts []string) []float64 {
+		likeness = func(question string, texts []string) []float64 {
 			scores := r.read(ctx, question, texts)
 			for i, s := range scores {
 				scores[i] = squash(s)
 			}
 			return scores
 		}
+		asked := n.asked(ev)
+		questions, parts = append(questions, asked...), len(asked)
+		limit = min(rounds*step, max(step, maxPairs/len(questions)))
 	}
 	for most := step; ; most += step {
-		best := mostLikely(units, most)
-		if first := note(best, questions, likeness); most >= min(len(units), limit) || sureWhenRead.chance(best, first) >= likely {
+		best := mostLikely(units, min(most, limit))
+		first, answered := note(best, questions, parts, likeness)
+		if most >= min(len(units), limit) || answered == parts && sureWhenRead.chance(best, first) >= likely {
 			return best
 		}
 	}
 }
 
-// note notes how well units answer, by a function that says it for a question and texts, and returns the best one. A question
-// that goes on is asked alone and behind the one before, and the better answer counts.
-func note(units []unit, questions []string, likeness func(question string, texts []string) []float64) (best int) {
+// asked returns the parts of a question that can be read by themselves, none if there are fewer than two.
+func (n need) asked(ev *llm.Evidence) (parts []string) {
+	for _, part := range n.parts(ev) {
+		if len(strings.Fields(part)) >= minPart {
+			parts = append(parts, part)
+		}
+	}
+	if len(parts) < 2 {
+		return nil
+	}
+	return parts[:min(len(parts), maxParts)]
+}
+
+// note notes how well units answer, by a function that says it for a question and texts. A question may be put in several forms: behind
+// the one before, and last its parts. The best answer counts; one to a part, which lacks what the whole question names, only up to maxMore
+// above that to the whole question. It returns the best unit, and how many parts have an answer.
+func note(units []unit, questions []string, parts int, likeness func(question string, texts []string) []float64) (best, answered int) {
 	texts := make([]string, len(units))
 	for i := range units {
-		texts[i] = units[i].text
+		texts[i], units[i].part = units[i].text, 0
 	}
 	for q, question := range questions {
+		part, found := q-(len(questions)-parts)+1, false
 		for i, s := range likeness(question, texts) {
 			u := &units[i]
-			if q == 0 {
+			switch {
+			case q == 0:
 				u.ownLike, u.features[like] = s, s
+				continue
+			case part > 0:
+				if s = min(s, u.ownLike+maxMore); s >= likeOfPart {
+					found = true
+					if u.part == 0 || s > u.features[like] {
+						u.part = part
+					}
+				}
 			}
 			u.features[like] = max(u.features[like], s)
+		}
+		if found {
+			answered++
 		}
 	}
 	for i := range units {
@@ -265,8 +295,14 @@ func note(units []unit, questions []string, likeness func(question string, texts
 			best = i
 		}
 	}
-	return best
+	return best, answered
 }
+
+// likeOfPart is from when on a block answers a part of a question, and maxMore how much better than the whole.
+const (
+	likeOfPart = 0.3
+	maxMore    = 0.5
+)
 
 // foreign returns the units that answer in another language than the question's, with which they share no words; none
 // where none of them is likely to, or is much better than the units that were read.

@@ -150,11 +150,19 @@ func TestReader_ReadsMoreWhileNothingAnswers(t *testing.T) {
 }
 
 func TestReader_ReadsThePartsOfAQuestion(t *testing.T) {
+	var cards strings.Builder
+	for i := range 20 {
+		fmt.Fprintf(&cards, "The library card %c of the library is no card for what is open. ", 'A'+i)
+	}
 	ev := about("What does a library card cost and when is the library open?",
-		passage("a.md", "A library card costs twenty euros. It is blue."), passage("b.md", "The library is open from ten to seven. It has a roof."))
+		passage("a.md", "A library card costs twenty euros. "+cards.String()), passage("b.md", "Visitors come from ten to seven. It has a roof."))
 	a, _ := scoring(map[string]string{"twenty": "What does a library card cost", "seven": "when is the library open?"})
 	got := a.quotes(t.Context(), ev, brief)
 	if len(got) != 2 || !strings.Contains(got[0].text+got[1].text, "twenty") || !strings.Contains(got[0].text+got[1].text, "seven") {
 		t.Errorf("got %v", got)
+	}
+	a, _ = scoring(map[string]string{"ten to seven": "?"})
+	if got := a.quotes(t.Context(), about("How may Dr. Miller come?", passage("b.md", "Visitors come from ten to seven. Miller earns little.")), brief); len(got) > 1 {
+		t.Errorf("an abbreviation parts a question: %v", got)
 	}
 }

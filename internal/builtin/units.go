@@ -28,6 +28,7 @@ type unit struct {
 	asked      map[string]bool // the terms of the question or lead-in before it; nil for none
 	features   features
 	ownLike    float64 // the reader's score for the question alone, without the one before it
+	part       int     // of the question that the reader finds it to answer, from 1; 0 for none
 	score      float64
 }
 

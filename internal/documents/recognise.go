@@ -249,13 +249,16 @@ type recogniser interface {
 
 // findTesseract returns the program of this machine that recognises text, nil to do without.
 func (s *Service) findTesseract() *sandbox.Tesseract {
-	about := s.cfg.Recognition
+	about, log := s.cfg.Recognition, s.cfg.Logger
+	if about.Vision != nil {
+		log = log.With("refused_by", about.Vision.Model) // it reads these pages only
+	}
 	t, err := sandbox.FindTesseract(context.Background(), about.Languages, about.Data)
 	if err != nil {
-		s.cfg.Logger.Info("text on pages is recognised by the built-in Tesseract", "reason", err)
+		log.Info("text on pages is recognised by the built-in Tesseract", "reason", err)
 		return nil
 	}
-	s.cfg.Logger.Info("text on pages is recognised by the tesseract in PATH", "path", t.Path, "version", t.Version)
+	log.Info("text on pages is recognised by the tesseract in PATH", "path", t.Path, "version", t.Version)
 	return t
 }
 

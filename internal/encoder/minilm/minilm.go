@@ -1,6 +1,6 @@
-// Package minilm carries the weights of ms-marco-MiniLM-L-12-v2, trained further, which reads an English question with a
-// passage and says how well the passage answers it: 33 million parameters in eight bits
-// (sentence-transformers, Apache-2.0; see NOTICE and docs/models.md).
+// Package minilm carries a model that reads an English question with a passage and says how well the passage answers it. Its
+// weights, 33 million in eight bits, are those of ms-marco-MiniLM-L-12-v2 (sentence-transformers, Apache-2.0), trained further;
+// see NOTICE and docs/models.md.
 package minilm
 
 import (

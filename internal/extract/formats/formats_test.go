@@ -169,8 +169,24 @@ func TestPlain_FindsParagraphsListsAndHeadings(t *testing.T) {
 			"TH city | post code\nTR city: Ulm; post code: 89073\nTR city: Bonn; post code: 53111\n",
 		},
 		"columns in Japanese": {
-			"品目      価格\nりんご    120\nぶどう    480\n",
-			"TH 品目 | 価格\nTR 品目: りんご; 価格: 120\nTR 品目: ぶどう; 価格: 480\n",
+			"品目      価格\nりんご    120\nぶどう    480\nもも      300\n",
+			"TH 品目 | 価格\nTR 品目: りんご; 価格: 120\nTR 品目: ぶどう; 価格: 480\nTR 品目: もも; 価格: 300\n",
+		},
+		"a sum below a table, and a bar within a cell": {
+			"Item           Price\n-------------  -----\nApples          3.00\nPears|Plums     2.00\n               -----\n                5.00\n",
+			"TH Item | Price\nTR Item: Apples; Price: 3.00\nTR Item: Pears|Plums; Price: 2.00\nTR Price: 5.00\n",
+		},
+		"a line below a table": {
+			" customer_id | total\n-------------+-------\n           1 |    20\n           2 |    30\n(2 rows)\n",
+			"TH customer_id | total\nTR customer_id: 1; total: 20\nTR customer_id: 2; total: 30\nP (2 rows)\n",
+		},
+		"a table below an underlined title": {
+			"Prices\n======\nRoom          Adult\nDormitory    £18.00\nTwin room    £41.50\nGarden hut   £36.00\n",
+			"H1 Prices\nTH Room | Adult\nTR Room: Dormitory; Adult: £18.00\nTR Room: Twin room; Adult: £41.50\nTR Room: Garden hut; Adult: £36.00\n",
+		},
+		"labels without colons are no table": {
+			"Customer    Miller\nOrder       4711\nTotal       120.00\n",
+			"P Customer    Miller⏎Order       4711⏎Total       120.00\n",
 		},
 		"cells of a ruled table that were wrapped": {
 			"Option      Meaning\n----------  -----------------\n--quiet     Says nothing but\n            errors.\n--force     Overwrites.\n",
@@ -179,6 +195,10 @@ func TestPlain_FindsParagraphsListsAndHeadings(t *testing.T) {
 		"a list of changed files is no table": {
 			" src/fccfg.c  |  21 ++++-\n src/fcdir.c  |   2 +-\n src/fchash.c | 181 +++++++\n",
 			"P src/fccfg.c  |  21 ++++-⏎src/fcdir.c  |   2 +-⏎src/fchash.c | 181 +++++++\n",
+		},
+		"a line that is too long for a table stays whole": {
+			"Name   Text\n-----  -----\nfoo    " + strings.Repeat("w ", 300) + "end\nbar    short\n",
+			"P Name   Text⏎-----  -----⏎foo    " + strings.Repeat("w ", 300) + "end⏎bar    short\n",
 		},
 		"labels with their values are no table": {
 			"Name:    Ada\nAge:     36\nZip:     12345\n",

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/width"
 
@@ -13,10 +14,12 @@ import (
 )
 
 const (
-	maxTitles = 3   // lines before the table in its paragraph
-	maxHeads  = 3   // lines of names in a box
-	minGap    = 2   // spaces between two columns
-	maxWidth  = 400 // characters of a line
+	maxTitles = 3       // lines before the table in its paragraph
+	maxHeads  = 3       // lines of names in a box
+	minGap    = 2       // spaces between two columns
+	maxWidth  = 400     // places of a line
+	maxCells  = 1 << 20 // of a table
+	maxCell   = 4 << 10 // bytes of a cell that was wrapped
 )
 
 // alignedTable finds a table among the lines of a paragraph whose columns are aligned by spaces: names of the columns, perhaps a
@@ -24,8 +27,8 @@ const (
 // no table. Without dashes, one column must have numbers below its name, since prose and lists of options are aligned too.
 func alignedTable(lines []string) (rows [][]string, from, to int) {
 	for from = range min(len(lines), maxTitles+1) {
-		if from > 0 && isRule(lines[from-1]) {
-			continue // the names stand above it
+		if from > 0 && isRule(lines[from-1]) && (from == 1 || len(names(lines[from-2])) > 1) {
+			continue // the names stand above the rule
 		}
 		if rows, to = tableAt(lines[from:]); rows != nil {
 			return rows, from, from + to
@@ -34,54 +37,96 @@ func alignedTable(lines []string) (rows [][]string, from, to int) {
 	return nil, 0, 0
 }
 
+// names returns the texts of a line that gaps part.
+func names(line string) []string {
+	places, _ := cells(line)
+	return gap.Split(strings.TrimSpace(string(places)), -1)
+}
+
 // tableAt returns the rows of a table that begins at the first line, and how many lines it takes.
 func tableAt(lines []string) (rows [][]string, taken int) {
-	heads := 1 // lines of names
+	first, heads := 0, 1 // the line of names, and how many
 	if border.MatchString(lines[0]) {
-		taken, heads = 1, slices.IndexFunc(lines[1:], isRule)
+		first, heads = 1, slices.IndexFunc(lines[1:], isRule)
 	}
-	if heads < 1 || heads > maxHeads || len(lines) < taken+heads+2 || isRule(lines[taken]) {
+	if heads < 1 || heads > maxHeads || len(lines) < first+heads+2 {
 		return nil, 0
 	}
-	ruled := isRule(lines[taken+heads])
-	head := cells(lines[taken])
-	used := occupy(nil, head)
-	columns := len(spans(used))
-	if columns < 2 || columns != len(gap.Split(strings.TrimSpace(string(head)), -1)) {
+	ruled := isRule(lines[first+heads])
+	if head := names(lines[first]); len(head) < 2 || !areNames(head, ruled) || !tabular.IsHeader(head) {
 		return nil, 0
 	}
-	grid := [][]rune{head}
-	for taken++; taken < len(lines); taken++ {
-		if isRule(lines[taken]) {
+	columns, end := extent(lines[first:])
+	if columns == nil || len(columns)*end > maxCells {
+		return nil, 0
+	}
+	wrapped, at := false, []int(nil) // nothing was drawn since the last row; the lines of the rows
+	for i, line := range lines[first : first+end] {
+		if isRule(line) {
+			wrapped = false
 			continue
 		}
-		line := cells(lines[taken])
+		row := cut(line, columns)
+		if i > 0 && i < heads || wrapped && ruled && continues(row) {
+			join(rows[len(rows)-1], row)
+			continue
+		}
+		rows, at, wrapped = append(rows, row), append(at, i), i > heads
+	}
+	for len(rows) > 1 && tabular.Filled(rows[len(rows)-1][1:]) == 0 { // a line below the table: "(2 rows)"
+		rows, end = rows[:len(rows)-1], at[len(rows)-1]
+	}
+	if len(rows) < 3 || !tabular.IsHeader(rows[0]) || !ruled && !hasNumbers(rows) {
+		return nil, 0
+	}
+	return rows, first + end
+}
+
+// extent returns the places of the columns of a table that begins with its names, nil for none, and how many lines it takes.
+func extent(lines []string) (columns [][2]int, end int) {
+	var used []bool
+	for ; end < len(lines); end++ {
+		if end > 0 && isRule(lines[end]) {
+			continue
+		}
+		line, whole := cells(lines[end])
 		next := occupy(used, line)
-		if len(spans(next)) != columns {
+		all := spans(next)
+		if !whole || end > 0 && len(all) != len(columns) {
 			break
 		}
-		used, grid = next, append(grid, line)
-	}
-	for i, line := range grid {
-		row := make([]string, columns)
-		for c, s := range spans(used) {
-			if s[0] < len(line) {
-				row[c] = compose.OneLine(strings.ReplaceAll(string(line[s[0]:min(s[1], len(line))]), string(second), ""))
-			}
+		if end == 0 && len(all) != len(names(lines[0])) {
+			return nil, 0
 		}
-		if i > 0 && i < heads || i > heads && row[0] == "" && (columns == 2 || tabular.Filled(row) < columns-1) { // cells that were wrapped
-			for c, s := range row {
-				last := &rows[len(rows)-1][c]
-				*last = strings.TrimSpace(*last + " " + s)
-			}
-			continue
+		used, columns = next, all
+	}
+	return columns, end
+}
+
+// cut returns the cells of a line.
+func cut(line string, columns [][2]int) []string {
+	places, _ := cells(line)
+	row := make([]string, len(columns))
+	for c, s := range columns {
+		if s[0] < len(places) {
+			row[c] = compose.OneLine(strings.ReplaceAll(string(places[s[0]:min(s[1], len(places))]), string(second), ""))
 		}
-		rows = append(rows, row)
 	}
-	if len(rows) < 3 || !tabular.IsHeader(rows[0]) || !areNames(rows[0], ruled) || !ruled && !hasNumbers(rows) {
-		return nil, 0
+	return row
+}
+
+// continues reports whether a row goes on with cells of the row before it, which were wrapped: a sum does not.
+func continues(row []string) bool {
+	return row[0] == "" && (len(row) == 2 || tabular.Filled(row) < len(row)-1) && !slices.ContainsFunc(row, aNumber.MatchString)
+}
+
+// join appends the cells of a row to those of another one.
+func join(row, more []string) {
+	for c, s := range more {
+		if s != "" && len(row[c]) < maxCell {
+			row[c] = strings.TrimSpace(row[c] + " " + s)
+		}
 	}
-	return rows, taken
 }
 
 var (
@@ -97,18 +142,24 @@ func isRule(line string) bool {
 // second stands for the second place that a wide character takes.
 const second = '\uFFFF'
 
-// cells returns the places of a line: tabs are spaces, and wide characters of East Asia take two. Bars between columns are spaces.
-func cells(line string) []rune {
-	var places []rune
-	for _, r := range line {
-		switch kind := width.LookupRune(r).Kind(); {
+// cells returns the places of a line: tabs are spaces, and wide characters of East Asia take two. Bars between columns are spaces. It
+// returns false if the line has more than maxWidth.
+func cells(line string) (places []rune, whole bool) {
+	line = strings.TrimRight(line, " \t")
+	space := true // before the character
+	for i, r := range line {
+		next := line[i+utf8.RuneLen(r):]
+		kind := width.LookupRune(r).Kind()
+		bar := (r == '|' || r == '│') && (space || next == "" || next[0] == ' ' || next[0] == '\t')
+		space = bar || unicode.IsSpace(r)
+		switch {
 		case len(places) >= maxWidth:
-			return places
+			return places, false
 		case r == '\t':
 			for places = append(places, ' '); len(places)%8 != 0; {
 				places = append(places, ' ')
 			}
-		case r == '|' || r == '│' || unicode.IsSpace(r):
+		case space:
 			places = append(places, ' ')
 		case kind == width.EastAsianWide || kind == width.EastAsianFullwidth:
 			places = append(places, r, second)
@@ -116,7 +167,7 @@ func cells(line string) []rune {
 			places = append(places, r)
 		}
 	}
-	return places
+	return places, true
 }
 
 // occupy returns which places are used by the lines so far and this one.
@@ -146,16 +197,22 @@ func spans(used []bool) (all [][2]int) {
 	return all
 }
 
-// hasNumbers reports whether one column has numbers or amounts below a name, and the first column has no labels.
+// hasNumbers reports whether one column has numbers or amounts below a name. A table of two columns needs three of one form, and no
+// labels: "Order 4711", "Total 120.00" are values with their labels.
 func hasNumbers(rows [][]string) bool {
-	for _, label := range column(rows, 0) {
-		if strings.HasSuffix(label, ":") {
-			return false
-		}
-	}
 	for c := range rows[0] {
-		numbers := column(rows[1:], c)
-		if tabular.Filled(numbers) > 1 && !slices.ContainsFunc(numbers, func(s string) bool { return s != "" && !aNumber.MatchString(s) }) {
+		numbers, form := column(rows[1:], c), ""
+		all, same := true, true
+		for _, s := range numbers {
+			if s == "" {
+				continue
+			}
+			now := digits.ReplaceAllString(s, "9")
+			all, same = all && aNumber.MatchString(s), same && (form == "" || form == now)
+			form = now
+		}
+		labels := slices.ContainsFunc(column(rows, 0), func(s string) bool { return strings.HasSuffix(s, ":") })
+		if n := tabular.Filled(numbers); all && n > 1 && !labels && (len(rows[0]) > 2 || same && n > 2) {
 			return true
 		}
 	}
@@ -183,6 +240,7 @@ func column(rows [][]string, c int) []string {
 
 var (
 	aNumber = lazyregexp.New(`^[-+(~<>≤≥±]?(?:[$€£¥]|[A-Z]{3} )? ?\d[\d.,:/’' -]*(?:[%€°]|\p{L}{1,4})?[\p{L}²³/]{0,3}\)?$`)
+	digits  = lazyregexp.New(`\d+`)
 	aName   = lazyregexp.New(`^[\p{L}#№%(*"'_]`)
 	period  = lazyregexp.New(`^(?:19|20)\d\d(?:[-/]\d\d)?$|^[QHT][1-4]\b`)
 )

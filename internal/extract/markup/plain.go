@@ -38,19 +38,19 @@ func readPlain(ctx context.Context, f *extract.File) (*extract.Document, error) 
 func AddPlain(ctx context.Context, b *compose.Builder, text string) error {
 	lines := strings.Split(text, "\n")
 	width := wrapWidth(lines)
-	for from := 0; from < len(lines); {
+	for from, end := 0, 0; from < len(lines); {
 		if strings.TrimSpace(lines[from]) == "" {
 			from++
 			continue
 		}
-		to := from + 1
-		for to < len(lines) && strings.TrimSpace(lines[to]) != "" {
-			to++
+		for end = max(end, from+1); end < len(lines) && strings.TrimSpace(lines[end]) != ""; { // of the paragraph
+			end++
 		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		table, start, end := alignedTable(lines[from:to])
+		to := end
+		table, start, after := alignedTable(lines[from:end])
 		if table != nil {
 			to = from + start // what stands above it
 		}
@@ -63,7 +63,7 @@ func AddPlain(ctx context.Context, b *compose.Builder, text string) error {
 			if err := b.AddTable(table, true); err != nil {
 				return err
 			}
-			to = from + end
+			to = from + after
 		}
 		from = to
 	}

@@ -2,8 +2,6 @@ package webapi
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -111,12 +109,15 @@ func (k kept) textOf(r *wire.Request) (body []byte, err error) {
 	return json.Marshal(text)
 }
 
-// add handles POST. Something that is kept already is returned, so that a request may be repeated.
+// add handles POST. Something that is kept already is returned, so that a request may be repeated. Two equal requests at once keep it
+// once, unless different replicas get them.
 func (k kept) add(h *Handler, w http.ResponseWriter, r *wire.Request) error {
 	body, err := k.textOf(r)
 	if err != nil {
 		return err
 	}
+	h.keeping.Lock()
+	defer h.keeping.Unlock()
 	all := shelf.List{Kind: k.kind, Owner: r.Who.Subject}
 	items, err := h.cfg.Shelf.Items(r.Context(), all)
 	if err != nil {
@@ -130,29 +131,16 @@ func (k kept) add(h *Handler, w http.ResponseWriter, r *wire.Request) error {
 	if len(items) >= maxKept {
 		return k.full()
 	}
-	// The id comes from the text, so that two requests at once keep it once.
-	key, status := k.key(r), http.StatusCreated
-	key.ID = identOf(body)
-	keep := func(i *shelf.Item, found bool) error {
-		switch {
-		case found && string(i.Body) == string(body):
-			status = http.StatusOK
-		case found: // a text that was changed since
-			return errTaken
-		default:
-			i.CreatedAt, i.Body = time.Now(), body
-		}
+	key := k.key(r)
+	key.ID = ident.New()
+	item, err := h.cfg.Shelf.Save(r.Context(), key, func(i *shelf.Item, _ bool) error {
+		i.CreatedAt, i.Body = time.Now(), body
 		return nil
-	}
-	item, err := h.cfg.Shelf.Save(r.Context(), key, keep)
-	if errors.Is(err, errTaken) {
-		key.ID = ident.New()
-		item, err = h.cfg.Shelf.Save(r.Context(), key, keep)
-	}
+	})
 	if err == nil {
 		items, err = h.cfg.Shelf.Items(r.Context(), all)
 	}
-	if err == nil && status == http.StatusCreated && len(items) > maxKept { // requests that came at once each found room
+	if err == nil && len(items) > maxKept { // requests that came at once each found room
 		if err = h.cfg.Shelf.Delete(r.Context(), key); err == nil {
 			return k.full()
 		}
@@ -160,15 +148,7 @@ func (k kept) add(h *Handler, w http.ResponseWriter, r *wire.Request) error {
 	if err != nil {
 		return fmt.Errorf("keep a %s: %w", k.kind, err)
 	}
-	return wire.Reply(w, status, k.shown(item))
-}
-
-var errTaken = errors.New("webapi: another text has this id")
-
-// identOf returns an id for a text.
-func identOf(body []byte) string {
-	sum := sha256.Sum256(body)
-	return hex.EncodeToString(sum[:16])
+	return wire.Reply(w, http.StatusCreated, k.shown(item))
 }
 
 func (k kept) full() error {

@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"parley/internal/access"
 	"parley/internal/chat"
@@ -105,7 +106,10 @@ type Config struct {
 }
 
 // Handler handles the routes. It is safe for concurrent use.
-type Handler struct{ cfg Config }
+type Handler struct {
+	cfg     Config
+	keeping sync.Mutex // one request at a time looks for an equal thing, and keeps its own
+}
 
 // New returns a handler.
 func New(cfg Config) *Handler {
