@@ -45,10 +45,14 @@ const numberWords = `one|two|three|four|five|six|seven|eight|nine|ten|eleven|twe
 // money finds an amount of money, or what stands for one; bareNumber one without a currency, as tables have. The number of a version,
 // a date and a name with a number are none.
 var (
-	money = lazyregexp.New(`(?i)[$€£¥₩₹](?: ?\p{Nd}|\))|\b(?:eur|usd|gbp|chf)\b|[\p{Nd}一二三四五六七八九十百千万两半십백천만] ?(?:[$€£¥₩₹元円원%]|(?:eur|usd|gbp|chf|[ck]|m)\b)|\p{Nd}[.,]-|\b(?:free|nothing|double|half|euros?|dollars?|pounds?|gratis|kostenlos|gratuit\pL*|gratuito|grátis)\b|免费|倍|无料|\b(?:cents?|pence|francs?|franken|kostenfrei|beitragsfrei)\b` +
+	money = lazyregexp.New(`(?i)\p{Sc}(?: ?\p{Nd}|\))|\b(?:eur|usd|gbp|chf)\b|\b(?:rs\.?|` + currencyCodes + `) ?\p{Nd}|\p{Nd}(?:p|ct)\b|\p{Nd} ?(?:kr|zł|kč)(?:[^\pL]|$)` +
+		`|[\p{Nd}一二三四五六七八九十百千万两半십백천만] ?(?:[\p{Sc}元円원%]|(?:eur|usd|gbp|chf|` + currencyCodes + `|[ck]|m)\b)|\p{Nd}[.,]-|\b(?:free|nothing|double|half|euros?|dollars?|pounds?|rupees?|yen|yuan|kron(?:er|or|en)|zloty|pesos?|gratis|kostenlos|gratuit\pL*|gratuito|grátis)\b|免费|倍|无料|\b(?:cents?|pence|francs?|franken|kostenfrei|beitragsfrei)\b` +
 		`|\b(?:no|without|keine?|ohne|aucuns?|sans|sin|senza|sem|nessun[oa]?) (?:\pL+ )?(?:costs?|charges?|fees?|kosten|gebühr(?:en)?|frais|costes?|costi?|custos?|taxas?)\b`)
 	bareNumber = lazyregexp.New(`(?i)(?:^|[^\p{Latin}\p{Nd}.,/-])[\p{Nd}]+(?:[.,'’ ][\p{Nd}]+)?(?:[^\p{Latin}\p{Nd}.,/-]|[.,]?-?(?:\s|$))|[一二三四五六七八九十百千万两半零]|(?:^|[^\pL])(?:` + onlyNumbers + `)(?:[^\pL]|$)`)
 )
+
+// currencyCodes are other currencies that are traded much (ISO 4217). Some are names, too, so that they count beside a number only.
+const currencyCodes = `jpy|cny|rmb|aud|cad|hkd|sgd|sek|krw|nok|nzd|inr|mxn|twd|zar|brl|dkk|pln|thb|ils|idr|czk|huf|ron|aed`
 
 // timeWords say how often, how long or how soon without a number.
 const timeWords = `always|never|daily|weekly|monthly|quarterly|yearly|annual(?:ly)?|hourly|nightly|every|each|immediately|at once|until|indefinitely|permanently|overnight` +

@@ -32,6 +32,8 @@ func TestAnswer_RefusesWhatLacksTheKindOfAnswer(t *testing.T) {
 		"Wie hoch ist die Gebühr für das Konto?":                  "Die Gebühr für das Konto: 5,- € im Monat.",
 		"What address do I send a report to?":                     "Send a report to reports@example.org.",
 		"What does the harbour tour cost?":                        "For the harbour tour there is no charge.",
+		"How much is paid for a mile by bicycle?":                 "For a mile by bicycle 20p is paid.",
+		"What does the ferry cost?":                               "The ferry costs fifty yen.",
 	} {
 		if got := quotesOf(t, about(question, passage("a.md", text))); isRefusal(got) {
 			t.Errorf("%s: %s", question, got)
@@ -47,6 +49,11 @@ func TestGiven_NumbersOfParagraphsAreNoAmounts(t *testing.T) {
 		"Die Mitgliedschaft: 48":                                        .5,
 		"Die Mitgliedschaft kostet 48 Euro.":                            1,
 		"Ehrenmitglieder sind beitragsfrei.":                            1,
+		"Die Mitgliedschaft: 250 kr":                                    1,
+		"Die Mitgliedschaft: Rs. 500":                                   1,
+		"Die Mitgliedschaft: PLN 80":                                    1,
+		"Die Mitgliedschaft: 80 zł":                                     1,
+		"Die Mitgliedschaft: ₺900":                                      1,
 	} {
 		if got := w.given(text); got != want {
 			t.Errorf("%s: %v", text, got)
