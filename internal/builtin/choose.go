@@ -391,45 +391,6 @@ func (n need) passageTerms(p llm.Passage) map[string]bool {
 	return n.termSet(p.Title + "\n" + strings.Join(p.Headings, "\n") + "\n" + p.Text)
 }
 
-// further finds where a further question begins within a question.
-var further = lazyregexp.New(`(?i),? (?:and|or) (?:also )?((?:what|how|which|when|where|who|why|does|do|is|are|can)\b)|[?.;]\s`)
-
-// parts returns the parts of a question that asks for several things, as long as a part is no mere addition to the others:
-// "and what does it cost?".
-func (n need) parts(ev *llm.Evidence) (parts []string) {
-	ends := further.FindAllStringSubmatchIndex(ev.Query, -1)
-	if len(ends) == 0 {
-		return nil
-	}
-	from := 0
-	for _, m := range append(ends, []int{len(ev.Query), len(ev.Query), -1}) {
-		part := ev.Query[from:m[0]]
-		if c := n.clause(ev, part); c.total >= minEvidence*n.total && len(c.terms) > 0 {
-			parts = append(parts, part)
-		}
-		if from = m[1]; m[2] >= 0 {
-			from = m[2]
-		}
-	}
-	return parts
-}
-
-// clause returns what a part of a question asks for.
-func (n need) clause(ev *llm.Evidence, part string) need {
-	own := n.termSet(part)
-	c := needOf(slices.DeleteFunc(slices.Clone(ev.Terms), func(t llm.Term) bool { return !own[t.Text] }))
-	c.forms, c.likes = n.forms, n.likes
-	return c
-}
-
-// clauses returns what each of the parts asks for.
-func (n need) clauses(ev *llm.Evidence) (clauses []need) {
-	for _, part := range n.parts(ev) {
-		clauses = append(clauses, n.clause(ev, part))
-	}
-	return clauses
-}
-
 // held returns the share of the question's weight that a set of terms holds, and how many of its
 // terms.
 func (n need) held(terms map[string]bool) (share float64, matched int) {

@@ -5,7 +5,6 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"unicode"
@@ -42,8 +41,6 @@ const (
 	rounds    = 3       // how often blocks are read while none is likely to answer
 	likely    = 0.5     // the chance from which on no further blocks are read
 	maxPairs  = 96      // of a block and a form of the question, unless that is less than one round
-	maxParts  = 3       // parts of a question that are read by themselves
-	minPart   = 3       // words of a part
 	maxKnown  = 4 << 10 // most scores that are kept, and most vectors
 	maxLooked = 500     // bytes that are read of a block
 )
@@ -245,19 +242,6 @@ func (r *Reader) judge(ctx context.Context, ev *llm.Evidence, n need, units []un
 			return best
 		}
 	}
-}
-
-// asked returns the parts of a question that can be read by themselves, none if there are fewer than two.
-func (n need) asked(ev *llm.Evidence) (parts []string) {
-	for _, part := range n.parts(ev) {
-		if len(strings.Fields(part)) >= minPart {
-			parts = append(parts, part)
-		}
-	}
-	if len(parts) < 2 {
-		return nil
-	}
-	return parts[:min(len(parts), maxParts)]
 }
 
 // note notes how well units answer, by a function that says it for a question and texts. A question may be put in several forms: behind
