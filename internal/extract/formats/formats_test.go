@@ -215,3 +215,14 @@ func TestPlain_FindsParagraphsListsAndHeadings(t *testing.T) {
 		}
 	}
 }
+
+func TestPlain_LosesNoWordOfACellThatManyLinesGoOnWith(t *testing.T) {
+	lines := strings.Repeat("       "+strings.Repeat("word ", 50)+"\n", 40)
+	got := extracttest.Outline(extracttest.Read(t, "a.txt", []byte("Name   Text\n-----  -----\nfoo    one\n"+lines+"bar    short\n")))
+	if n := strings.Count(got, "word"); n != 2000 {
+		t.Errorf("%d words of 2000 were read", n)
+	}
+	if n := strings.Count(got, "\n"); n > 10 {
+		t.Errorf("the cell was cut into %d blocks", n)
+	}
+}

@@ -19,7 +19,7 @@ const (
 	minGap    = 2       // spaces between two columns
 	maxWidth  = 400     // places of a line
 	maxCells  = 1 << 20 // of a table
-	maxCell   = 4 << 10 // bytes of a cell that was wrapped
+	maxCell   = 4 << 10 // bytes of a cell to which no more lines are joined
 )
 
 // alignedTable finds a table among the lines of a paragraph whose columns are aligned by spaces: names of the columns, perhaps a
@@ -45,7 +45,7 @@ func names(line string) []string {
 
 // tableAt returns the rows of a table that begins at the first line, and how many lines it takes.
 func tableAt(lines []string) (rows [][]string, taken int) {
-	first, heads := 0, 1 // the line of names, and how many
+	first, heads := 0, 1 // the first line of names, and how many lines they take
 	if border.MatchString(lines[0]) {
 		first, heads = 1, slices.IndexFunc(lines[1:], isRule)
 	}
@@ -60,18 +60,19 @@ func tableAt(lines []string) (rows [][]string, taken int) {
 	if columns == nil || len(columns)*end > maxCells {
 		return nil, 0
 	}
-	wrapped, at := false, []int(nil) // nothing was drawn since the last row; the lines of the rows
+	var at []int   // the line of each row
+	below := false // the line above is a row of data
 	for i, line := range lines[first : first+end] {
 		if isRule(line) {
-			wrapped = false
+			below = false
 			continue
 		}
 		row := cut(line, columns)
-		if i > 0 && i < heads || wrapped && ruled && continues(row) {
+		if i > 0 && i < heads || below && ruled && continues(row, rows[len(rows)-1]) {
 			join(rows[len(rows)-1], row)
 			continue
 		}
-		rows, at, wrapped = append(rows, row), append(at, i), i > heads
+		rows, at, below = append(rows, row), append(at, i), i > heads
 	}
 	for len(rows) > 1 && tabular.Filled(rows[len(rows)-1][1:]) == 0 { // a line below the table: "(2 rows)"
 		rows, end = rows[:len(rows)-1], at[len(rows)-1]
@@ -115,15 +116,16 @@ func cut(line string, columns [][2]int) []string {
 	return row
 }
 
-// continues reports whether a row goes on with cells of the row before it, which were wrapped: a sum does not.
-func continues(row []string) bool {
-	return row[0] == "" && (len(row) == 2 || tabular.Filled(row) < len(row)-1) && !slices.ContainsFunc(row, aNumber.MatchString)
+// continues reports whether a row has the rest of cells that were wrapped. A sum does not, and a row above that is full takes no more.
+func continues(row, above []string) bool {
+	return row[0] == "" && (len(row) == 2 || tabular.Filled(row) < len(row)-1) && !slices.ContainsFunc(row, aNumber.MatchString) &&
+		!slices.ContainsFunc(above, func(s string) bool { return len(s) > maxCell })
 }
 
 // join appends the cells of a row to those of another one.
 func join(row, more []string) {
 	for c, s := range more {
-		if s != "" && len(row[c]) < maxCell {
+		if s != "" {
 			row[c] = strings.TrimSpace(row[c] + " " + s)
 		}
 	}
@@ -134,7 +136,7 @@ var (
 	border = lazyregexp.New(`^\s*\+(?:[-=]+\+){2,}\s*$`) // above the names
 )
 
-// isRule reports whether a line is drawn: dashes, or the border of a table.
+// isRule reports whether a line has only dashes, or is the border of a table.
 func isRule(line string) bool {
 	return strings.Trim(line, "-=+| \t") == "" && !strings.Contains(line, "++") && (strings.Contains(line, "---") || strings.Contains(line, "==="))
 }
@@ -197,8 +199,8 @@ func spans(used []bool) (all [][2]int) {
 	return all
 }
 
-// hasNumbers reports whether one column has numbers or amounts below a name. A table of two columns needs three of one form, and no
-// labels: "Order 4711", "Total 120.00" are values with their labels.
+// hasNumbers reports whether one column has numbers or amounts below its name. A table of two columns needs three of one form:
+// "Order 4711" and "Total 120.00" are values with their labels.
 func hasNumbers(rows [][]string) bool {
 	for c := range rows[0] {
 		numbers, form := column(rows[1:], c), ""
@@ -219,8 +221,8 @@ func hasNumbers(rows [][]string) bool {
 	return false
 }
 
-// areNames reports whether cells name columns: they begin with letters, and without dashes below them have no digits. Years and
-// quarters are names.
+// areNames reports whether cells name columns. A name begins with a letter. It has no digits unless a line of dashes stands below it,
+// or it is a year or a quarter.
 func areNames(cells []string, ruled bool) bool {
 	for _, s := range cells {
 		if !period.MatchString(s) && !aName.MatchString(s) || !ruled && !period.MatchString(s) && strings.ContainsFunc(s, unicode.IsDigit) {

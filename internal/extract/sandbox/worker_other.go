@@ -15,7 +15,7 @@ import (
 const nonblock = 0
 
 // confine lowers what the process may use as far as the runtime can.
-func confine(l extract.Limits) { debug.SetMemoryLimit((l.MemoryBytes - codeBytes) * 9 / 10) }
+func confine(l extract.Limits) { debug.SetMemoryLimit((l.MemoryBytes - codeBytes) * 3 / 4) }
 
 func confineCPU(time.Duration) {}
 

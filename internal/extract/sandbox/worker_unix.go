@@ -14,7 +14,7 @@ import (
 // confine limits the process, as a second line of defence behind the checks of the parsers. A limit that the system
 // refuses stays as it was.
 func confine(l extract.Limits) {
-	debug.SetMemoryLimit((l.MemoryBytes - codeBytes) * 9 / 10)
+	debug.SetMemoryLimit((l.MemoryBytes - codeBytes) * 3 / 4) // PDFium's memory grows by a quarter at a time, into a copy
 	// The address space is of no use as a bound: the runtime reserves far more than it uses.
 	lower(syscall.RLIMIT_DATA, uint64(l.MemoryBytes))
 	lower(syscall.RLIMIT_CORE, 0)
