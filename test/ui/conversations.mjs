@@ -91,7 +91,7 @@ async function longList(base, context) {
   await other.locator(".chats li", { hasText: "Question 229 of many" }).hover();
   await other.locator('.chats [aria-label="Actions for “Question 229 of many”"]').click();
   await other.locator(".menu-list button", { hasText: "Pin" }).click();
-  await page.waitForFunction(() => document.querySelectorAll('.chats section[aria-label="Pinned"] li').length === 2);
+  await page.waitForFunction(() => document.querySelectorAll('.chats section[aria-label="Pinned"] li').length === 3);
   result.afterwards = await listed();
 
   for (const least of [152, 202, 232]) { // the way to the button loads the next ones too

@@ -20,14 +20,20 @@ const byName = new Intl.Collator(undefined, { numeric: true });
 
 const pageLength = 50; // conversations, beside those that are pinned or in a folder
 
-let asked = 0;
+/** The last reading of the list as far as it is shown. */
+let reading: Promise<void> = Promise.resolve();
 
 /** Reads the list as far as it is shown. */
-export async function loadChats(): Promise<void> {
-  const mine = ++asked;
+export function loadChats(): Promise<void> {
+  const mine: Promise<void> = readShown(() => mine === reading);
+  reading = mine;
+  return mine;
+}
+
+async function readShown(isLast: () => boolean): Promise<void> {
   const wanted = chats.value?.length ?? 0;
   const [list, kept] = await Promise.all([readChats(wanted), api.folders.list()]);
-  if (mine !== asked) return;
+  if (!isLast()) return;
   folders.value = kept.sort((a, b) => byName.compare(a.name, b.name));
   olderChats.value = list.next;
   show(list.items);
@@ -49,11 +55,15 @@ let loadingOlder = false;
 /** Lists the conversations behind those that are listed. */
 export async function loadOlderChats(): Promise<void> {
   if (!olderChats.value || loadingOlder) return;
-  const mine = ++asked;
   loadingOlder = true;
   try {
-    const page = await api.chatPage(olderChats.value);
-    if (mine !== asked) return;
+    let page, before;
+    do {
+      before = reading;
+      await before.catch(() => {}); // what is listed then stays
+      if (!olderChats.value) return;
+      page = await api.chatPage(olderChats.value);
+    } while (before !== reading);
     const known = new Set(chats.value?.map((c) => c.id));
     olderChats.value = page.next;
     show([...(chats.value ?? []), ...page.items.filter((c) => !known.has(c.id))]);
