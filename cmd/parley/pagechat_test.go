@@ -107,7 +107,7 @@ func TestPage_OpensALongConversationAtItsEndAndLosesNothing(t *testing.T) {
 	pageTest(t)
 	p := serveIngested(t, nil, pageDocuments(t))
 	var got struct {
-		First  []int
+		First  int
 		Opened struct {
 			Last, Button string
 			AtEnd        bool
@@ -146,8 +146,8 @@ func TestPage_OpensALongConversationAtItsEndAndLosesNothing(t *testing.T) {
 	for i := range all {
 		all[i] = fmt.Sprintf("m%d", i)
 	}
-	if o := got.Opened; !slices.Equal(got.First, []int{100}) || o.Last != "m399" || !o.AtEnd || o.InPage != 200 || o.Button != "Show earlier messages (200)" {
-		t.Errorf("opened with answers of %d messages: %+v", got.First, o)
+	if o := got.Opened; got.First != 100 || o.Last != "m399" || !o.AtEnd || o.InPage != 200 || o.Button != "Show earlier messages (200)" {
+		t.Errorf("opened with %d messages: %+v", got.First, o)
 	}
 	if s := got.Scrolled; !slices.Equal(s.IDs, all) || !slices.Equal(s.Parts, []int{100, 100, 100, 100}) || s.Button != 0 || len(got.Jumps) > 0 {
 		t.Errorf("scrolled to the beginning, with jumps of %v: %+v", got.Jumps, s)

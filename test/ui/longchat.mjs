@@ -4,7 +4,14 @@ import { longConversation } from "./bench.mjs";
 
 export default async function ({ base, open, messages, question }) {
   const id = await longConversation(base, messages);
-  const kept = async () => (await (await fetch(`${base}/api/chat-history/${id}/messages`)).json()).map((m) => m.messageId);
+  const stored = async (id, wanted) => { // an answer is stored after it is shown
+    for (let tries = 0; ; tries++) {
+      const all = await (await fetch(`${base}/api/chat-history/${id}/messages`)).json();
+      if (all.length >= wanted || tries === 100) return all;
+      await page.waitForTimeout(100);
+    }
+  };
+  const kept = async (wanted) => (await stored(id, wanted)).map((m) => m.messageId);
   const { page, seen } = await open();
   const parts = []; // messages of each answer with some
   const asked = []; // bodies of the questions
@@ -20,6 +27,7 @@ export default async function ({ base, open, messages, question }) {
     parts.length = 0;
     await page.goto(`${base}/#/chat/${id}`);
     await page.waitForSelector(".message.last", { state: "attached" });
+    while (parts.length === 0) await page.waitForTimeout(20);
   };
   const answered = async (text) => {
     await page.fill("#question", text);
@@ -30,7 +38,7 @@ export default async function ({ base, open, messages, question }) {
 
   // It opens at its end; a part comes without being asked for, the rest as one scrolls up.
   await show();
-  result.first = parts.slice();
+  result.first = parts[0];
   await page.waitForFunction(() => document.querySelectorAll(".message").length >= 180);
   await page.waitForTimeout(1000);
   result.opened = { last: (await ids()).at(-1), atEnd: await atEnd(), inPage: (await ids()).length, button: await page.locator(".earlier").innerText() };
@@ -48,7 +56,7 @@ export default async function ({ base, open, messages, question }) {
   // Asked while only the end is loaded.
   await show();
   await answered(question);
-  result.asked = { history: asked.at(-1).history.length, last: asked.at(-1).history.at(-1).content.slice(0, 10), kept: await kept(), atEnd: await atEnd() };
+  result.asked = { history: asked.at(-1).history.length, last: asked.at(-1).history.at(-1).content.slice(0, 10), kept: await kept(messages + 2), atEnd: await atEnd() };
 
   // An old question is edited: both versions are there, also after a reload, which must now begin further up.
   await show();
@@ -56,7 +64,7 @@ export default async function ({ base, open, messages, question }) {
   await old.scrollIntoViewIfNeeded();
   await old.locator(".question-foot button").last().click();
   await answered("An edited question?");
-  result.edited = { history: asked.at(-1).history.length, kept: (await kept()).length };
+  result.edited = { history: asked.at(-1).history.length, kept: (await kept(messages + 4)).length };
   await show();
   await page.waitForSelector(".versions");
   result.reloaded = { first: parts[0], versions: await page.locator(".versions").first().innerText(), last: await page.locator(".message.user").last().innerText() };
@@ -79,13 +87,12 @@ export default async function ({ base, open, messages, question }) {
   // Messages of a client that names no parents: what is stored again keeps its place.
   const { id: flat } = await (await fetch(`${base}/api/chat-history`, { method: "POST", headers: { "Content-Type": "application/json", Origin: base }, body: "{}" })).json();
   const plain = Array.from({ length: 250 }, (_, i) => ({ messageId: `f${i}`, role: i % 2 ? "assistant" : "user", content: `Said ${i}` }));
-  const path = `${base}/api/chat-history/${flat}/messages`;
-  await fetch(path, { method: "PUT", headers: { "Content-Type": "application/json", Origin: base }, body: JSON.stringify({ messages: plain }) });
+  await fetch(`${base}/api/chat-history/${flat}/messages`, { method: "PUT", headers: { "Content-Type": "application/json", Origin: base }, body: JSON.stringify({ messages: plain }) });
   await page.goto("about:blank");
   await page.goto(`${base}/#/chat/${flat}`);
   await page.locator('[data-id="f150"] .question-foot button').last().click();
   await answered("Edited where a part begins?");
-  const after = await (await fetch(path)).json();
+  const after = await stored(flat, 252);
   result.flat = { parent: after.find((m) => m.content === "Edited where a part begins?").parentId, messages: after.length };
-  return { ...result, kept: await kept(), seen };
+  return { ...result, kept: await kept(messages + 4), seen };
 }
