@@ -42,7 +42,7 @@ const (
 	likely    = 0.5     // the chance from which on no further blocks are read
 	maxPairs  = 96      // of a block and a form of the question, unless that is less than one round
 	maxKnown  = 4 << 10 // most scores that are kept, and most vectors
-	maxLooked = 500     // bytes that are read of a block
+	maxLooked = 500     // bytes that are read of a block, and of a question that is read in parts or in rounds
 )
 
 // NewReader returns the reader with the network that is part of the program, the same each time; nil on a
@@ -231,9 +231,11 @@ func (r *Reader) judge(ctx context.Context, ev *llm.Evidence, n need, units []un
 			}
 			return scores
 		}
-		asked := n.asked(ev)
-		questions, parts = append(questions, asked...), len(asked)
-		limit = min(rounds*step, max(step, maxPairs/len(questions)))
+		if len(ev.Query) <= maxLooked { // a long question costs as much to read as several
+			asked := n.asked(ev)
+			questions, parts = append(questions, asked...), len(asked)
+			limit = min(rounds*step, max(step, maxPairs/len(questions)))
+		}
 	}
 	for most := step; ; most += step {
 		best := mostLikely(units, min(most, limit))

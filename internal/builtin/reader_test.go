@@ -147,6 +147,10 @@ func TestReader_ReadsMoreWhileNothingAnswers(t *testing.T) {
 	if a.quotes(t.Context(), ev, brief); len(seen) > maxRead {
 		t.Errorf("%d blocks were read, and the first answer", len(seen))
 	}
+	long := about(strings.Repeat("Why is parental leave given? ", 20), ev.Passages...)
+	if a, seen = scoring(nil); len(a.quotes(t.Context(), long, brief)) > 0 || len(seen) == 0 || len(seen) > maxRead {
+		t.Errorf("%d blocks were read with a long question", len(seen))
+	}
 }
 
 func TestReader_ReadsThePartsOfAQuestion(t *testing.T) {
