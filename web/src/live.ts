@@ -217,12 +217,14 @@ export class LiveTurn {
     this.show();
   }
 
-  /** Shows the state, but not more often than each frame. */
+  /** Shows the state, but not more often than each frame. Only finish shows the end, with the places of the citations. */
   private show(): void {
     if (this.timer || this.gone.signal.aborted) return;
     this.timer = window.setTimeout(() => {
       this.timer = 0;
-      if (!this.finished) this.callbacks.changed({ ...this.answer, stages: [...this.answer.stages] }, false);
+      if (this.finished) return;
+      const status = isOver(this.answer) ? "streaming" : this.answer.status;
+      this.callbacks.changed({ ...this.answer, status, stages: [...this.answer.stages] }, false);
     }, frame);
   }
 

@@ -32,7 +32,7 @@ export function Composer({ path }: { path: Shown[] }) {
   useEffect(() => fit(field.current), [draft]);
 
   const send = () => {
-    if (!tooLong) void app.ask(draft);
+    if (!tooLong) void app.ask(app.draft.value); // which may be newer than what was drawn
   };
   const keys = (event: KeyboardEvent) => {
     if (event.isComposing || names.keys(event)) return;

@@ -42,7 +42,8 @@ function useSources(namespace: string): [Source[], () => void] {
     const look = () => json<{ sources: Source[] }>(`/api/sources?namespace=${encodeURIComponent(namespace)}`, { signal: gone.signal }).then(
       ({ sources }) => {
         if (gone.signal.aborted) return;
-        if (atWork && !sources.some(isAtWork)) changed.value++; // the list of documents is another one now
+        const ran = all.some((old) => isAtWork(old) || sources.some((now) => now.address === old.address && now.began !== old.began));
+        if (ran && !sources.some(isAtWork)) changed.value++; // the list of documents is another one now
         setAll(sources);
       },
       () => {}, // one may not see them, or the connection is lost, which the page says by itself
