@@ -185,6 +185,7 @@ func TestDoctor_FindsWhatAProxyDoes(t *testing.T) {
 	forward := httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
 	small := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength > 1000 {
+			_, _ = io.Copy(io.Discard, r.Body)
 			w.WriteHeader(http.StatusRequestEntityTooLarge)
 			return
 		}
@@ -228,7 +229,7 @@ func cuttingProxy(t *testing.T, to string) (addr string) {
 		defer to.Close()
 		defer from.Close()
 		buf := make([]byte, 4096)
-		for from.SetReadDeadline(time.Now().Add(2*time.Second)) == nil {
+		for from.SetReadDeadline(time.Now().Add(10*time.Second)) == nil {
 			n, err := from.Read(buf)
 			if err != nil {
 				return

@@ -303,8 +303,11 @@ func TestRoutes_EndWithTheirClients(t *testing.T) {
 		t.Logf("left %s: all had ended after %v", mode, h.slowest[mode])
 	}
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-	if err := goleak.Find(running, goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"),
-		goleak.IgnoreAnyFunction("net/http.(*conn).serve")); err != nil {
-		t.Error(err)
+	known := []goleak.Option{
+		running, goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"),
+		goleak.IgnoreAnyFunction("net/http.(*conn).serve"),
+	}
+	if err := poll("the end of all goroutines", func() bool { return goleak.Find(known...) == nil }); err != nil {
+		t.Error(err, goleak.Find(known...))
 	}
 }

@@ -296,7 +296,7 @@ func (m *slowModel) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	if strings.Contains(question, "? early") {
-		m.wait(r, time.Second)
+		m.wait(r, 5*time.Second)
 	}
 	began := time.Now()
 	for i, word := range m.words {
@@ -328,7 +328,7 @@ func serveWithModel(t *testing.T, url, docs string) *process {
 func TestPage_TakesUpAnswersThatItLost(t *testing.T) {
 	pageTest(t)
 	var words []string
-	for i := range 40 {
+	for i := range 100 {
 		words = append(words, fmt.Sprintf("word%d ", i))
 	}
 	m := startSlowModel(t, append(words, "end."), 100*time.Millisecond)

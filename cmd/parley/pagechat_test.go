@@ -9,7 +9,7 @@ import (
 
 func TestPage_KeepsConversationsInReach(t *testing.T) {
 	pageTest(t)
-	p := startServe(t, nil)
+	p := serveIngested(t, nil)
 	type search struct {
 		Lines          int
 		Snippet, Marks []string

@@ -279,7 +279,7 @@ func TestPage_DoesWhatPeopleExpectOfAnyPage(t *testing.T) {
 
 func TestPage_LeadsFromAnEmptyServerToARatedAnswer(t *testing.T) {
 	pageTest(t)
-	p := startServe(t, nil)
+	p := serveIngested(t, nil)
 	var got struct {
 		Steps, Cards, Tabs                        []string
 		About, Copied, Rated, Details, Tab, Found string
@@ -323,7 +323,7 @@ func TestPage_LeadsFromAnEmptyServerToARatedAnswer(t *testing.T) {
 func TestPage_LeadsFromAnEmptyServerToACitedAnswerByTwoClicks(t *testing.T) {
 	requirePage(t)
 	t.Parallel()
-	p := startServe(t, nil)
+	p := serveIngested(t, nil)
 	var got struct {
 		Clicks, Chips int
 		Question      string

@@ -116,7 +116,7 @@ func TestPage_ManagersSayWhoMaySeeDocuments(t *testing.T) {
 
 func TestPage_ShowsFormulasAndLeavesPrices(t *testing.T) {
 	pageTest(t)
-	p := startServe(t, nil, "--data", t.TempDir())
+	p := serveIngested(t, nil, "--data", t.TempDir())
 	var got struct {
 		Formulas        int
 		Namespace, Text string

@@ -71,7 +71,7 @@ func TestPage_SaysWhatTheFirstRunOfASourceWouldRead(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "skagen.md"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := startServe(t, []string{"PARLEY_INGEST_SOURCES={skagen: {address: " + address + ", paused: true}}"})
+	p := serveIngested(t, []string{"PARLEY_INGEST_SOURCES={skagen: {address: " + address + ", paused: true}}"})
 	var got struct {
 		Findings                   []string
 		Never, Estimate, Cancelled string

@@ -148,8 +148,8 @@ func TestDoctor_ComparesTheClockWithThatOfTheDatabase(t *testing.T) {
 		code    int
 	}{
 		{"+ interval '20 seconds'", fine, "agrees with the clock of the PostgreSQL server", exitOK},
-		{"+ interval '2 minutes'", warned, "it is 2m0s behind the clock of the PostgreSQL server let both machines follow a time server", exitOK},
-		{"- interval '1 hour'", broken, "it is 1h0m0s ahead of the clock of the PostgreSQL server", exitFailure},
+		{"+ interval '2 minutes'", warned, "behind the clock of the PostgreSQL server let both machines follow a time server", exitOK},
+		{"- interval '1 hour'", broken, "ahead of the clock of the PostgreSQL server", exitFailure},
 	} {
 		pgtest.Exec(t, url, "CREATE OR REPLACE FUNCTION pg_catalog.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS $$SELECT right_time() "+c.off+"$$")
 		findings, code := doctor(t, []string{"OPENAI_API_KEY=right", "OPENAI_BASE_URL=" + modelServer(t, 0)}, "--database", url, "--model", "openai:gpt-4o-mini")

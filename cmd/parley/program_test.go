@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -105,14 +107,21 @@ func TestProgram(t *testing.T) {
 	})
 }
 
-// freeAddr returns a free loopback address.
+// The ports of freeAddr are below those that the system gives to others before a program listens at them.
+var (
+	firstPort = rand.IntN(20_000)
+	nextPort  atomic.Int32
+)
+
+// freeAddr returns a free loopback address, each time another one.
 func freeAddr() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+	for range 1000 {
+		addr := fmt.Sprintf("127.0.0.1:%d", 10_000+(firstPort+int(nextPort.Add(1)))%20_000)
+		if l, err := net.Listen("tcp", addr); err == nil {
+			return addr, l.Close()
+		}
 	}
-	defer l.Close()
-	return l.Addr().String(), nil
+	return "", errors.New("no port is free")
 }
 
 func scriptFreePort(ts *testscript.TestScript, neg bool, args []string) {
@@ -152,14 +161,17 @@ func scriptEmbedded(ts *testscript.TestScript, neg bool, args []string) {
 // patience limits the time that a test waits for an event. A passing test never waits that long.
 const patience = 60 * time.Second
 
+// pollTime limits the time that poll takes. Parsers give way to everything else on a busy machine.
+const pollTime = 5 * time.Minute
+
 // poll calls done every few milliseconds until it returns true.
 func poll(what string, done func() bool) error {
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(pollTime); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if done() {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s did not happen within %v", what, patience)
+	return fmt.Errorf("%s did not happen within %v", what, pollTime)
 }
 
 func awaitReady(addr string) error {

@@ -255,9 +255,8 @@ func (r *replicas) ask(t *testing.T, h *history, client, n int, session string) 
 // Replicas are killed and started again, connections to the database cut, and the database restarted, while
 // clients talk through a proxy that knows nothing of conversations. No acknowledged turn is lost or doubled,
 // the ledger has every call once, and a client has to repeat a question at most once for each fault.
-func TestReplicas_LoseAndDoubleNothingWhileTheyAreKilled(t *testing.T) {
+func TestReplicas_LoseAndDoubleNothingWhileTheyAreKilled(t *testing.T) { // alone: other tests use the database that it restarts
 	needs.Long(t)
-	t.Parallel()
 	const clients, rounds = 6, 8
 	r := startReplicas(t, pgtest.New(t), 3, 5*time.Millisecond, 20)
 	var h history

@@ -255,7 +255,11 @@ func TestRerank_FallsBackToTheOrderOfTheSearch(t *testing.T) {
 		}, "api:m", "a.md 0.71, b.md 0.71, c.md 0.70", "reranked by builtin:lexical, because api:m failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newEngine(llmtest.Says("x"), some(5), c.set, func(c *chat.Config) { c.RerankTimeout = 20 * time.Millisecond })
+			timeout := time.Minute
+			if name == "judge slow" {
+				timeout = 20 * time.Millisecond
+			}
+			e := newEngine(llmtest.Says("x"), some(5), c.set, func(c *chat.Config) { c.RerankTimeout = timeout })
 			turn := collect(t, e, ask(e, "q", rerankBy(c.key)))
 			if got := names3(turn); got != c.want {
 				t.Errorf("passages: %s", got)

@@ -127,10 +127,11 @@ func TestSearch_DoesWithoutAnEmbedderThatFails(t *testing.T) {
 		"no answer":        {Wait: make(chan struct{})},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := &llmtest.Embedder{}
-			w := newWorld(t, retrieval.WithEmbedding(retrieval.Embedding{
-				Embedders: embedders{"fake:hashed": e}, Model: "fake:hashed", Timeout: 50 * time.Millisecond,
-			}))
+			e, timeout := &llmtest.Embedder{}, time.Minute
+			if fault.Wait != nil {
+				timeout = time.Second
+			}
+			w := newWorld(t, retrieval.WithEmbedding(retrieval.Embedding{Embedders: embedders{"fake:hashed": e}, Model: "fake:hashed", Timeout: timeout}))
 			w.put(colours(20)...)
 			w.embed()
 			e.Faults = append(make([]llmtest.EmbedFault, len(e.Requests())), fault)

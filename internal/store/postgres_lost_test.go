@@ -80,10 +80,13 @@ func openInterrupted(t *testing.T) *store.DB {
 	done := make(chan struct{})
 	var cutting sync.WaitGroup
 	cutting.Go(func() {
-		for {
+		const shortest = 50 * time.Millisecond
+		for pause := shortest; ; {
 			select {
-			case <-time.After(50 * time.Millisecond):
+			case <-time.After(pause):
+				began := time.Now()
 				pgtest.Cut(t, url)
+				pause = max(shortest, 5*time.Since(began)) // a busy machine needs longer for everything
 			case <-done:
 				return
 			}

@@ -86,13 +86,15 @@ func TestRegistry_RefusesWhatCanNotBeMeant(t *testing.T) {
 }
 
 func TestRegistry_TellsTheModelOfAFailureWithoutInternalText(t *testing.T) {
-	r := registry(t, Options{Timeout: 20 * time.Millisecond, MaxBytes: 100, MaxArgs: 50},
+	hangs := named("hangs", func(ctx context.Context, _ Call) (Result, error) { <-ctx.Done(); return Result{}, ctx.Err() })
+	hangs.Timeout = 20 * time.Millisecond
+	r := registry(t, Options{MaxBytes: 100, MaxArgs: 50},
 		named("internal", func(context.Context, Call) (Result, error) { return Result{Text: "x"}, errors.New("secret path") }),
 		named("told", func(context.Context, Call) (Result, error) {
 			return Result{}, &Error{Msg: "No such city.", Err: errors.New("secret")}
 		}),
 		named("panics", func(context.Context, Call) (Result, error) { panic("secret") }),
-		named("hangs", func(ctx context.Context, _ Call) (Result, error) { <-ctx.Done(); return Result{}, ctx.Err() }),
+		hangs,
 		named("long", says(strings.Repeat("ä", 100))),
 		named("broken", says("a\xffb")),
 	)

@@ -66,7 +66,7 @@ type stack struct {
 
 // options configures a stack. Zero fields mean the default.
 type options struct {
-	idle   time.Duration // idle timeout of the upstream; 500 ms
+	idle   time.Duration // idle timeout of the upstream; patience
 	write  time.Duration // time for a client to take a write; 30 s
 	models chat.Models
 	model  llm.Model          // the answering model; the upstream's by default
@@ -88,7 +88,7 @@ func onEachDatabase(t *testing.T, test func(t *testing.T, url string)) {
 func newStack(t testing.TB, o options) *stack {
 	t.Helper()
 	if o.idle == 0 {
-		o.idle = 500 * time.Millisecond
+		o.idle = patience
 	}
 	s := &stack{up: llmtest.NewUpstream(t), log: &journal{}, metrics: server.NewMetrics(), saved: make(chan turn.Record, 20_000), client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
 	t.Cleanup(s.client.CloseIdleConnections)

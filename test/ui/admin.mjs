@@ -13,6 +13,11 @@ export default async function ({ open, admin, reader, shots }) {
     await where.locator(".reasons input").fill(reason);
     await where.locator(".reasons").getByRole("button", { name: "Send" }).click();
     await where.waitForSelector(".reasons", { state: "detached" });
+    await where.waitForFunction(async (reason) => { // it is stored
+      const [chat] = await (await fetch("/api/chat-history")).json();
+      const messages = chat ? await (await fetch(`/api/chat-history/${chat.id}/messages`)).json() : [];
+      return messages.some((m) => m.parley?.feedback?.reason === reason);
+    }, reason);
   };
   await rate(page, "<img src=x onerror=__ran()>");
   const look = async (name) => {

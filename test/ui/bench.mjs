@@ -31,6 +31,7 @@ async function load(base, browser, locale) {
     requests++;
   });
   await page.goto(base, { waitUntil: "networkidle" });
+  await page.waitForFunction(() => document.querySelectorAll(".question-cards li").length >= 4 && document.querySelectorAll(".chats li").length >= 50);
   const painted = await page.evaluate(() => new Promise((resolve) => {
     new PerformanceObserver((list) => resolve(list.getEntries().at(-1).startTime)).observe({ type: "largest-contentful-paint", buffered: true });
   }));

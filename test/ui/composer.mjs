@@ -34,7 +34,7 @@ export default async function ({ base, open, words }) {
 
   // A document that is named with #.
   await page.locator("#question").pressSequentially(`${words[1].question} #${words[1].name.slice(0, 4)}`);
-  await page.waitForSelector(".names li");
+  await page.waitForFunction(() => document.querySelectorAll(".names li").length === 1);
   result.named = await page.locator(".names li").allInnerTexts();
   await page.keyboard.press("Enter");
   await page.waitForSelector(".scope-chips li");

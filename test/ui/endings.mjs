@@ -23,7 +23,10 @@ export default async function ({ open, question }) {
   await page.waitForSelector(".answer button.chip");
   const stopped = await page.evaluate(state);
   const again = async () => {
-    await page.waitForTimeout(300); // it is being stored
+    await page.waitForFunction(async () => { // it is stored
+      const messages = await (await fetch(`/api/chat-history/${location.hash.split("/")[2]}/messages`)).json();
+      return /^(completed|failed|cancelled)$/.test(messages.at(-1)?.parley?.status ?? "");
+    });
     await page.reload();
     await page.waitForSelector(".answer-foot");
     return page.evaluate(state);

@@ -32,7 +32,7 @@ export default async function ({ base, open, question, text }) {
 
   // Question cards.
   await page.locator(".top-bar [aria-label='New conversation']").click();
-  await page.waitForSelector(".question-cards button");
+  await page.waitForFunction(() => document.querySelectorAll(".question-cards li").length === 3);
   result.cards = await page.locator(".question-cards button > span").allInnerTexts();
   await page.locator(".question-cards button", { hasText: "pier" }).first().click();
   await page.waitForSelector(".answer-foot");
@@ -49,8 +49,9 @@ export default async function ({ base, open, question, text }) {
   await page.waitForSelector(".panel", { state: "detached" });
 
   // Copied with its citations; rated with a reason, also after a reload; what it took.
+  const copied = page.waitForSelector(".answer-foot [aria-label=Copied]"); // for a moment
   await page.locator(".answer-foot [aria-label='Copy with citations']").click();
-  await page.waitForSelector(".answer-foot [aria-label=Copied]");
+  await copied;
   result.copied = await page.evaluate(() => navigator.clipboard.readText());
   await page.locator("[aria-label='Bad answer']").click();
   await page.locator(".reasons button", { hasText: "incomplete" }).click();
@@ -75,6 +76,7 @@ export default async function ({ base, open, question, text }) {
   result.general = await page.locator(".setting").count();
   await page.locator("[role=tab]").first().focus();
   await page.keyboard.press("ArrowRight");
+  await page.waitForSelector("[role=tab][aria-selected=true]:not(:first-child)");
   result.tab = await page.locator("[role=tab][aria-selected=true]").innerText();
   await page.fill(".settings input[type=search]", "temperature");
   await page.waitForFunction(() => document.querySelectorAll(".setting").length === 1);

@@ -75,6 +75,7 @@ export default async function ({ open, base, shots }) {
   await page.unroute("**/api/documents/**");
 
   await menu("Empty this collection");
+  await page.locator("dialog p", { hasText: "1 document will be deleted" }).waitFor();
   out.warning = await page.locator("dialog p").first().innerText();
   await page.locator("dialog").getByRole("button", { name: "Empty this collection" }).click();
   await page.waitForFunction(() => document.querySelectorAll(".documents tbody tr").length === 0 || !document.querySelector(".view-head select")?.selectedOptions[0]?.text.startsWith("Lighthouses"));

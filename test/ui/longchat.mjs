@@ -15,8 +15,8 @@ export default async function ({ base, open, messages, question }) {
   const { page, seen } = await open();
   const parts = []; // messages of each answer with some
   const asked = []; // bodies of the questions
-  page.on("response", async (r) => {
-    if (r.request().method() === "GET" && r.url().includes(`${id}/messages`)) parts.push((await r.json()).length);
+  page.on("response", (r) => {
+    if (r.request().method() === "GET" && r.url().includes(`${id}/messages`)) r.json().then((list) => parts.push(list.length), () => {}); // the page was left
   });
   page.on("request", (r) => r.method() === "POST" && r.url().endsWith("/p/ragchat/chat") && asked.push(r.postDataJSON()));
   const ids = () => page.locator(".message").evaluateAll((all) => all.map((m) => m.dataset.id));
@@ -39,7 +39,7 @@ export default async function ({ base, open, messages, question }) {
   // It opens at its end; a part comes without being asked for, the rest as one scrolls up.
   await show();
   result.first = parts[0];
-  await page.waitForFunction(() => document.querySelectorAll(".message").length >= 180);
+  await page.waitForFunction(() => document.querySelectorAll(".message").length >= 200);
   await page.waitForTimeout(1000);
   result.opened = { last: (await ids()).at(-1), atEnd: await atEnd(), inPage: (await ids()).length, button: await page.locator(".earlier").innerText() };
   result.jumps = [];

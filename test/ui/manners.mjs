@@ -115,12 +115,12 @@ export default async function ({ base, open, question, broken }) {
   await fetch(`${base}/upload?namespace=hr`, { method: "POST", headers: { Origin: base }, body: form });
   await page.setInputFiles("input[type=file]", { name: "broken.pdf", mimeType: "application/pdf", buffer: Buffer.from(broken) });
   await page.waitForSelector(".job[data-state=failed]", { timeout: 4 * 60_000 }); // parsers give way to everything else on a busy machine
-  const told = await page.locator(".job[data-state=failed]").innerText();
+  const told = await page.locator(".job[data-state=failed] .job-files").innerText();
   await page.goto(`${base}/#/chat`);
   await page.waitForSelector(".welcome");
   await page.goto(`${base}/#/documents`);
   await page.waitForSelector(".job[data-state=failed] .job-files");
-  result.uploadKept = (await page.locator(".job[data-state=failed]").innerText()) === told;
+  result.uploadKept = (await page.locator(".job[data-state=failed] .job-files").innerText()) === told;
   await page.reload();
   await page.waitForSelector(".job[data-state=failed] .job-files");
   result.uploadAfterReload = await page.locator(".job[data-state=failed]").innerText();

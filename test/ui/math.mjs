@@ -26,7 +26,7 @@ export default async function ({ base, open, shots }) {
   for (const bypassCSP of [false, true]) {
     const { page, seen } = await open({ context: { bypassCSP }, path: `/#/chat/${id}` });
     page.on("console", (m) => /Content Security Policy/.test(m.text()) && violations.push(m.text()));
-    await page.waitForSelector(".formula math mfrac");
+    await page.waitForFunction(() => document.querySelector(".formula math mfrac") && document.querySelectorAll(".formula math").length >= 5);
     out.formulas = await page.locator(".formula math").count();
     out.namespace = await page.evaluate(() => document.querySelector(".formula mfrac").namespaceURI);
     out.drawn = await page.evaluate(() => { const { height } = document.querySelector(".formula mfrac").getBoundingClientRect(); return height > 20; });

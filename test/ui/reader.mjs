@@ -53,6 +53,7 @@ export default async function ({ base, open, asked, deep }) {
   await page.waitForFunction(() => document.querySelector(".page-picture img").complete);
   result.at = await page.inputValue(".pager input");
   await page.locator(".panel-head [aria-label='Copy a link to this page']").click();
+  await page.waitForSelector(".panel-head [aria-label=Copied]");
   result.link = await page.evaluate(() => navigator.clipboard.readText());
   result.wanted = page.url();
 

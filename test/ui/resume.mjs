@@ -42,7 +42,7 @@ export default async function ({ open, question, pieces }) {
   await context.setOffline(false);
   await whole();
   await page.waitForFunction(() => location.hash.length > 10);
-  await page.waitForTimeout(500);
+  await page.waitForFunction(async () => (await (await fetch(`/api/chat-history/${location.hash.split("/")[2]}/messages`)).json()).some((m) => m.parley?.status === "completed"));
   await page.reload();
   await page.waitForSelector(".answer-foot");
   const later = await answerText(page);

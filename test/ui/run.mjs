@@ -25,7 +25,7 @@ try {
 async function open({ context: given = {}, path = "/" } = {}) {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, reducedMotion: "reduce", ...given });
   const page = await context.newPage();
-  page.setDefaultTimeout(options.patience ?? 30_000);
+  context.setDefaultTimeout(options.patience ?? 30_000);
   const seen = { errors: [], dialogs: [], foreign: [], scripts: 0 };
   page.on("console", (m) => m.type() === "error" && !/Failed to load resource/.test(m.text()) && seen.errors.push(m.text()));
   page.on("pageerror", (e) => seen.errors.push(String(e.stack ?? e)));

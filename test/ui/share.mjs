@@ -65,7 +65,7 @@ export default async function ({ base, open, owner, reader, shots }) {
   await look(other.page, "read");
   await other.page.setViewportSize({ width: 1280, height: 800 });
   await other.page.locator(".answer").first().locator("button.chip").click();
-  await other.page.waitForSelector(".panel h2");
+  await other.page.waitForSelector(".panel .pager"); // the reader has come
   out.opened = await other.page.locator(".panel h2").first().innerText();
   await other.page.goBack();
   await other.page.waitForSelector(".panel", { state: "detached" });

@@ -30,7 +30,7 @@ export default async function ({ open, shots, folder, down }) {
 
   writeFileSync(`${folder}/later.md`, "# Later\n\nThe lighthouse of Hirtshals is 35 metres tall.\n");
   await line.getByRole("button", { name: "Read now" }).click();
-  await page.waitForFunction(() => /1 new/.test(document.querySelector(".sources-list li[data-state=ok]")?.innerText ?? ""));
+  await page.waitForFunction(() => /1 new.*unchanged/s.test(document.querySelector(".sources-list li[data-state=ok]")?.innerText ?? ""));
   await page.waitForFunction(() => document.querySelectorAll(".documents tbody tr").length === 2);
   out.documents = await documents();
 

@@ -14,7 +14,7 @@ export default async function ({ open, good, broken }) {
     return t;
   }, ["broken.pdf", broken]);
   for (const type of ["dragenter", "dragover", "drop"]) await page.dispatchEvent(".documents-view", type, { dataTransfer: transfer });
-  await page.waitForSelector(".job[data-state=failed]");
+  await page.waitForSelector(".job[data-state=failed]", { timeout: 4 * 60_000 }); // parsers give way on a busy machine
   const failed = await page.locator(".job[data-state=failed]").first().innerText();
 
   await page.fill(".add-url input", "ftp://example.org/x");

@@ -40,7 +40,7 @@ func newSite(t *testing.T) *site {
 	s := &site{whole: newWhole(t), pages: map[string]http.HandlerFunc{}}
 	s.server = httptest.NewServer(http.HandlerFunc(s.serve))
 	s.base, s.host = s.server.URL, strings.ReplaceAll(strings.TrimPrefix(s.server.URL, "http://"), ":", "_")
-	client := fetch.New(fetch.Options{Timeout: 4 * time.Second, MaxBytes: 1 << 20, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	client := fetch.New(fetch.Options{Timeout: 15 * time.Second, MaxBytes: 1 << 20, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	pool := sandbox.NewPool(sandbox.Options{Workers: 1, CacheDir: needs.ParserCache()})
 	t.Cleanup(func() { client.Close(); s.server.Close(); pool.Close() })
 	s.crawler, s.extractor = crawl.New(client, crawl.Options{Delay: -1, Accept: ingest.AcceptsPage}), pool

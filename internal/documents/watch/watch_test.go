@@ -188,7 +188,9 @@ func TestFollow_AFolderThatWasMovedAwayIsNotFollowed(t *testing.T) {
 
 func TestFollow_ManyChangesAreToldAsTheirRoot(t *testing.T) {
 	t.Parallel()
-	f := follow(t, quick(), nil)
+	options := quick()
+	options.Quiet, options.Longest = 500*time.Millisecond, time.Minute // one report, however slow the disk is
+	f := follow(t, options, nil)
 	for i := range 5000 {
 		if i%100 == 0 {
 			f.do(os.Mkdir(f.path(fmt.Sprint(i/100)), 0o700))

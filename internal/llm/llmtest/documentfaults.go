@@ -134,7 +134,14 @@ func runDocumentFaults(t *testing.T, d Dialect, wants map[string]Want, right rep
 		up := NewUpstreamFor(t, d)
 		for _, fault := range []string{"hang", "stall"} {
 			ctx, cancel := context.WithCancel(t.Context())
-			time.AfterFunc(50*time.Millisecond, cancel)
+			calls := up.Calls()
+			go func() { // ends with ctx
+				for up.Calls() == calls && ctx.Err() == nil {
+					time.Sleep(time.Millisecond)
+				}
+				time.Sleep(50 * time.Millisecond) // half of the answer is read
+				cancel()
+			}()
 			if got := ask(ctx, up.URL, fault, false); !errors.Is(got.err, context.Canceled) {
 				t.Errorf("%s: error = %v", fault, got.err)
 			}
