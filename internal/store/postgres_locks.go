@@ -37,6 +37,9 @@ type lockWay struct {
 const (
 	lockCheck    = time.Second      // between two checks of the session
 	lockPatience = 10 * time.Second // for one statement
+
+	endTries = 10 // to take a lock that a session held which has ended
+	endWait  = 100 * time.Millisecond
 )
 
 // TryLock takes a lock that no two processes that use a PostgreSQL database hold at the same time, and
@@ -107,6 +110,16 @@ func (l *locks) take(ctx context.Context, name string, how lockWay) (ok bool, er
 	}
 	err = l.conn.QueryRowContext(ctx, query, lockKey(name)).Scan(&ok)
 	return ok, err
+}
+
+// retake takes a lock that this process held in a session that has ended: the server may need a moment to end it.
+func (l *locks) retake(ctx context.Context, name string, how lockWay) (ok bool, err error) {
+	for tries := 0; ; tries++ {
+		if ok, err = l.take(ctx, name, how); ok || err != nil || tries == endTries {
+			return ok, err
+		}
+		time.Sleep(endWait)
+	}
 }
 
 // lockKey returns the number by which the server knows a lock.
@@ -184,7 +197,7 @@ func (l *locks) check(ctx context.Context) (lost []func()) {
 		return nil // later
 	}
 	for name, how := range l.held {
-		ok, err := l.take(ctx, name, how)
+		ok, err := l.retake(ctx, name, how)
 		if err != nil {
 			l.end()
 			return lost
