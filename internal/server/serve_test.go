@@ -303,16 +303,26 @@ func TestServe_DropsAClientThatTakesNothing(t *testing.T) {
 }
 
 func TestServe_DoesNotDropAClientThatKeepsReading(t *testing.T) {
+	needs.Long(t)
+	t.Parallel()
+	const size, limit = 64 << 20, 4 * time.Second
 	lib := newLibrary()
-	lib.add("large", "application/octet-stream", make([]byte, 64<<20))
-	l := start(t, options{library: lib, cfg: Config{WriteTimeout: 20 * time.Second}})
+	lib.add("large", "application/octet-stream", make([]byte, size))
+	l := start(t, options{library: lib, cfg: Config{WriteTimeout: limit}})
 	res, err := l.client.Get(l.url + "/content/large")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer res.Body.Close()
-	if n, err := io.Copy(io.Discard, res.Body); n != 64<<20 || err != nil {
-		t.Errorf("the client got %d bytes, %v", n, err)
+	read := int64(0)
+	for began := time.Now(); time.Since(began) < limit+time.Second; time.Sleep(50 * time.Millisecond) {
+		n, err := io.CopyN(io.Discard, res.Body, size/200)
+		if read += n; err != nil {
+			t.Fatalf("the client got %d bytes, then %v", read, err)
+		}
+	}
+	if n, err := io.Copy(io.Discard, res.Body); read+n != size || err != nil {
+		t.Errorf("the client got %d bytes, %v", read+n, err)
 	}
 }
 
