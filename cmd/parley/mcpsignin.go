@@ -88,6 +88,9 @@ func (c mcpSignOutCmd) Run(ctx context.Context, p *program) error {
 	return err
 }
 
+// lastPage is the time that the browser has to take the page that ends a sign-in.
+const lastPage = 2 * time.Second
+
 // comeBack waits for the browser to open the redirect address, or for somebody to type that address. Addresses with another state
 // do not count: any page could send a browser there.
 func (p *program) comeBack(ctx context.Context, l net.Listener, typed io.Reader, state string) (*sdkauth.AuthorizationResult, error) {
@@ -102,7 +105,12 @@ func (p *program) comeBack(ctx context.Context, l net.Listener, typed io.Reader,
 		offer(results, r.URL.Query())
 	})}
 	go func() { _ = server.Serve(l) }()
-	defer server.Close()
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastPage)
+		defer cancel()
+		_ = server.Shutdown(ctx) // the browser gets the page first
+		_ = server.Close()
+	}()
 	go func() { // it ends with the process if nobody types
 		lines := bufio.NewScanner(typed)
 		for lines.Scan() {
