@@ -53,7 +53,7 @@ func (n need) clauses(ev *llm.Evidence) (clauses []need) {
 	return clauses
 }
 
-// asked returns the parts of a question that can be read by themselves, none if there are fewer than two.
+// asked returns the parts of a question that can be read by themselves. It returns nil if there are fewer than two.
 func (n need) asked(ev *llm.Evidence) (parts []string) {
 	for _, part := range n.parts(ev) {
 		if len(strings.Fields(part)) >= minPart {

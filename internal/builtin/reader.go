@@ -246,9 +246,9 @@ func (r *Reader) judge(ctx context.Context, ev *llm.Evidence, n need, units []un
 	}
 }
 
-// note notes how well units answer, by a function that says it for a question and texts. A question may be put in several forms: behind
-// the one before, and last its parts. The best answer counts; one to a part, which lacks what the whole question names, only up to maxMore
-// above that to the whole question. It returns the best unit, and how many parts have an answer.
+// note notes how well units answer, and returns the best unit and the number of parts that have an answer. likeness says how well texts
+// answer a question. The first of the questions is the whole one; the others are forms of it, of which the last are its parts. A unit
+// gets its best score. A part lacks words of the whole question, so its score counts only up to maxMore above the score for the whole.
 func note(units []unit, questions []string, parts int, likeness func(question string, texts []string) []float64) (best, answered int) {
 	texts := make([]string, len(units))
 	for i := range units {
@@ -284,7 +284,8 @@ func note(units []unit, questions []string, parts int, likeness func(question st
 	return best, answered
 }
 
-// likeOfPart is from when on a block answers a part of a question, and maxMore how much better than the whole.
+// A block answers a part of a question if its score for it is at least likeOfPart. That score may exceed the one for the whole question
+// by maxMore.
 const (
 	likeOfPart = 0.3
 	maxMore    = 0.5

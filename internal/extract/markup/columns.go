@@ -150,7 +150,8 @@ func cells(line string) (places []rune, whole bool) {
 	line = strings.TrimRight(line, " \t")
 	space := true // before the character
 	for i, r := range line {
-		next := line[i+utf8.RuneLen(r):]
+		_, size := utf8.DecodeRuneInString(line[i:]) // 1 for what is no UTF-8
+		next := line[i+size:]
 		kind := width.LookupRune(r).Kind()
 		bar := (r == '|' || r == '│') && (space || next == "" || next[0] == ' ' || next[0] == '\t')
 		space = bar || unicode.IsSpace(r)
