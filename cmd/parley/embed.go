@@ -103,8 +103,11 @@ func (in *instance) embed(ctx context.Context, out io.Writer, d *display, watch 
 	return err
 }
 
-// embedNow is embed, but waits for another process that is embedding.
+// embedNow is embed, but waits for another process that is embedding. It leaves to servers what they do by themselves.
 func (p *program) embedNow(ctx context.Context, in *instance, out io.Writer, d *display) error {
+	if p.serversEmbed {
+		return nil
+	}
 	for waiting := false; ; waiting = true {
 		err := in.embed(ctx, out, d, func(embedProgress) {})
 		locked, elsewhere := errors.AsType[*ingest.LockedError](err)

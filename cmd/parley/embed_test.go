@@ -17,6 +17,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"parley/internal/builtin"
 	"parley/internal/llm"
 	"parley/internal/llm/llmtest"
 	"parley/internal/retrieval"
@@ -143,6 +144,47 @@ func TestIngest_KilledWhileEmbeddingItGoesOn(t *testing.T) {
 	// A kill wastes at most one page of texts.
 	if paid, most := s.texts.Load(), chunks+int64(kills)*256; paid > most {
 		t.Errorf("%d texts were embedded for %d chunks and %d kills, at most %d should be", paid, chunks, kills, most)
+	}
+}
+
+// Without a language model and without a setting, a server makes vectors by the built-in embedder and searches by them. A
+// command that ingests leaves them to it.
+func TestServe_SearchesByMeaningByDefault(t *testing.T) {
+	t.Parallel()
+	if builtin.NewReader() == nil {
+		t.Skip("the built-in embedder is off by default on a processor without kernels for it")
+	}
+	docs := folderOf(t, map[string]string{"leave.md": "# Leave\n\nEmployees who are ill call their manager before nine.\n"})
+	question := `{"messages":[{"role":"user","content":"Whom do I telephone when I feel sick in the morning?"}],"context":{"overrides":{"retrieval_mode":"vectors"}}}`
+	for name, c := range map[string]struct {
+		args []string
+		want bool
+	}{
+		"by default":            {nil, true},
+		"none":                  {[]string{"--embedding", "none"}, false},
+		"with a language model": {[]string{"--model", "ollama:qwen3:8b", "--fallback", "builtin:extractive", "--ollama-host", "http://127.0.0.1:9"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			data := t.TempDir()
+			ingested := exec.Command(binary(t), "ingest", "--data", data, docs)
+			ingested.Env = append(os.Environ(), "PARLEY_EMBEDDING=auto")
+			if out, err := ingested.CombinedOutput(); err != nil || strings.Contains(string(out), "Embed") {
+				t.Fatalf("%v: %s", err, out)
+			}
+			p := startServe(t, []string{"PARLEY_EMBEDDING=auto"}, append([]string{"--data", data}, c.args...)...)
+			if err := awaitEmbedded(p.addr); err != nil {
+				t.Fatal(err)
+			}
+			_, config, err := call(http.MethodGet, "http://"+p.addr+"/config", "")
+			if want := fmt.Sprintf(`"showVectorOption":%v`, c.want); err != nil || !strings.Contains(config, want) {
+				t.Errorf("%v, want %s in %s", err, want, config)
+			}
+			_, answer, err := call(http.MethodPost, "http://"+p.addr+"/chat", question)
+			if want := fmt.Sprintf(`"has_vector":%v`, c.want); err != nil || !strings.Contains(answer, want) {
+				t.Errorf("%v, want %s in %s", err, want, answer)
+			}
+		})
 	}
 }
 

@@ -48,6 +48,9 @@ func (c evalCmd) Run(ctx context.Context, p *program) error {
 		return usageError{err}
 	}
 	cfg := p.config
+	if p.serversEmbed {
+		cfg.Embedding = "" // large sets would take hours
+	}
 	if !p.given["database"] {
 		cfg.Database = ""
 	}

@@ -61,7 +61,7 @@ func (p *program) judgeSet(ctx context.Context, set *eval.AnswerSet) (judged []e
 	if len(r.Failed) > 0 {
 		writeResults(p.stderr, "Failed", r.Failed)
 	}
-	if err := p.embedNow(ctx, in, p.stderr, display); err != nil {
+	if err := in.embed(ctx, p.stderr, display, func(embedProgress) {}); err != nil { // what a server does meanwhile
 		return nil, err
 	}
 	return set.Judge(ctx, in.askIn)

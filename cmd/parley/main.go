@@ -72,6 +72,8 @@ type program struct {
 	lookupEnv func(string) (string, bool)
 	// given holds the names of the flags that stood on the command line.
 	given map[string]bool
+	// serversEmbed reports whether documents are embedded by servers alone, in the background: nobody has chosen the embedder.
+	serversEmbed bool
 	// stored is what a server has open; nil for commands, which open it themselves.
 	stored *store.DB
 }
@@ -177,6 +179,7 @@ func (p *program) dispatch(ctx context.Context, args []string, lookupEnv func(st
 	if err := p.config.validate(); err != nil {
 		return err.at(p.origin[err.flag])
 	}
+	p.config.Embedding, p.serversEmbed = p.config.embedder()
 	p.log = newLogger(p.stderr, p.config.LogLevel)
 	if p.config.Telemetry != "" {
 		p.log = slog.New(telemetry.Logged(p.log.Handler()))

@@ -60,6 +60,10 @@ func binary(t testing.TB) string {
 	return path
 }
 
+// wordsAlone is the embedder of programs that tests run, unless they are about vectors: what they find must not depend on
+// when vectors are complete.
+const wordsAlone = embedsNothing
+
 func TestMain(m *testing.M) {
 	sandbox.RunWorkerIfAsked(ingest.Post) // else a worker of a server in this process would run the tests
 	var err error
@@ -67,6 +71,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	os.Setenv("PARLEY_EMBEDDING", wordsAlone)
 	code := pgtest.Main(m)
 	os.RemoveAll(folder)
 	os.Exit(code)
@@ -96,6 +101,7 @@ func TestProgram(t *testing.T) {
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", dir+string(os.PathListSeparator)+env.Getenv("PATH"))
+			env.Setenv("PARLEY_EMBEDDING", wordsAlone)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -151,11 +157,18 @@ func scriptEmbedded(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: embedded ADDR")
 	}
-	ts.Check(awaitIngested(args[0]))
-	ts.Check(poll("vectors at "+args[0], func() bool {
-		_, body, err := call(http.MethodGet, "http://"+args[0]+"/readyz", "")
+	ts.Check(awaitEmbedded(args[0]))
+}
+
+// awaitEmbedded waits until all that was ingested has vectors.
+func awaitEmbedded(addr string) error {
+	if err := awaitIngested(addr); err != nil {
+		return err
+	}
+	return poll("vectors at "+addr, func() bool {
+		_, body, err := call(http.MethodGet, "http://"+addr+"/readyz", "")
 		return err == nil && strings.Contains(body, `"embedding":false,"unembedded":0`)
-	}))
+	})
 }
 
 // patience limits the time that a test waits for an event. A passing test never waits that long.

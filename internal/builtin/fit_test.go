@@ -128,13 +128,15 @@ func fitReader() *Reader {
 }
 
 // writePairs writes a line of JSON for each question: the question, and the blocks that the reader read with it, each with its
-// text, whether it answers, and the score without the reader.
+// text, whether it answers, the score without the reader, and that of the reader as it is.
 func writePairs(t *testing.T, all []example) {
 	type read struct {
 		Text  string  `json:"text"`
 		Right float64 `json:"right"`
 		Score float64 `json:"score"`
+		Now   float64 `json:"now"`
 	}
+	reader := NewReader()
 	file, err := os.Create(*pairsFile)
 	if err != nil {
 		t.Fatal(err)
@@ -143,14 +145,19 @@ func writePairs(t *testing.T, all []example) {
 	out := json.NewEncoder(file)
 	for i := range all {
 		x := &all[i]
+		if len(x.units) == 0 {
+			continue
+		}
 		var blocks []read
+		var texts []string
 		for j, u := range x.units {
 			f := u.features
 			f[like] = 0
-			blocks = append(blocks, read{u.text, x.right[j], f.score()})
+			blocks = append(blocks, read{Text: u.text, Right: x.right[j], Score: f.score()})
+			texts = append(texts, u.text)
 		}
-		if len(blocks) == 0 {
-			continue
+		for j, s := range reader.read(t.Context(), x.ev.Query, texts) {
+			blocks[j].Now = s
 		}
 		if err := out.Encode(map[string]any{"corpus": x.corpus, "question": x.ev.Query, "blocks": blocks, "answerable": x.answerable}); err != nil {
 			t.Fatal(err)

@@ -9,8 +9,10 @@ The documents are shuffled, the same way each time.
 import json, os, random, re, sys
 
 
-def pattern(words):
-    return r"\W+".join(re.escape(w) for w in re.findall(r"\w+", words))
+def pattern(beginning):
+    """What matches a beginning in a block, where the heads of a table's columns stand between the cells of a row."""
+    cells = [re.findall(r"\w+", c) for c in beginning.split("|")]
+    return r"\W+(?:\w+\W+){0,12}?".join(r"\W+".join(map(re.escape, c)) for c in cells if c)
 
 
 folder, size = sys.argv[1], int(sys.argv[2])
