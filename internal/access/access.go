@@ -60,8 +60,11 @@ const LibreChatPrefix = "librechat:"
 // Deleted owns the ledger entries of deleted users. No caller has such a subject.
 const Deleted = "deleted:"
 
+// nobody is in the list that admits nobody. No caller has such a subject.
+const nobody = "nobody:"
+
 // Reserved are the prefixes of subjects that Parley gives out itself. Identity providers and proxies must not bring such a name.
-var Reserved = []string{KeyPrefix, ProxyPrefix, LocalPrefix, LibreChatPrefix, Deleted}
+var Reserved = []string{KeyPrefix, ProxyPrefix, LocalPrefix, LibreChatPrefix, Deleted, nobody}
 
 // Anonymous is the principal of every caller without a sign-in. They see only unrestricted documents.
 var Anonymous = Principal{}
@@ -89,6 +92,9 @@ func Everybody(word string) (*List, error) {
 	}
 	return nil, fmt.Errorf("everybody must be %q or %q", Public, EverySignedIn)
 }
+
+// Nobody returns the list that admits nobody.
+func Nobody() List { return List{Users: []string{nobody}} }
 
 // Restricted reports whether the list admits some only. Otherwise everyone is allowed.
 func (l List) Restricted() bool { return len(l.Users) > 0 || len(l.Groups) > 0 || l.SignedIn }

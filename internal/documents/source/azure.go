@@ -27,6 +27,9 @@ type container struct {
 	prefix string // of the names: "" or with a slash at its end
 	token  string // shared access signature: a query that proves the account, without "?"
 	most   int64
+
+	asksRights bool
+	passing    map[string]readers // who may reach what lies in a folder, by path
 }
 
 // azureVersion is the version of the API. Names with characters that XML does not have are escaped since 2021-02-12.
@@ -43,7 +46,7 @@ func openAzure(_ context.Context, at *url.URL, o Options) (Source, error) {
 	if u, err := url.Parse(endpoint); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" {
 		return nil, errors.New("its endpoint is not an http or https address")
 	}
-	c := &container{base: endpoint + "/" + escaped(name), prefix: folder, most: o.MaxBytes}
+	c := &container{base: endpoint + "/" + escaped(name), prefix: folder, most: o.MaxBytes, asksRights: o.Rights}
 	if c.prefix != "" {
 		c.prefix += "/"
 	}
@@ -82,6 +85,7 @@ type blobs struct {
 			ETag         string `xml:"Etag"`
 			Length       int64  `xml:"Content-Length"`
 			ResourceType string // "directory" where folders are real
+			azureRights
 		}
 		Metadata struct {
 			IsFolder string `xml:"hdi_isfolder"` // of a blob that stands for a folder
@@ -93,6 +97,14 @@ type blobs struct {
 func (c *container) Objects(ctx context.Context) iter.Seq2[Object, error] {
 	return pages(func(token string) (all []Object, next string, err error) {
 		query := url.Values{"restype": {"container"}, "comp": {"list"}, "include": {"metadata"}, "maxresults": {"5000"}}
+		if c.asksRights {
+			query.Set("include", "metadata,permissions")
+			if token == "" {
+				if err := c.readAbove(ctx); err != nil {
+					return nil, "", err
+				}
+			}
+		}
 		if c.prefix != "" {
 			query.Set("prefix", c.prefix)
 		}
@@ -118,12 +130,20 @@ func (c *container) Objects(ctx context.Context) iter.Seq2[Object, error] {
 			switch {
 			case err != nil:
 				return nil, "", err
+			case c.asksRights && b.Properties.ResourceType == "directory":
+				c.pass(strings.TrimSuffix(o.Path, "/"), b.Properties.azureRights)
+				continue
 			case !ok, b.Properties.ResourceType == "directory", strings.EqualFold(strings.TrimSpace(b.Metadata.IsFolder), "true"):
 				continue
 			}
 			o.Size, o.Version = b.Properties.Length, strings.Trim(b.Properties.ETag, `"`)
 			if o.Version == "" {
 				return nil, "", errors.New("the server's listing does not say which version of a file it has")
+			}
+			if c.asksRights {
+				if o.Rights, err = c.rights(o.Path, b.Properties.azureRights); err != nil {
+					return nil, "", err
+				}
 			}
 			all = append(all, o)
 		}

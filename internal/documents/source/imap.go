@@ -22,7 +22,10 @@ import (
 type mailAccount struct {
 	*sessions[*mailSession]
 	mailbox string // the one that is read with those below it, with "/" between names; "" for all
+	user    string
 	most    int64
+
+	asksRights bool
 }
 
 type mailSession struct {
@@ -46,7 +49,7 @@ func openIMAP(_ context.Context, at *url.URL, o Options) (Source, error) {
 }
 
 func newMailAccount(at *url.URL, o Options, secure *tls.Config) *mailAccount {
-	m := &mailAccount{mailbox: strings.Trim(at.Path, "/"), most: o.MaxBytes}
+	m := &mailAccount{mailbox: strings.Trim(at.Path, "/"), user: o.User, most: o.MaxBytes, asksRights: o.Rights}
 	m.sessions = &sessions[*mailSession]{
 		dial:    func(ctx context.Context) (*mailSession, error) { return dialIMAP(ctx, at, o.Account, secure) },
 		refused: isIMAPAnswer, pause: callPause,
@@ -177,6 +180,12 @@ func (s *mailSession) examine(name string) (*imap.SelectData, error) {
 
 // messages returns the messages of a mailbox.
 func (m *mailAccount) messages(ctx context.Context, box Object) (all []Object, err error) {
+	var rights *Rights
+	if m.asksRights {
+		if rights, err = m.rightsOf(ctx, box); err != nil {
+			return nil, err
+		}
+	}
 	s, err := m.use(ctx, func(s *mailSession) error {
 		all = nil
 		asked := s.begin(ctx, callTime, maxAnswer)
@@ -196,7 +205,8 @@ func (m *mailAccount) messages(ctx context.Context, box Object) (all []Object, e
 				continue
 			}
 			all = append(all, Object{
-				Path: fmt.Sprintf("%s/%d.eml", box.Path, told.UID), Size: told.RFC822Size,
+				Rights: rights,
+				Path:   fmt.Sprintf("%s/%d.eml", box.Path, told.UID), Size: told.RFC822Size,
 				Version: fmt.Sprintf("%d %d", s.validity, told.UID), key: fmt.Sprintf("%d %d %s", s.validity, told.UID, box.key),
 			})
 		}

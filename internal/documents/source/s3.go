@@ -24,6 +24,7 @@ type bucket struct {
 	base   string // address of the bucket, without a slash at its end
 	prefix string // of the keys: "" or with a slash at its end
 	most   int64
+	acls   *caller // asks Google for access control lists; nil if they are not wanted
 }
 
 // openS3 opens a bucket of Amazon or of another server with its API. Without a secret it is
@@ -44,10 +45,17 @@ func openS3(_ context.Context, at *url.URL, o Options) (Source, error) {
 // openGCS opens a bucket of Google through its API for clients of S3.
 func openGCS(_ context.Context, at *url.URL, o Options) (Source, error) {
 	endpoint := strings.TrimSuffix(cmp.Or(o.Endpoint, "https://storage.googleapis.com"), "/")
-	return newBucket(endpoint+"/"+at.Host, cmp.Or(o.Region, "auto"), at, o)
+	b, err := newBucket(endpoint+"/"+at.Host, cmp.Or(o.Region, "auto"), at, o)
+	if err == nil && o.Rights {
+		b.acls = newCaller(nil)
+		if o.Secret != "" {
+			b.acls.sign = signer{scheme: google, user: o.User, secret: o.Secret, region: cmp.Or(o.Region, "auto"), now: time.Now}.sign
+		}
+	}
+	return b, err
 }
 
-func newBucket(base, region string, at *url.URL, o Options) (Source, error) {
+func newBucket(base, region string, at *url.URL, o Options) (*bucket, error) {
 	if u, err := url.Parse(base); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" {
 		return nil, errors.New("its endpoint is not an http or https address")
 	}
@@ -63,7 +71,9 @@ func newBucket(base, region string, at *url.URL, o Options) (Source, error) {
 }
 
 func (b *bucket) Close() error {
-	b.close()
+	if b.close(); b.acls != nil {
+		b.acls.close()
+	}
 	return nil
 }
 
@@ -98,6 +108,11 @@ func (b *bucket) Objects(ctx context.Context) iter.Seq2[Object, error] {
 		}
 		if page.Truncated && page.Next == "" {
 			return all, "", errEndless
+		}
+		if b.acls != nil {
+			if err := b.setRights(ctx, all); err != nil {
+				return nil, "", err
+			}
 		}
 		if !page.Truncated {
 			page.Next = ""
@@ -147,9 +162,19 @@ func (b *bucket) Open(ctx context.Context, o Object) (io.ReadCloser, error) {
 	return answer.Body, nil
 }
 
-// signer signs requests as AWS Signature Version 4 describes.
+// scheme is one of the two spellings of the same signature.
+type scheme struct{ prefix, vendor, service string }
+
+var (
+	amazon = scheme{"AWS4", "amz", "s3"}
+	google = scheme{"GOOG4", "goog", "storage"}
+)
+
+// signer signs requests as AWS Signature Version 4 describes, and Google's V4 signatures with an HMAC key.
 // https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
+// https://cloud.google.com/storage/docs/authentication/signatures
 type signer struct {
+	scheme                      scheme // amazon if it is empty
 	user, secret, token, region string
 	now                         func() time.Time
 }
@@ -157,25 +182,32 @@ type signer struct {
 const unsigned = "UNSIGNED-PAYLOAD" // requests have no body
 
 func (s signer) sign(r *http.Request) {
-	now := s.now().UTC()
+	now, scheme := s.now().UTC(), cmp.Or(s.scheme, amazon)
 	stamp, day := now.Format("20060102T150405Z"), now.Format("20060102")
-	r.Header.Set("X-Amz-Date", stamp)
-	r.Header.Set("X-Amz-Content-Sha256", unsigned)
-	headers := []string{"host:" + r.URL.Host, "x-amz-content-sha256:" + unsigned, "x-amz-date:" + stamp}
-	names := "host;x-amz-content-sha256;x-amz-date"
+	var headers []string
+	names := "host"
+	set := func(name, value string) {
+		name = "x-" + scheme.vendor + "-" + name
+		r.Header.Set(name, value)
+		headers, names = append(headers, name+":"+value), names+";"+name
+	}
+	headers = append(headers, "host:"+r.URL.Host)
+	set("content-sha256", unsigned)
+	set("date", stamp)
 	if s.token != "" {
-		r.Header.Set("X-Amz-Security-Token", s.token)
-		headers, names = append(headers, "x-amz-security-token:"+s.token), names+";x-amz-security-token"
+		set("security-token", s.token)
 	}
 	request := strings.Join([]string{r.Method, cmp.Or(r.URL.EscapedPath(), "/"), r.URL.RawQuery, strings.Join(headers, "\n") + "\n", names, unsigned}, "\n")
 	sum := sha256.Sum256([]byte(request))
-	scope := day + "/" + s.region + "/s3/aws4_request"
-	key := []byte("AWS4" + s.secret)
-	for _, part := range []string{day, s.region, "s3", "aws4_request"} {
+	end := strings.ToLower(scheme.prefix) + "_request"
+	scope := strings.Join([]string{day, s.region, scheme.service, end}, "/")
+	key := []byte(scheme.prefix + s.secret)
+	for _, part := range []string{day, s.region, scheme.service, end} {
 		key = keyed(key, part)
 	}
-	signature := keyed(key, "AWS4-HMAC-SHA256\n"+stamp+"\n"+scope+"\n"+hex.EncodeToString(sum[:]))
-	r.Header.Set("Authorization", fmt.Sprintf("AWS4-HMAC-SHA256 Credential=%s/%s, SignedHeaders=%s, Signature=%x", s.user, scope, names, signature))
+	algorithm := scheme.prefix + "-HMAC-SHA256"
+	signature := keyed(key, strings.Join([]string{algorithm, stamp, scope, hex.EncodeToString(sum[:])}, "\n"))
+	r.Header.Set("Authorization", fmt.Sprintf("%s Credential=%s/%s, SignedHeaders=%s, Signature=%x", algorithm, s.user, scope, names, signature))
 }
 
 func keyed(key []byte, text string) []byte {

@@ -23,6 +23,10 @@ type sftpFolder struct {
 	*sessions[*sftpSession]
 	base string // "." is the account's own folder
 	most int64
+
+	asksRights bool
+	ids        ids                // names of the server's users and groups
+	passing    map[string]readers // who may reach what lies in a folder, by path: folders that are not listed yet
 }
 
 type sftpSession struct {
@@ -55,7 +59,7 @@ func openSFTP(_ context.Context, at *url.URL, o Options) (Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &sftpFolder{base: cmp.Or(at.Path, "."), most: o.MaxBytes}
+	f := &sftpFolder{base: cmp.Or(at.Path, "."), most: o.MaxBytes, asksRights: o.Rights}
 	f.sessions = &sessions[*sftpSession]{
 		dial:    func(ctx context.Context) (*sftpSession, error) { return dialSFTP(ctx, host, port, config) },
 		refused: isSFTPAnswer, pause: callPause,
@@ -92,7 +96,14 @@ func isSFTPAnswer(err error) bool {
 
 // Objects implements Source.
 func (f *sftpFolder) Objects(ctx context.Context) iter.Seq2[Object, error] {
-	return walk(func(dir string) ([]entry, error) { return f.list(ctx, dir) })
+	return walk(func(dir string) ([]entry, error) {
+		if f.asksRights && dir == "." {
+			if err := f.readAbove(ctx); err != nil {
+				return nil, err
+			}
+		}
+		return f.list(ctx, dir)
+	})
 }
 
 // list returns the entries of a folder, sorted by path.
@@ -123,8 +134,12 @@ func (f *sftpFolder) list(ctx context.Context, dir string) (all []entry, err err
 			continue
 		}
 		e.Version = fmt.Sprintf("%d %d", i.ModTime().Unix(), i.Size())
+		if f.asksRights {
+			f.setRights(dir, &e, i)
+		}
 		all = append(all, e)
 	}
+	delete(f.passing, dir) // each is listed once
 	slices.SortFunc(all, func(a, b entry) int { return cmp.Compare(a.Path, b.Path) })
 	return all, nil
 }

@@ -34,6 +34,9 @@ type Kind struct {
 	Account string   // what the fields of its Account are, for the same table
 	Changes string   // how it is known what has changed
 	Limits  string   // what is not read
+	Rights  string   // who may see its documents with Options.Rights; or why the kind does not have that
+
+	hasRights bool // its sources say who may read each object
 
 	// open returns a source. Nil: package ingest reads the kind itself.
 	open func(ctx context.Context, at *url.URL, o Options) (Source, error)
@@ -41,6 +44,9 @@ type Kind struct {
 
 // IsRemote reports whether this package reads sources of the kind.
 func (k *Kind) IsRemote() bool { return k.open != nil }
+
+// HasRights reports whether sources of the kind say who may read each object.
+func (k *Kind) HasRights() bool { return k.hasRights }
 
 // Source is an open source. Its methods may be called concurrently, except Close, which ends it.
 type Source interface {
@@ -54,11 +60,12 @@ type Source interface {
 
 // Object describes a file of a source before the file is read.
 type Object struct {
-	Path    string // relative to the source, "/"-separated; see CheckPath
-	Version string // as long as it is the same, so is the content
-	Size    int64  // -1 if unknown; a source may be wrong
-	Link    bool   // a symbolic link, which cannot be opened
-	key     string // how the source names it
+	Path    string  // relative to the source, "/"-separated; see CheckPath
+	Version string  // as long as it is the same, so is the content
+	Size    int64   // -1 if unknown; a source may be wrong
+	Link    bool    // a symbolic link, which cannot be opened
+	Rights  *Rights // who may read it, with Options.Rights; else nil. Objects may share it
+	key     string  // how the source names it
 }
 
 // ErrTooLarge is the error of Open for an object that the server leaves out because of Options.MaxBytes.
@@ -89,6 +96,7 @@ type Options struct {
 	Account
 	Cache    string // folder for what a source keeps between runs; it may be emptied at any time
 	MaxBytes int64  // the largest object that is read; limits how long reading may take
+	Rights   bool   // ask who may read each object; the kind must have that
 }
 
 // AddressError says that an address does not name a source.

@@ -21,6 +21,9 @@ type davFolder struct {
 	*caller
 	base *url.URL // without a slash at the end of its path
 	most int64
+
+	asksRights bool
+	cloud      map[string]cloudFolder // of Nextcloud, by path: folders that are not listed yet
 }
 
 func openWebDAV(_ context.Context, at *url.URL, o Options) (Source, error) {
@@ -32,7 +35,7 @@ func openWebDAV(_ context.Context, at *url.URL, o Options) (Source, error) {
 		if o.User != "" || o.Secret != "" {
 			r.SetBasicAuth(o.User, o.Secret)
 		}
-	}), base: base, most: o.MaxBytes}, nil
+	}), base: base, most: o.MaxBytes, asksRights: o.Rights}, nil
 }
 
 func (d *davFolder) Close() error {
@@ -51,33 +54,55 @@ func (d *davFolder) Objects(ctx context.Context) iter.Seq2[Object, error] {
 	})
 }
 
-// propfind asks for what a listing needs.
-const propfind = `<?xml version="1.0" encoding="utf-8"?><d:propfind xmlns:d="DAV:"><d:prop>` +
-	`<d:resourcetype/><d:getetag/><d:getcontentlength/><d:getlastmodified/></d:prop></d:propfind>`
+// propfind asks for what a listing needs, and for rights.
+func propfind(rights bool) string {
+	more := ""
+	if rights {
+		more = rightsProps
+	}
+	return `<?xml version="1.0" encoding="utf-8"?><d:propfind xmlns:d="DAV:"><d:prop>` +
+		`<d:resourcetype/><d:getetag/><d:getcontentlength/><d:getlastmodified/>` + more + `</d:prop></d:propfind>`
+}
 
 // multistatus is the answer to it.
 type multistatus struct {
-	XMLName   xml.Name `xml:"DAV: multistatus"`
-	Responses []struct {
-		Href   string `xml:"DAV: href"`
-		Status string `xml:"DAV: status"` // instead of properties
-		Stats  []struct {
-			Status string `xml:"DAV: status"`
-			Prop   struct {
-				Folder   *struct{} `xml:"DAV: resourcetype>collection"`
-				ETag     string    `xml:"DAV: getetag"`
-				Length   *int64    `xml:"DAV: getcontentlength"`
-				Modified string    `xml:"DAV: getlastmodified"`
-			} `xml:"DAV: prop"`
-		} `xml:"DAV: propstat"`
-	} `xml:"DAV: response"`
+	XMLName   xml.Name      `xml:"DAV: multistatus"`
+	Responses []davResponse `xml:"DAV: response"`
+}
+
+type davResponse struct {
+	Href   string `xml:"DAV: href"`
+	Status string `xml:"DAV: status"` // instead of properties
+	Stats  []struct {
+		Status string `xml:"DAV: status"`
+		Prop   struct {
+			Folder   *struct{} `xml:"DAV: resourcetype>collection"`
+			ETag     string    `xml:"DAV: getetag"`
+			Length   *int64    `xml:"DAV: getcontentlength"`
+			Modified string    `xml:"DAV: getlastmodified"`
+			davRights
+		} `xml:"DAV: prop"`
+	} `xml:"DAV: propstat"`
+}
+
+// isGood reports whether properties with a status are those of the file.
+func isGood(status string) bool { return status == "" || strings.Contains(status, " 200") }
+
+// rights returns the properties that say who may read the file.
+func (r davResponse) rights() (p davRights) {
+	for _, s := range r.Stats {
+		if isGood(s.Status) {
+			p.over(s.Prop.davRights)
+		}
+	}
+	return p
 }
 
 // list returns the entries of a folder, sorted by path.
 func (d *davFolder) list(ctx context.Context, dir string) ([]entry, error) {
 	at := d.address(dir) + "/"
 	header := http.Header{"Depth": {"1"}, "Content-Type": {"application/xml; charset=utf-8"}}
-	body, err := d.answer(ctx, "PROPFIND", at, header, []byte(propfind), http.StatusMultiStatus)
+	body, err := d.answer(ctx, "PROPFIND", at, header, []byte(propfind(d.asksRights)), http.StatusMultiStatus)
 	if err != nil {
 		return nil, err
 	}
@@ -90,6 +115,8 @@ func (d *davFolder) list(ctx context.Context, dir string) ([]entry, error) {
 		return nil, err
 	}
 	var all []entry
+	var own davRights
+	told := map[string]davRights{}
 	listed := false // the folder itself, as RFC 4918, section 9.1, has it
 	for _, r := range answer.Responses {
 		href, err := asked.Parse(strings.TrimSpace(r.Href))
@@ -98,7 +125,7 @@ func (d *davFolder) list(ctx context.Context, dir string) ([]entry, error) {
 		}
 		rest, inside := d.inside(href.Path)
 		if inside && rest == dir {
-			listed = true
+			listed, own = true, r.rights()
 			continue
 		}
 		if !inside || path.Dir(rest) != dir {
@@ -106,7 +133,7 @@ func (d *davFolder) list(ctx context.Context, dir string) ([]entry, error) {
 		}
 		e := entry{Object: Object{Path: rest, Size: -1, key: rest}, hidden: true}
 		for _, s := range r.Stats {
-			if s.Status != "" && !strings.Contains(s.Status, " 200") {
+			if !isGood(s.Status) {
 				continue
 			}
 			e.folder, e.hidden = e.folder || s.Prop.Folder != nil, false
@@ -117,13 +144,18 @@ func (d *davFolder) list(ctx context.Context, dir string) ([]entry, error) {
 				e.Version = fmt.Sprintf("%s %d", s.Prop.Modified, e.Size)
 			}
 		}
-		if e.hidden = e.hidden || r.Status != "" && !strings.Contains(r.Status, " 200"); !e.hidden && e.Version == "" {
+		if e.hidden = e.hidden || !isGood(r.Status); !e.hidden && e.Version == "" {
 			e.Version = time.Now().UTC().Format(time.RFC3339Nano) // nothing tells a change: it is read each time
 		}
-		all = append(all, e)
+		all, told[rest] = append(all, e), r.rights()
 	}
 	if !listed {
 		return nil, errors.New("the server listed another folder than the one asked for")
+	}
+	if d.asksRights {
+		if err := d.setRights(ctx, dir, own, all, told); err != nil {
+			return nil, err
+		}
 	}
 	slices.SortFunc(all, func(a, b entry) int { return cmp.Compare(a.Path, b.Path) })
 	return all, nil

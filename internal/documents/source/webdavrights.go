@@ -1,0 +1,299 @@
+package source
+
+import (
+	"context"
+	"encoding/xml"
+	"errors"
+	"maps"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+)
+
+// rightsProps are what a folder is asked for beside its listing, when its rights are wanted.
+const rightsProps = `<d:owner/><d:acl/><d:inherited-acl-set/>` +
+	`<c:owner-id xmlns:c="http://owncloud.org/ns"/><n:sharees xmlns:n="http://nextcloud.org/ns"/>` +
+	`<n:mount-type xmlns:n="http://nextcloud.org/ns"/><n:group-folder-id xmlns:n="http://nextcloud.org/ns"/>` +
+	`<n:acl-enabled xmlns:n="http://nextcloud.org/ns"/><n:acl-can-manage xmlns:n="http://nextcloud.org/ns"/><n:acl-list xmlns:n="http://nextcloud.org/ns"/>`
+
+// davRights are the properties of a file or folder that say who may read it: those of RFC 3744, and those of Nextcloud
+// (docs.nextcloud.com, "WebDAV basics", and the app groupfolders, which is called team folders now).
+type davRights struct {
+	Owner     string    `xml:"DAV: owner>href"`
+	ACL       *davACL   `xml:"DAV: acl"`
+	Inherited []string  `xml:"DAV: inherited-acl-set>href"`
+	OwnerID   string    `xml:"http://owncloud.org/ns owner-id"`
+	Sharees   *sharees  `xml:"http://nextcloud.org/ns sharees"`
+	Mount     string    `xml:"http://nextcloud.org/ns mount-type"`
+	Team      string    `xml:"http://nextcloud.org/ns group-folder-id"`
+	Enabled   string    `xml:"http://nextcloud.org/ns acl-enabled"`
+	Manages   string    `xml:"http://nextcloud.org/ns acl-can-manage"`
+	Rules     []teamACL `xml:"http://nextcloud.org/ns acl-list>acl"`
+}
+
+type davACL struct {
+	Entries []struct {
+		Principal davPrincipal `xml:"DAV: principal"`
+		Invert    *struct {
+			Principal davPrincipal `xml:"DAV: principal"`
+		} `xml:"DAV: invert"`
+		Grant []davPrivilege `xml:"DAV: grant>privilege"`
+		Deny  []davPrivilege `xml:"DAV: deny>privilege"`
+	} `xml:"DAV: ace"`
+}
+
+type davPrincipal struct {
+	Href          string    `xml:"DAV: href"`
+	All           *struct{} `xml:"DAV: all"`
+	Authenticated *struct{} `xml:"DAV: authenticated"`
+	Owner         *struct{} `xml:"DAV: property>owner"`
+}
+
+type davPrivilege struct {
+	Read *struct{} `xml:"DAV: read"`
+	All  *struct{} `xml:"DAV: all"`
+}
+
+type sharees struct {
+	All []struct {
+		ID   string `xml:"http://nextcloud.org/ns id"`
+		Type string `xml:"http://nextcloud.org/ns type"`
+	} `xml:"http://nextcloud.org/ns sharee"`
+}
+
+type teamACL struct {
+	Type        string `xml:"http://nextcloud.org/ns acl-mapping-type"`
+	ID          string `xml:"http://nextcloud.org/ns acl-mapping-id"`
+	Mask        int    `xml:"http://nextcloud.org/ns acl-mask"`
+	Permissions int    `xml:"http://nextcloud.org/ns acl-permissions"`
+}
+
+// over replaces the properties that another part of the answer has.
+func (p *davRights) over(other davRights) {
+	if other.ACL != nil {
+		p.ACL = other.ACL
+	}
+	if other.Sharees != nil {
+		p.Sharees = other.Sharees
+	}
+	for _, s := range []struct{ to, from *string }{{&p.Owner, &other.Owner}, {&p.OwnerID, &other.OwnerID}, {&p.Mount, &other.Mount},
+		{&p.Team, &other.Team}, {&p.Enabled, &other.Enabled}, {&p.Manages, &other.Manages}} {
+		if text := strings.TrimSpace(*s.from); text != "" {
+			*s.to = text
+		}
+	}
+	p.Inherited, p.Rules = append(p.Inherited, other.Inherited...), append(p.Rules, other.Rules...)
+}
+
+// cloudFolder is what a folder of Nextcloud passes on to what lies in it. It is never changed in place.
+type cloudFolder struct {
+	place  [3]string // its mount: shares of a folder do not count for what is mounted below it
+	shared readers
+	rules  []rule // of advanced permissions, the innermost folder first
+	many   bool   // it has too many of both to keep
+}
+
+// shareTypes are the kinds of Nextcloud's shares that stand for users or groups of the server. Links, addresses, other
+// servers, teams and rooms are none.
+var shareTypes = map[string]readerKind{"0": aUser, "1": aGroup}
+
+// teamTypes are the same for advanced permissions.
+var teamTypes = map[string]readerKind{"user": aUser, "group": aGroup}
+
+// below returns what holds at a path of Nextcloud below a folder.
+func (f cloudFolder) below(p davRights) cloudFolder {
+	owner := reader{aUser, p.OwnerID}
+	place := [3]string{p.OwnerID, p.Mount, p.Team}
+	if place != f.place {
+		f = cloudFolder{place: place, shared: readers{owner: true}}
+	}
+	own := p.Sharees.readers()
+	switch {
+	case len(own)+len(p.Rules) == 0 || f.many:
+		return f
+	case len(own)+len(f.shared) > maxReaders, len(p.Rules)+len(f.rules) > maxReaders:
+		return cloudFolder{place: place, shared: readers{owner: true}, many: true}
+	}
+	maps.Copy(own, f.shared)
+	f.shared, f.rules = own, append(teamRules(p.Rules), f.rules...)
+	return f
+}
+
+// readers returns those with whom something is shared. s may be nil.
+func (s *sharees) readers() readers {
+	all := readers{}
+	if s == nil {
+		return all
+	}
+	for _, one := range s.All {
+		if kind, ok := shareTypes[one.Type]; ok {
+			all[reader{kind, one.ID}] = true
+		}
+	}
+	return all
+}
+
+// teamRules returns the rules of a path. What is allowed to somebody there outweighs what is denied to them by way of another
+// group.
+func teamRules(all []teamACL) (rules []rule) {
+	var denied []rule
+	for _, a := range all {
+		kind, known := teamTypes[a.Type]
+		switch {
+		case a.Mask&1 == 0: // it says nothing about reading
+		case !known:
+			denied = append(denied, rule{reader{kind: everybody}, true})
+		case a.Permissions&1 == 0:
+			denied = append(denied, rule{reader{kind, a.ID}, true})
+		default:
+			rules = append(rules, rule{reader{kind, a.ID}, false})
+		}
+	}
+	return append(rules, denied...)
+}
+
+func isTrue(s string) bool { return s == "1" || strings.EqualFold(s, "true") }
+
+// rights returns who may read a file of Nextcloud with these properties.
+func (f cloudFolder) rights(p davRights) *Rights {
+	switch {
+	case f.many:
+		return unknownRights(p.OwnerID, "it is shared with too many users and groups")
+	case p.Sharees == nil:
+		return unknownRights(p.OwnerID, "the server does not say with whom it is shared")
+	case p.Team != "" && !isTrue(p.Enabled):
+		return unknownRights(p.OwnerID, "it is in a team folder without advanced permissions, and the server does not say who has the folder")
+	case p.Team != "" && !isTrue(p.Manages):
+		return unknownRights(p.OwnerID, "it is in a team folder whose advanced permissions the account does not manage")
+	case p.Team != "":
+		all := firstMatch(f.rules)
+		maps.Copy(all, f.shared)
+		return all.rights()
+	}
+	return f.shared.rights()
+}
+
+// principalKinds tells what the principals of a collection are, by its name. RFC 3744 has no other sign in an address.
+var principalKinds = map[string]readerKind{"user": aUser, "users": aUser, "group": aGroup, "groups": aGroup}
+
+// reader returns whom an entry is about; false for somebody who cannot be named.
+func (p davPrincipal) reader(owner string) (r reader, ok bool) {
+	switch {
+	case p.All != nil:
+		return reader{kind: everybody}, true
+	case p.Authenticated != nil:
+		return reader{kind: signedIn}, true
+	case p.Owner != nil:
+		return principalAt(owner)
+	}
+	return principalAt(p.Href)
+}
+
+// principalAt returns the principal at an address, such as /principals/users/anna/.
+func principalAt(href string) (r reader, ok bool) {
+	u, err := url.Parse(strings.TrimSpace(href))
+	if err != nil {
+		return reader{}, false
+	}
+	parts := strings.Split(strings.Trim(u.EscapedPath(), "/"), "/")
+	if len(parts) < 2 {
+		return reader{}, false
+	}
+	kind, ok := principalKinds[strings.ToLower(parts[len(parts)-2])]
+	name, err := url.PathUnescape(parts[len(parts)-1])
+	return reader{kind, name}, ok && err == nil && name != ""
+}
+
+// reads reports whether one of the privileges is, or contains, that to read.
+func reads(all []davPrivilege) bool {
+	return slices.ContainsFunc(all, func(p davPrivilege) bool { return p.Read != nil || p.All != nil })
+}
+
+// listed returns who may read a file by its access control list, whose entries are tried in their order (RFC 3744, section 6).
+func (p davRights) listed() *Rights {
+	owner, known := principalAt(p.Owner)
+	if !known || owner.kind != aUser {
+		owner = reader{}
+	}
+	switch {
+	case p.ACL == nil:
+		return unknownRights(owner.name, "the server does not say who may read it")
+	case len(p.Inherited) > 0:
+		return unknownRights(owner.name, "the access control lists of other places count for it too")
+	}
+	var rules []rule
+	for _, e := range p.ACL.Entries {
+		r, ok := e.Principal.reader(p.Owner)
+		switch inverted := e.Invert != nil; {
+		case reads(e.Deny) && (!ok || inverted):
+			rules = append(rules, rule{reader{kind: everybody}, true})
+		case reads(e.Deny):
+			rules = append(rules, rule{r, true})
+		case reads(e.Grant) && ok && !inverted:
+			rules = append(rules, rule{r, false})
+		}
+	}
+	return firstMatch(rules).rights()
+}
+
+var errNoDAVRights = errors.New("the server does not say who may read its files: it has neither Nextcloud's shares nor access control lists (RFC 3744). Name users and groups in the entry instead of source_rights")
+
+// setRights enters the rights of a folder's entries. own are the folder's properties, and told those of the entries.
+func (d *davFolder) setRights(ctx context.Context, dir string, own davRights, entries []entry, told map[string]davRights) error {
+	if dir == "." {
+		if own.OwnerID == "" && own.ACL == nil {
+			return errNoDAVRights
+		}
+		around, err := d.around(ctx, own.OwnerID != "")
+		if err != nil {
+			return err
+		}
+		d.cloud = map[string]cloudFolder{".": around.below(own)}
+	}
+	folder := d.cloud[dir]
+	delete(d.cloud, dir) // each is listed once
+	for i := range entries {
+		e := &entries[i]
+		p := told[e.Path]
+		switch inner := folder.below(p); {
+		case e.folder:
+			d.cloud[e.Path] = inner
+		case p.OwnerID != "":
+			e.Rights = inner.rights(p)
+		default:
+			e.Rights = p.listed()
+		}
+	}
+	return nil
+}
+
+// around returns what the folders above the source pass on, as far as the server of Nextcloud answers for them.
+func (d *davFolder) around(ctx context.Context, isCloud bool) (around cloudFolder, err error) {
+	var all []davRights // the innermost first
+	at := *d.base
+	for at.Path = path.Dir(at.Path); isCloud && len(at.Path) > 1 && len(all) < maxDepth; at.Path = path.Dir(at.Path) {
+		header := http.Header{"Depth": {"0"}, "Content-Type": {"application/xml; charset=utf-8"}}
+		body, err := d.answer(ctx, "PROPFIND", at.String()+"/", header, []byte(propfind(true)), http.StatusMultiStatus)
+		if errors.Is(err, ErrRefused) {
+			break
+		}
+		if err != nil {
+			return around, err
+		}
+		var answer multistatus
+		if err := xml.Unmarshal(body, &answer); err != nil || len(answer.Responses) != 1 {
+			break
+		}
+		own := answer.Responses[0].rights()
+		if own.OwnerID == "" {
+			break
+		}
+		all = append(all, own)
+	}
+	for _, own := range slices.Backward(all) {
+		around = around.below(own)
+	}
+	return around, nil
+}
