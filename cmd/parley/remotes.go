@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"parley/internal/access"
-	"parley/internal/documents/metadata"
+	"parley/internal/documents"
 	"parley/internal/documents/source"
 )
 
@@ -26,6 +26,8 @@ type configuredSource struct {
 	Users    []string `yaml:"users" json:"users,omitzero"`
 	Groups   []string `yaml:"groups" json:"groups,omitzero"`
 	Category string   `yaml:"category" json:"category,omitempty"`
+	// SourceRights takes users and groups from the source, for each document.
+	SourceRights bool `yaml:"source_rights" json:"source_rights,omitempty"`
 
 	Quota  string `yaml:"quota" json:"quota,omitempty"`   // the size of all its files, at most
 	Paused bool   `yaml:"paused" json:"paused,omitempty"` // its first run waits until somebody starts it
@@ -68,6 +70,23 @@ func (s remotes) check() error {
 				return fmt.Errorf("the users or groups of %s have no name: that may mean everybody or nobody", name)
 			}
 		}
+		if err := list[name].checkRights(); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// checkRights returns an error if it is not clear, or cannot be known, who may see the documents.
+func (c configuredSource) checkRights() error {
+	a, err := source.Parse(c.Address)
+	switch {
+	case err != nil || !c.SourceRights:
+		return err
+	case !a.Kind.HasRights():
+		return fmt.Errorf("source_rights is not possible: sources of the kind %s do not say which people may see their files. Name users and groups instead", a.Kind.Name)
+	case c.Users != nil || c.Groups != nil:
+		return errors.New("source_rights excludes users and groups: leave these out if the source is to decide who may see its documents, or source_rights if they are to")
 	}
 	return nil
 }
@@ -103,20 +122,20 @@ func (s remotes) of(a source.Address) (found configuredSource) {
 	return found
 }
 
-// said returns what the configuration says of all documents of a source, and its quota.
-func (p *program) said(a source.Address) (f metadata.Fields, quota int64) {
+// said returns what the configuration says of a source.
+func (p *program) said(a source.Address) documents.SaidOfSource {
 	found := p.config.IngestSources.of(a)
-	z, err := found.quota()
-	if err == nil { // it was checked
-		quota = int64(z)
+	said := documents.SaidOfSource{Rights: found.SourceRights}
+	if z, err := found.quota(); err == nil { // it was checked
+		said.Quota = int64(z)
 	}
 	if found.Users != nil || found.Groups != nil {
-		f.Access = &access.List{Users: found.Users, Groups: found.Groups}
+		said.Fields.Access = &access.List{Users: found.Users, Groups: found.Groups}
 	}
 	if found.Category != "" {
-		f.Category = &found.Category
+		said.Fields.Category = &found.Category
 	}
-	return f, quota
+	return said
 }
 
 // begunByPeople reports whether the first run of a source waits until somebody starts it. This does not hold for sources at addresses below it.

@@ -26,7 +26,8 @@ open: {address: s3://handbook}
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, quota := p.said(a)
+		found := p.said(a)
+		f, quota := found.Fields, found.Quota
 		if f.Access != nil {
 			users, groups = f.Access.Users, f.Access.Groups
 		}

@@ -58,6 +58,9 @@ func (sourcesListCmd) Run(ctx context.Context, p *program) error {
 			return err
 		}
 		for _, r := range all {
+			if r.Rights {
+				fmt.Fprintf(p.stdout, "%s: the source decides who may see its documents\n", printable(r.Address))
+			}
 			p.printFaults(r)
 		}
 		return nil

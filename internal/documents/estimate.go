@@ -52,7 +52,7 @@ func (s *Service) EstimateSource(ctx context.Context, namespace, address string)
 	defer os.RemoveAll(cache)
 	within, cancel := context.WithTimeout(ctx, estimateTime)
 	defer cancel()
-	opened, err := s.open(within, a, cache)
+	opened, err := s.open(within, a, cache, false)
 	switch {
 	case ctx.Err() != nil:
 		return e, ctx.Err()

@@ -22,6 +22,7 @@ type RemoteSource struct {
 	Wanted    bool      // a run was asked for and has not begun
 	Next      time.Time // of the next run; zero for none
 	Run       SourceRun // the last one
+	Rights    bool      // see SaidOfSource
 }
 
 // State returns what the source is doing, as one word.
@@ -48,8 +49,10 @@ func (s *Service) RemoteSources(ctx context.Context, namespace string, every tim
 		return nil, fmt.Errorf("read the ingested roots: %w", err)
 	}
 	for _, root := range roots {
-		if source.IsRemote(root.Path) {
-			all = append(all, describe(namespace, root, every))
+		if a, err := source.Parse(root.Path); err == nil {
+			r := describe(namespace, root, every)
+			r.Rights = s.saidOf(a).Rights
+			all = append(all, r)
 		}
 	}
 	return all, nil

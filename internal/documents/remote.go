@@ -13,6 +13,7 @@ import (
 
 	"parley/internal/documents/ingest"
 	"parley/internal/documents/job"
+	"parley/internal/documents/metadata"
 	"parley/internal/documents/source"
 	"parley/internal/extract"
 	"parley/internal/retrieval"
@@ -111,10 +112,8 @@ func (s *Service) readRemote(ctx context.Context, in *ingest.Ingester, namespace
 	if err := s.putRun(ctx, namespace, root.Path, now); err != nil {
 		return ingest.Report{}, err
 	}
-	from := ingest.Remote{Address: a, Open: s.opener(a, "sources", namespace), Lose: wish.Lose && wish.Wanted.After(before.Began)}
-	if s.cfg.Said != nil {
-		from.Said, from.Quota = s.cfg.Said(a)
-	}
+	from := s.remoteOf(a, "sources", namespace)
+	from.Lose = wish.Lose && wish.Wanted.After(before.Began)
 	report, err := in.RunRemote(ctx, from, progress)
 	failed, isRemote := errors.AsType[*ingest.RemoteError](err)
 	switch {
@@ -196,18 +195,39 @@ func (r *SourceRun) end(report ingest.Report, failed *ingest.RemoteError, err er
 	}
 }
 
+// SaidOfSource is what the owner of a remote source says of it.
+type SaidOfSource struct {
+	Fields metadata.Fields // of all its documents
+	Quota  int64           // of all its files, in bytes; 0 for none
+	Rights bool            // who may see each document is as at the source
+}
+
+// saidOf returns what is said of a source.
+func (s *Service) saidOf(a source.Address) (said SaidOfSource) {
+	if s.cfg.Said != nil {
+		said = s.cfg.Said(a)
+	}
+	return said
+}
+
+// remoteOf returns a source as it is read for a purpose: see opener.
+func (s *Service) remoteOf(a source.Address, purpose, namespace string) ingest.Remote {
+	said := s.saidOf(a)
+	return ingest.Remote{Address: a, Open: s.opener(a, purpose, namespace, said.Rights), Said: said.Fields, Quota: said.Quota, Rights: said.Rights}
+}
+
 // opener returns the function that opens a source with its account. The cache is that of a purpose and a namespace, since
 // one run at a time may use it.
-func (s *Service) opener(a source.Address, purpose, namespace string) func(context.Context) (source.Source, error) {
+func (s *Service) opener(a source.Address, purpose, namespace string, rights bool) func(context.Context) (source.Source, error) {
 	return func(ctx context.Context) (source.Source, error) {
 		owner := sha256.Sum256([]byte(namespace)) // a namespace may not be a valid name of a folder
-		return s.open(ctx, a, filepath.Join(s.reading.cache(), purpose, hex.EncodeToString(owner[:16])))
+		return s.open(ctx, a, filepath.Join(s.reading.cache(), purpose, hex.EncodeToString(owner[:16])), rights)
 	}
 }
 
-// open opens a source with its account.
-func (s *Service) open(ctx context.Context, a source.Address, cache string) (source.Source, error) {
-	o := source.Options{Cache: cache, MaxBytes: ingest.MaxFile}
+// open opens a source with its account. With rights, it is asked who may read each object.
+func (s *Service) open(ctx context.Context, a source.Address, cache string, rights bool) (source.Source, error) {
+	o := source.Options{Cache: cache, MaxBytes: ingest.MaxFile, Rights: rights}
 	if s.cfg.Accounts != nil {
 		var err error
 		if o.Account, err = s.cfg.Accounts(a); err != nil {
@@ -223,7 +243,9 @@ func (s *Service) open(ctx context.Context, a source.Address, cache string) (sou
 // surveyRemotes is readRemotes for a survey.
 func (s *Service) surveyRemotes(ctx context.Context, in *ingest.Ingester, all []source.Address, visit func(retrieval.Put) error, progress func(ingest.Progress)) (total ingest.Report, err error) {
 	for _, a := range all {
-		report, err := in.SurveyRemote(ctx, ingest.Remote{Address: a, Open: s.opener(a, "estimates", s.cfg.Namespace)}, visit, progress)
+		from := s.remoteOf(a, "estimates", s.cfg.Namespace)
+		from.Quota = 0 // the estimate says what it would take
+		report, err := in.SurveyRemote(ctx, from, visit, progress)
 		total.Add(report)
 		if err != nil {
 			return total, err

@@ -27,7 +27,6 @@ import (
 	"parley/internal/documents/crawl"
 	"parley/internal/documents/ingest"
 	"parley/internal/documents/job"
-	"parley/internal/documents/metadata"
 	"parley/internal/documents/source"
 	"parley/internal/documents/upload"
 	"parley/internal/extract"
@@ -124,8 +123,8 @@ type Config struct {
 	Accounts func(source.Address) (source.Account, error) // with which a remote source is opened; nil for none
 	// Open opens a remote source; by default, Address.Open does.
 	Open func(ctx context.Context, a source.Address, o source.Options) (source.Source, error)
-	// Said returns what is said of all documents of a remote source, and its quota in bytes, 0 for none. Nil: nothing and none.
-	Said func(source.Address) (metadata.Fields, int64)
+	// Said returns what is said of a remote source. Nil: nothing.
+	Said func(source.Address) SaidOfSource
 	// BegunByPeople reports whether the first run of a remote source waits until somebody starts it. Nil: none waits.
 	BegunByPeople func(source.Address) bool
 	KeepLost      time.Duration // how long the documents of a source stay that cannot be read; 0 means for ever

@@ -141,13 +141,13 @@ func (c *Corpus) follow(ctx context.Context, b Batch, done Applied) {
 	if old != nil && old.version.Load() >= done.Version {
 		return // a search has loaded it already
 	}
-	if old != nil && old.version.Load() == done.Before {
+	if old != nil && old.version.Load() == done.Before && len(b.PutAccess) == 0 {
 		if next, err := old.follow(b, done); err == nil {
 			c.set(s, next)
 			return
 		}
 	}
-	// Another process changed the corpus in between, or this is the first use of the namespace.
+	// Another process changed the corpus in between, this is the first use of the namespace, or rights have changed.
 	if _, err := c.reload(ctx, b.Namespace, s); err != nil {
 		// The batch is committed. The next search loads the index, or says why it cannot.
 		c.log.Warn("load the index after a change", "namespace", b.Namespace, "error", err)

@@ -41,6 +41,9 @@ func (c *Corpus) SwitchAside(ctx context.Context, s retrieval.Switch) (done retr
 // switchDocuments moves the rows of documents. An AsideID is a revision, "/" and an id.
 func (a applier) switchDocuments(s retrieval.Switch) (gone []int64, switched int, err error) {
 	aside, replaced := retrieval.Aside(s.Namespace), retrieval.Replaced(s.Namespace)
+	if err := a.keepAccess(s.Namespace); err != nil {
+		return nil, 0, fmt.Errorf("keep the rights to documents: %w", err)
+	}
 	// Names and ids must be unique among the replaced documents, too.
 	rows, err := a.tx.QueryContext(a.ctx, `UPDATE documents SET namespace = ?1,
 			id = 'old/' || revision || '/' || id, name = 'old/' || revision
@@ -72,6 +75,25 @@ func (a applier) switchDocuments(s retrieval.Switch) (gone []int64, switched int
 		return nil, 0, fmt.Errorf("put documents in their places: %w", err)
 	}
 	return gone, int(n), nil
+}
+
+// keepAccess gives rebuilt documents the rights that the files of the old ones say by now: these may have changed meanwhile.
+func (a applier) keepAccess(namespace string) error {
+	const remade = "documents d JOIN documents n ON n.namespace = ?1 AND n.id = d.revision || '/' || d.id "
+	for _, query := range []string{
+		"DELETE FROM document_access WHERE revision IN (SELECT n.revision FROM " + remade + "WHERE d.namespace = ?2)",
+		"INSERT INTO document_access (revision, kind, value, position) SELECT n.revision, a.kind, a.value, a.position FROM " + remade +
+			"JOIN document_access a ON a.revision = d.revision WHERE d.namespace = ?2 AND d.ruled_by = ''",
+		"INSERT INTO document_access (revision, kind, value, position) SELECT n.revision, a.kind, a.value, a.position FROM " + remade +
+			"JOIN document_said a ON a.revision = d.revision WHERE d.namespace = ?2 AND d.ruled_by <> ''",
+	} {
+		if _, err := a.exec(query, retrieval.Aside(namespace), namespace); err != nil {
+			return err
+		}
+	}
+	_, err := a.exec(`UPDATE documents SET restricted = CASE WHEN EXISTS (SELECT 1 FROM document_access a WHERE a.revision = documents.revision)
+		THEN 1 ELSE 0 END WHERE namespace = ?`, retrieval.Aside(namespace))
+	return err
 }
 
 func (a applier) switchSegments(namespace string) error {

@@ -299,6 +299,9 @@ func (r *run) survey(ctx context.Context) ([]retrieval.File, error) {
 		r.report.Failed = append(r.report.Failed, t.failed...)
 		r.meter.found(t.candidates, len(t.failed), len(t.skipped))
 		if t.remote != nil {
+			if err := r.settleRights(ctx, t, known); err != nil {
+				return nil, err
+			}
 			if err := t.remote.settle(t, known); err != nil {
 				return nil, err
 			}

@@ -205,7 +205,8 @@ func (r *run) member(c *candidate, res result, s *spool, i int, inner map[string
 		m.part.namespace = res.namespace // written by strangers: see place
 	}
 	m.inside, m.known = inside(c.inside, m.key)
-	m.known.adopted = c.known.adopted
+	m.known.adopted, m.access = c.known.adopted, c.access
+	m.known.anew = c.known.anew || c.object != nil && c.known.Path == "" // a run that was cut short: it is not known with which rights
 	return m
 }
 

@@ -17,6 +17,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"parley/internal/access"
 	"parley/internal/documents/metadata"
 	"parley/internal/extract"
 	"parley/internal/format"
@@ -83,7 +84,7 @@ func (r *run) read(ctx context.Context, c *candidate) (result, *spool) {
 	}
 	res.file.Size, res.file.ModTime = original.size, original.modTime
 	res.file.SHA256 = original.seen + res.file.SHA256
-	if k := c.known; k.SHA256 == res.file.SHA256 && r.cfg.isCurrent(k.Generation) && r.cfg.allCurrent(c.inside) && !k.adopted && !c.mayPass() {
+	if k := c.known; k.SHA256 == res.file.SHA256 && r.cfg.isCurrent(k.Generation) && r.cfg.allCurrent(c.inside) && !k.anew && !c.mayPass() {
 		res.file.Generation = k.Generation
 		res.same = true
 		res.file.DocumentID, res.file.PutIn, res.file.Reason, res.file.Detail = k.DocumentID, k.PutIn, k.Reason, k.Detail
@@ -151,7 +152,7 @@ func (r *run) makeDocument(ctx context.Context, res result, o original, said met
 	if r.cfg.Reading != nil {
 		res.doc = x.doc
 	}
-	if r.cfg.Access.Restricted() {
+	if r.decided(c) != nil {
 		x.doc.Meta.Unknown = "" // it does not matter what the document says
 	}
 	m, err := said.Of(x.doc, path.Base(c.fileName()))
@@ -179,8 +180,8 @@ func (r *run) putDocument(ctx context.Context, res result, o original, m metadat
 	if res.error = r.name(ctx, c, res.namespace); res.error != nil {
 		return res
 	}
-	if r.cfg.Access.Restricted() {
-		m.Access = r.cfg.Access
+	if decided := r.decided(c); decided != nil {
+		m.Access = *decided
 	}
 	if res.namespace != r.cfg.Namespace {
 		res.file.PutIn = res.namespace
@@ -200,6 +201,14 @@ func (r *run) putDocument(ctx context.Context, res result, o original, m metadat
 	}
 	res.put.Pages, res.put.Document.Pages = pagesOf(x.doc)
 	return res
+}
+
+// decided returns who may see a file's document, whatever files say; nil if these decide.
+func (r *run) decided(c *candidate) *access.List {
+	if r.cfg.Access.Restricted() {
+		return &r.cfg.Access
+	}
+	return c.access
 }
 
 // notesOf describes in sentences which parts of a document could not be read; "" if it was read

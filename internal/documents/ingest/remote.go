@@ -19,6 +19,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"parley/internal/access"
 	"parley/internal/documents/metadata"
 	"parley/internal/documents/source"
 	"parley/internal/extract"
@@ -46,6 +47,8 @@ type Remote struct {
 	Quota int64
 	// Said is said of all its documents, as by a parley.yaml around the source; the files in it are nearer.
 	Said metadata.Fields
+	// Rights says that the source's objects have their rights from there, whatever files in it say.
+	Rights bool
 }
 
 // RunRemote brings the corpus up to date with a remote source: it reads new and changed objects, and deletes the documents
@@ -97,7 +100,7 @@ func (r *run) chooseRemote(ctx context.Context, from Remote, opened source.Sourc
 	place, _, _ := strings.Cut(address, "?")
 	t := &target{
 		root: retrieval.Root{Path: address}, path: address, prefixes: prefixesOf(roots), ids: map[string]bool{},
-		remote: &remote{Source: opened, address: address, place: strings.TrimSuffix(place, "/"), lose: from.Lose, quota: from.Quota, reads: r.cfg.Supports, said: from.Said, objects: map[string]source.Object{}},
+		remote: &remote{Source: opened, address: address, place: strings.TrimSuffix(place, "/"), lose: from.Lose, quota: from.Quota, reads: r.cfg.Supports, said: from.Said, rights: from.Rights, objects: map[string]source.Object{}},
 	}
 	if at := slices.IndexFunc(roots, func(r retrieval.Root) bool { return r.Path == address }); at >= 0 {
 		t.root = roots[at]
@@ -117,6 +120,8 @@ type remote struct {
 	reads   func(path string, head []byte) bool
 	said    metadata.Fields
 	whole   *metadata.Rules // that say it; nil for none
+	rights  bool            // see Remote.Rights
+	lists   map[string]*access.List
 
 	objects map[string]source.Object   // metadata files, by path
 	rules   map[string]*metadata.Rules // of the folders that have a file
@@ -130,28 +135,33 @@ type remote struct {
 type remoteObject struct {
 	source.Object
 	version string // of the object and its metadata
+	rights  string // a text that changes with Rights; "" if the source does not decide over them
 }
 
 // objectState is the state of an object that its row keeps for the next run.
 type objectState struct {
 	metadata.Limits
 	Version string `json:"version"`
+	Rights  string `json:"rights,omitempty"` // remoteObject.rights
 }
 
 func (o *remoteObject) state(l metadata.Limits) string {
-	data, err := json.Marshal(objectState{l, o.version})
+	return objectState{l, o.version, o.rights}.encode()
+}
+
+func (s objectState) encode() string {
+	data, err := json.Marshal(s)
 	if err != nil {
 		return "" // it is read again
 	}
 	return string(data)
 }
 
-func decodeVersion(state string) string {
-	var s objectState
+func decodeObjectState(state string) (s objectState) {
 	if json.Unmarshal([]byte(state), &s) != nil {
-		return ""
+		return objectState{}
 	}
-	return s.Version
+	return s
 }
 
 // scan lists the source and makes candidates of its objects. An error changes nothing.
@@ -214,10 +224,14 @@ func (o *remote) candidates(ctx context.Context, t *target, all []source.Object)
 				Detail: "another object, or a file inside one, has the same name"})
 			continue
 		}
-		t.candidates = append(t.candidates, &candidate{
+		c := &candidate{
 			target: t, path: object.Path, key: object.Path, size: object.Size, rules: o.rulesOf(path.Dir(object.Path)),
-			object: &remoteObject{object, object.Version + o.described(object.Path)},
-		})
+			object: &remoteObject{Object: object, version: object.Version + o.described(object.Path)},
+		}
+		if o.rights {
+			c.access, c.object.rights = o.accessOf(object)
+		}
+		t.candidates = append(t.candidates, c)
 	}
 	return nil
 }

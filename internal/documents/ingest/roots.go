@@ -237,10 +237,11 @@ func (r *run) covers(folder, path string) (string, bool) {
 	return rel, true
 }
 
-// knownFile is a row of the store, and whether it is stored under another root.
+// knownFile is a row of the store.
 type knownFile struct {
 	retrieval.File
-	adopted bool
+	adopted bool // it is stored under another root
+	anew    bool // its document is made anew, also if the file is the same
 }
 
 // known returns the rows of the files that a target examines, by path.
@@ -271,7 +272,7 @@ func (r *run) known(ctx context.Context, t *target) (map[string]knownFile, error
 			}
 			// A run that was interrupted has taken some over already.
 			if _, have := known[path]; !have {
-				known[path] = knownFile{File: f, adopted: true}
+				known[path] = knownFile{File: f, adopted: true, anew: true}
 			}
 		}
 	}

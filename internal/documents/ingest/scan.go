@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"parley/internal/access"
 	"parley/internal/documents/metadata"
 	"parley/internal/extract"
 	"parley/internal/format"
@@ -39,6 +40,7 @@ type candidate struct {
 	part      *part         // set for a nested file
 	page      *webPage      // set for a web page
 	object    *remoteObject // set for an object of a remote source
+	access    *access.List  // who may see its document, and those of nested files, whatever files say; nil if these decide
 }
 
 // baseName returns the name of the file's document without a prefix.
@@ -80,10 +82,11 @@ func (t *target) base() string {
 func (c *candidate) unchanged(cfg *Config) bool {
 	k := c.known
 	if c.object != nil {
-		return cfg.isCurrent(k.Generation) && cfg.allCurrent(c.inside) && k.SHA256 != "" && decodeVersion(k.State) == c.object.version && !c.mayPass()
+		return cfg.isCurrent(k.Generation) && cfg.allCurrent(c.inside) && k.SHA256 != "" && decodeObjectState(k.State).Version == c.object.version &&
+			!k.anew && !c.mayPass()
 	}
 	_, said, _ := strings.Cut(k.SHA256, "+")
-	return cfg.isCurrent(k.Generation) && cfg.allCurrent(c.inside) && !k.adopted &&
+	return cfg.isCurrent(k.Generation) && cfg.allCurrent(c.inside) && !k.anew &&
 		k.Size == c.size && k.ModTime.Equal(c.modTime) && said == c.about && !c.mayPass()
 }
 

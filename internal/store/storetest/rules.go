@@ -32,7 +32,7 @@ func testRules(t *testing.T, c corpus) {
 	for step := range 150 {
 		name := pick(r, names)
 		var doing string
-		switch r.IntN(6) {
+		switch r.IntN(7) {
 		case 0, 1:
 			d, there := files[name]
 			p := c.put(d.ID, name)
@@ -81,18 +81,29 @@ func testRules(t *testing.T, c corpus) {
 			if had := drop(path, owner); had && err != nil || !had && !errors.Is(err, retrieval.ErrNotFound) {
 				t.Fatalf("%s: %v", doing, err)
 			}
+		case 6:
+			d, there := files[name]
+			if d.Access = pick(r, lists); there {
+				files[name] = d
+			} else {
+				d.ID = id(step)
+			}
+			doing = fmt.Sprintf("the files of %s say %+v", name, d.Access)
+			c.apply(retrieval.Batch{Namespace: "ns", PutAccess: []retrieval.Access{{ID: d.ID, List: d.Access}}})
 		}
 		c.rightsAre(doing, rules, files)
 	}
 	c.rulesDecideOverDocumentsMadeAnew(r, lists, rules, files)
 }
 
-// rulesDecideOverDocumentsMadeAnew makes all documents anew, aside from the others, and puts them in their places.
+// rulesDecideOverDocumentsMadeAnew makes all documents anew, aside from the others, and puts them in their places. What their
+// files say about rights stays as it was before that, also if it has changed meanwhile.
 func (c corpus) rulesDecideOverDocumentsMadeAnew(r *rand.Rand, lists []access.List, rules []retrieval.Rule, files map[string]retrieval.Document) {
 	for name, d := range files {
 		p := c.put(d.ID, name)
-		p.Document.Access, p.Document.Owner = pick(r, lists), d.Owner
+		p.Document.Access, p.Document.Owner = d.Access, d.Owner
 		anew := p
+		anew.Document.Access = pick(r, lists)
 		anew.Document.ID, anew.Document.Namespace = retrieval.AsideID(d), retrieval.Aside("ns")
 		c.apply(retrieval.Batch{Namespace: retrieval.Aside("ns"), Put: []retrieval.Put{anew}})
 		files[name] = p.Document

@@ -1,0 +1,146 @@
+package ingest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+
+	"parley/internal/access"
+	"parley/internal/documents/source"
+	"parley/internal/extract"
+	"parley/internal/retrieval"
+)
+
+// accessOf returns who may see the document of an object, and a text that changes with that. Objects share their lists.
+func (o *remote) accessOf(object source.Object) (*access.List, string) {
+	l := access.Nobody()
+	if object.Rights != nil {
+		l = object.Rights.Access
+	}
+	text, err := json.Marshal(l)
+	if err != nil {
+		panic(fmt.Sprintf("ingest: names cannot be encoded: %v", err))
+	}
+	sum := sha256.Sum256(text)
+	id := hex.EncodeToString(sum[:12])
+	if o.lists == nil {
+		o.lists = map[string]*access.List{}
+	}
+	if o.lists[id] == nil {
+		o.lists[id] = &l
+	}
+	return o.lists[id], id
+}
+
+// maxBatchRights is the number of documents after which a transaction that only changes rights ends. After each, the index in
+// memory is loaded again.
+const maxBatchRights = 5000
+
+// settleRights gives the documents of a source the rights that the source tells by now, before anything of it is read: what
+// cannot be read must not be seen by more people than there. Documents in places that cannot be listed are for nobody as long
+// as that lasts. Where the source does not decide over rights any more, documents are made anew.
+func (r *run) settleRights(ctx context.Context, t *target, known map[string]knownFile) error {
+	if t.remote.rights {
+		r.reportFaults(t)
+	}
+	byKey := make(map[string]*candidate, len(t.candidates))
+	for _, c := range t.candidates {
+		byKey[c.key] = c
+	}
+	groups := map[string][]knownFile{} // rows by the path of the object, which comes first
+	for _, f := range sortedFiles(known) {
+		key := objectOf(f.Path, byKey, known)
+		groups[key] = append(groups[key], f)
+	}
+	b, changed := retrieval.Batch{Namespace: r.cfg.Namespace}, 0
+	apply := func() error {
+		if len(b.PutAccess)+len(b.PutFiles) == 0 {
+			return nil
+		}
+		if err := r.cfg.Corpus.Apply(ctx, b); err != nil {
+			return fmt.Errorf("change the rights of %d documents: %w", len(b.PutAccess), err)
+		}
+		b, changed = retrieval.Batch{Namespace: r.cfg.Namespace}, 0
+		return nil
+	}
+	for _, key := range slices.Sorted(maps.Keys(groups)) {
+		rows := groups[key]
+		rows[0] = t.settleObject(&b, byKey[key], rows)
+		known[rows[0].Path] = rows[0]
+		if changed += len(rows); changed >= maxBatchRights {
+			if err := apply(); err != nil {
+				return err
+			}
+		}
+	}
+	return apply()
+}
+
+// settleObject adds to a batch what changes in the rights of an object with these rows, and returns the first one as it then
+// is. c is nil for an object that is not listed.
+func (t *target) settleObject(b *retrieval.Batch, c *candidate, rows []knownFile) knownFile {
+	first := rows[0]
+	state := decodeObjectState(first.State)
+	nobody := access.Nobody()
+	list, id := &nobody, ""
+	switch {
+	case c == nil && !t.unseen(first.Path):
+		return first // the run deletes it
+	case !t.remote.rights:
+		first.anew = first.anew || state.Rights != ""
+		return first
+	case c != nil:
+		list, id = c.access, c.object.rights
+	default:
+		_, id = t.remote.accessOf(source.Object{})
+	}
+	if state.Rights == id {
+		return first
+	}
+	for _, f := range rows {
+		if f.DocumentID != "" {
+			b.PutAccess = append(b.PutAccess, retrieval.Access{ID: f.DocumentID, List: *list})
+		}
+		// Files are not read if they do not say clearly who may see them. That is not asked any more.
+		first.anew = first.anew || state.Rights == "" && f.Reason == string(BadMetadata)
+	}
+	if state.Version != "" {
+		state.Rights = id
+		first.State = state.encode()
+		b.PutFiles = append(b.PutFiles, first.File)
+	}
+	return first
+}
+
+// objectOf returns the path of the object to which a row belongs: its own, or that of the outermost file around it.
+func objectOf(p string, byKey map[string]*candidate, known map[string]knownFile) string {
+	for i, c := range p {
+		if c != '/' {
+			continue
+		}
+		if byKey[p[:i]] != nil || decodeObjectState(known[p[:i]].State).Version != "" {
+			return p[:i]
+		}
+	}
+	return p
+}
+
+// reportFaults reports the objects whose rights are not known, those of a folder together.
+func (r *run) reportFaults(t *target) {
+	type fault struct{ dir, why string }
+	count := map[fault]int{}
+	for _, c := range t.candidates {
+		if rights := c.object.Rights; rights != nil && rights.Fault != "" && r.cfg.Supports(c.path, nil) {
+			count[fault{path.Dir(c.path), rights.Fault}]++
+		}
+	}
+	for f, n := range count {
+		r.fail(FileResult{Path: t.display(f.dir), Reason: extract.Unreadable,
+			Detail: fmt.Sprintf("who may see its files at the source is not known (%d of them), so that nobody sees them here except an owner who is known: %s", n, f.why)})
+	}
+}
