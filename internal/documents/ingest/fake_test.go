@@ -73,6 +73,16 @@ func (f *fakeCorpus) Apply(ctx context.Context, b retrieval.Batch) error {
 			f.docs[p.Document.ID] = p
 		}
 	}
+	for _, part := range parts {
+		for _, one := range part.PutAccess {
+			p := f.docs[one.ID]
+			if p.Document.Namespace != part.Namespace {
+				return fmt.Errorf("%s is not in %q", one.ID, part.Namespace)
+			}
+			p.Document.Access = one.List
+			f.docs[one.ID] = p
+		}
+	}
 	names := map[[2]string]bool{}
 	for _, p := range f.docs {
 		name := [2]string{p.Document.Namespace, p.Document.Name}

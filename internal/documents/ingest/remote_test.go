@@ -28,6 +28,7 @@ type fakeSource struct {
 	hidden   string // a folder that cannot be listed
 	link     string // a symbolic link
 	unsized  bool   // it lists no sizes
+	rights   map[string]*source.Rights
 
 	mu     sync.Mutex
 	opened []string
@@ -42,7 +43,7 @@ func (f *fakeSource) Objects(context.Context) iter.Seq2[source.Object, error] {
 			return
 		}
 		for _, p := range slices.Sorted(maps.Keys(f.bodies)) {
-			o := source.Object{Path: p, Version: "v " + f.bodies[p], Size: int64(len(f.bodies[p]))}
+			o := source.Object{Path: p, Version: "v " + f.bodies[p], Size: int64(len(f.bodies[p])), Rights: f.rights[p]}
 			if f.unsized {
 				o.Size = -1
 			}
@@ -86,6 +87,7 @@ type remoteBench struct {
 	lose   bool
 	quota  int64
 	said   metadata.Fields
+	rights bool
 }
 
 func newRemoteBench(t *testing.T, bodies map[string]string) *remoteBench {
@@ -99,7 +101,7 @@ func (b *remoteBench) try() (Report, error) {
 		b.t.Fatal(err)
 	}
 	open := func(context.Context) (source.Source, error) { return b.source, nil }
-	return New(b.cfg).RunRemote(b.t.Context(), Remote{Address: a, Open: open, Lose: b.lose, Quota: b.quota, Said: b.said}, nil)
+	return New(b.cfg).RunRemote(b.t.Context(), Remote{Address: a, Open: open, Lose: b.lose, Quota: b.quota, Said: b.said, Rights: b.rights}, nil)
 }
 
 func (b *remoteBench) sync(want counts) Report {

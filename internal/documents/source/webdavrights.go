@@ -35,12 +35,10 @@ type davRights struct {
 
 type davACL struct {
 	Entries []struct {
-		Principal davPrincipal `xml:"DAV: principal"`
-		Invert    *struct {
-			Principal davPrincipal `xml:"DAV: principal"`
-		} `xml:"DAV: invert"`
-		Grant []davPrivilege `xml:"DAV: grant>privilege"`
-		Deny  []davPrivilege `xml:"DAV: deny>privilege"`
+		Principal davPrincipal   `xml:"DAV: principal"`
+		Invert    *struct{}      `xml:"DAV: invert"` // it is about all but a principal
+		Grant     []davPrivilege `xml:"DAV: grant>privilege"`
+		Deny      []davPrivilege `xml:"DAV: deny>privilege"`
 	} `xml:"DAV: ace"`
 }
 
@@ -143,12 +141,12 @@ func teamRules(all []teamACL) (rules []rule) {
 		kind, known := teamTypes[a.Type]
 		switch {
 		case a.Mask&1 == 0: // it says nothing about reading
-		case !known:
-			denied = append(denied, rule{reader{kind: everybody}, true})
-		case a.Permissions&1 == 0:
-			denied = append(denied, rule{reader{kind, a.ID}, true})
-		default:
+		case known && a.Permissions&1 != 0:
 			rules = append(rules, rule{reader{kind, a.ID}, false})
+		case known:
+			denied = append(denied, rule{reader{kind, a.ID}, true})
+		case a.Permissions&1 == 0: // to a team, say
+			denied = append(denied, rule{reader{kind: everybody}, true})
 		}
 	}
 	return append(rules, denied...)

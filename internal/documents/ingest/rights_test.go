@@ -1,0 +1,167 @@
+package ingest
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"parley/internal/access"
+	"parley/internal/documents/source"
+	"parley/internal/retrieval"
+)
+
+// newRightsBench returns a bench with a source that says who may see its objects.
+func newRightsBench(t *testing.T, bodies map[string]string) *remoteBench {
+	b := newRemoteBench(t, bodies)
+	b.rights, b.source.rights = true, map[string]*source.Rights{}
+	return b
+}
+
+func seenBy(users ...string) *source.Rights {
+	return &source.Rights{Access: access.List{Users: users}}
+}
+
+func (b *remoteBench) wantUsers(name string, want ...string) {
+	b.t.Helper()
+	if got := b.corpus.doc(b.t, name).Document.Access; !slices.Equal(got.Users, want) || len(got.Groups) > 0 || got.SignedIn {
+		b.t.Errorf("%s may be seen by %+v, want %q", name, got, want)
+	}
+}
+
+// Changed rights count without reading the file again, for nested files too, and a file cannot say otherwise.
+func TestRunRemote_RightsOfTheSourceCountForUnchangedObjects(t *testing.T) {
+	b := newRightsBench(t, map[string]string{
+		"a.md": "alpha", "all.zip": zipped(t, "in.md", "inner", "parley.yaml", "users: [mallory]"),
+		"parley.yaml": "users: [mallory]\ncategory: letters\n", "a.md.parley.yaml": "everybody: public\n",
+	})
+	b.source.versions["all.zip"] = "1"
+	b.source.rights["a.md"], b.source.rights["all.zip"] = seenBy("anna"), seenBy("anna")
+	b.sync(counts{Indexed: 2})
+	b.wantUsers("a.md", "anna")
+	b.wantUsers("all.zip/in.md", "anna")
+	if got := b.corpus.doc(t, "a.md").Document.Category; got != "letters" {
+		t.Errorf("what the source's files say beside rights does not count: category %q", got)
+	}
+	b.source.take()
+	b.extractor.take()
+	for _, users := range [][]string{{"anna", "bob"}, {"bob"}} {
+		b.source.rights["a.md"], b.source.rights["all.zip"] = seenBy(users...), seenBy(users...)
+		b.sync(counts{Unchanged: 2})
+		b.wantUsers("a.md", users...)
+		b.wantUsers("all.zip/in.md", users...)
+	}
+	b.wantOpened("parley.yaml", "parley.yaml") // as at each run
+	if read := b.extractor.take(); len(read) > 0 {
+		t.Errorf("%q were extracted again", read)
+	}
+	batches := b.corpus.batches
+	b.sync(counts{Unchanged: 2})
+	if b.corpus.batches != batches {
+		t.Errorf("the same rights were written %d times", b.corpus.batches-batches)
+	}
+	delete(b.source.rights, "a.md") // it does not say
+	b.sync(counts{Unchanged: 2})
+	b.wantUsers("a.md", access.Nobody().Users...)
+	b.source.rights["a.md"] = &source.Rights{}
+	b.sync(counts{Unchanged: 2})
+	b.wantUsers("a.md")
+}
+
+// A document must not be seen by more people than at the source because its file cannot be read, or its folder not listed, or
+// the source holds more than its quota.
+func TestRunRemote_RightsGetNarrowerBeforeAnythingIsRead(t *testing.T) {
+	b := newRightsBench(t, map[string]string{"a.md": "alpha", "shut/b.md": "beta"})
+	b.source.rights["a.md"], b.source.rights["shut/b.md"] = seenBy("anna", "bob"), seenBy("anna")
+	b.sync(counts{Indexed: 2})
+	b.source.bodies["a.md"], b.source.openErr = "alpha 2", errors.New("the connection broke")
+	b.source.rights["a.md"] = seenBy("anna")
+	b.sync(counts{Failed: 1, Unchanged: 1})
+	b.wantUsers("a.md", "anna")
+
+	b.source.hidden = "shut"
+	delete(b.source.bodies, "shut/b.md")
+	b.sync(counts{Failed: 2})
+	b.wantUsers("shut/b.md", access.Nobody().Users...)
+
+	b.source.openErr, b.source.hidden, b.source.bodies["shut/b.md"] = nil, "", "beta"
+	b.source.take()
+	b.sync(counts{Updated: 1, Unchanged: 1})
+	b.wantOpened("a.md")
+	b.wantUsers("shut/b.md", "anna")
+
+	b.quota, b.source.rights["a.md"] = 3, seenBy("carol")
+	b.fails("more than its quota")
+	b.wantUsers("a.md", "carol")
+}
+
+// The new content of an object comes with its rights, in one batch.
+func TestRunRemote_ContentAndRightsChangeTogether(t *testing.T) {
+	b := newRightsBench(t, map[string]string{"a.md": "alpha"})
+	b.source.rights["a.md"] = seenBy("anna")
+	b.sync(counts{Indexed: 1})
+	b.source.bodies["a.md"], b.source.rights["a.md"] = "alpha 2", seenBy("bob")
+	b.corpus.onApply = func(batch retrieval.Batch) error {
+		for _, p := range batch.Put {
+			if !slices.Equal(p.Document.Access.Users, []string{"bob"}) {
+				t.Errorf("put for %+v", p.Document.Access)
+			}
+		}
+		return nil
+	}
+	b.sync(counts{Updated: 1})
+	b.wantUsers("a.md", "bob")
+}
+
+func TestRunRemote_RightsOfTheSourceAreTurnedOnAndOff(t *testing.T) {
+	b := newRemoteBench(t, map[string]string{"a.md": "alpha", "all.zip": zipped(t, "in.md", "inner"), "staff/parley.yaml": "users: [dora]\n", "staff/b.md": "beta"})
+	b.source.rights = map[string]*source.Rights{"a.md": seenBy("anna"), "all.zip": seenBy("anna"), "staff/b.md": seenBy("anna")}
+	b.source.versions["all.zip"] = "1"
+	b.said.Access = &access.List{Users: []string{"erin"}}
+	b.sync(counts{Indexed: 3})
+	want := func(a, in, staff string) {
+		t.Helper()
+		b.wantUsers("a.md", a)
+		b.wantUsers("all.zip/in.md", in)
+		b.wantUsers("staff/b.md", staff)
+	}
+	want("erin", "erin", "dora")
+	b.rights = true
+	b.source.take()
+	b.sync(counts{Unchanged: 3})
+	b.wantOpened("staff/parley.yaml")
+	want("anna", "anna", "anna")
+	b.rights = false
+	b.sync(counts{Updated: 3})
+	want("erin", "erin", "dora")
+}
+
+// A file that does not say clearly who may see it is not indexed; when the source says it, it is.
+func TestRunRemote_RightsOfTheSourceDecideOverUnclearFrontMatter(t *testing.T) {
+	b := newRemoteBench(t, map[string]string{"a.md": "RESTRICTED alpha"})
+	b.source.rights = map[string]*source.Rights{"a.md": seenBy("anna")}
+	b.sync(counts{Failed: 1})
+	b.rights = true
+	b.sync(counts{Indexed: 1})
+	b.wantUsers("a.md", "anna")
+	b.rights = false
+	b.sync(counts{Failed: 1, Deleted: 1})
+}
+
+func TestRunRemote_ReportsUnknownRights(t *testing.T) {
+	b := newRightsBench(t, map[string]string{"a.md": "alpha", "b.md": "beta", "deep/c.md": "gamma", "d.md": "delta"})
+	unknown := &source.Rights{Access: access.Nobody(), Fault: "the server does not say"}
+	b.source.rights = map[string]*source.Rights{"a.md": unknown, "b.md": unknown, "deep/c.md": unknown, "d.md": seenBy("anna")}
+	for _, want := range []counts{{Indexed: 4, Failed: 2}, {Unchanged: 4, Failed: 2}} {
+		r := b.sync(want)
+		var all []string
+		for _, f := range r.Failed {
+			all = append(all, f.Path+": "+f.Detail)
+		}
+		slices.Sort(all)
+		if len(all) != 2 || !strings.HasPrefix(all[0], "s3://bucket/docs/.") || !strings.Contains(all[0], "(2 of them)") || !strings.Contains(all[1], "docs/deep") || !strings.Contains(all[1], "does not say") {
+			t.Errorf("reported %q", all)
+		}
+	}
+	b.wantUsers("a.md", access.Nobody().Users...)
+}
