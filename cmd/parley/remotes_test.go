@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"parley/internal/documents/source"
@@ -52,6 +53,41 @@ open: {address: s3://handbook}
 		}
 		if s.check() == nil {
 			t.Errorf("%s is accepted", bad)
+		}
+	}
+}
+
+func TestRemotes_LetASourceDecideOverRightsWhereThatIsClear(t *testing.T) {
+	t.Parallel()
+	for entry, want := range map[string]string{
+		"{address: webdavs://cloud.example.com/docs, source_rights: true}":                 "",
+		"{address: imaps://mail.example.com, source_rights: true, category: mail}":         "",
+		"{address: s3://handbook, source_rights: false, users: [anna]}":                    "",
+		"{address: webdavs://cloud.example.com/docs, source_rights: true, users: [anna]}":  "excludes users and groups",
+		"{address: webdavs://cloud.example.com/docs, source_rights: true, groups: [sale]}": "excludes users and groups",
+		"{address: s3://handbook, source_rights: true}":                                    "the kind S3 bucket do not say which people may see their files. Name users and groups instead",
+		"{address: git+https://git.example.com/x, source_rights: true}":                    "the kind git repository do not",
+	} {
+		p := &program{}
+		err := p.config.IngestSources.UnmarshalText([]byte("docs: " + entry))
+		if err == nil {
+			err = p.config.IngestSources.check()
+		}
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", entry, err, want)
+		}
+	}
+	p := &program{}
+	if err := p.config.IngestSources.UnmarshalText([]byte("docs: {address: webdavs://cloud.example.com/docs, source_rights: true}")); err != nil {
+		t.Fatal(err)
+	}
+	for address, want := range map[string]bool{"webdavs://cloud.example.com/docs/deep": true, "webdavs://cloud.example.com/other": false} {
+		a, err := source.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.said(a).Rights != want {
+			t.Errorf("%s: rights from the source: %t", address, !want)
 		}
 	}
 }

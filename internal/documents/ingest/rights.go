@@ -9,6 +9,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 
 	"parley/internal/access"
 	"parley/internal/documents/source"
@@ -86,8 +87,8 @@ func (r *run) settleRights(ctx context.Context, t *target, known map[string]know
 func (t *target) settleObject(b *retrieval.Batch, c *candidate, rows []knownFile) knownFile {
 	first := rows[0]
 	state := decodeObjectState(first.State)
-	nobody := access.Nobody()
-	list, id := &nobody, ""
+	var list *access.List
+	var id string
 	switch {
 	case c == nil && !t.unseen(first.Path):
 		return first // the run deletes it
@@ -97,7 +98,7 @@ func (t *target) settleObject(b *retrieval.Batch, c *candidate, rows []knownFile
 	case c != nil:
 		list, id = c.access, c.object.rights
 	default:
-		_, id = t.remote.accessOf(source.Object{})
+		list, id = t.remote.accessOf(source.Object{}) // nobody
 	}
 	if state.Rights == id {
 		return first
@@ -123,7 +124,8 @@ func objectOf(p string, byKey map[string]*candidate, known map[string]knownFile)
 		if c != '/' {
 			continue
 		}
-		if byKey[p[:i]] != nil || decodeObjectState(known[p[:i]].State).Version != "" {
+		row, ok := known[p[:i]]
+		if byKey[p[:i]] != nil || ok && decodeObjectState(row.State).Version != "" {
 			return p[:i]
 		}
 	}
@@ -140,7 +142,7 @@ func (r *run) reportFaults(t *target) {
 		}
 	}
 	for f, n := range count {
-		r.fail(FileResult{Path: t.display(f.dir), Reason: extract.Unreadable,
+		r.fail(FileResult{Path: strings.TrimSuffix(t.display(f.dir), "/."), Reason: extract.Unreadable,
 			Detail: fmt.Sprintf("who may see its files at the source is not known (%d of them), so that nobody sees them here except an owner who is known: %s", n, f.why)})
 	}
 }

@@ -159,7 +159,7 @@ func TestRunRemote_ReportsUnknownRights(t *testing.T) {
 			all = append(all, f.Path+": "+f.Detail)
 		}
 		slices.Sort(all)
-		if len(all) != 2 || !strings.HasPrefix(all[0], "s3://bucket/docs/.") || !strings.Contains(all[0], "(2 of them)") || !strings.Contains(all[1], "docs/deep") || !strings.Contains(all[1], "does not say") {
+		if len(all) != 2 || !strings.HasPrefix(all[0], "s3://bucket/docs/deep: ") || !strings.HasPrefix(all[1], "s3://bucket/docs: ") || !strings.Contains(all[1], "(2 of them)") || !strings.Contains(all[1], "does not say") {
 			t.Errorf("reported %q", all)
 		}
 	}

@@ -13,7 +13,8 @@ import (
 // azureRights are the properties of a file or folder that say who may read it, in an account with a hierarchical namespace.
 // https://learn.microsoft.com/azure/storage/blobs/data-lake-storage-access-control
 type azureRights struct {
-	Owner, Group, Acl string
+	Owner, Group string
+	ACL          string `xml:"Acl"`
 }
 
 var errNoAzureRights = errors.New("the account does not say who may read its blobs: only one with a hierarchical namespace does. Name users and groups in the entry instead of source_rights")
@@ -28,7 +29,7 @@ func azureName(id string) string {
 
 // readersFor returns those who have a right; false if the properties do not say that.
 func (a azureRights) readersFor(right string) (readers, bool) {
-	p, ok := parsePOSIX(azureName(a.Owner), azureName(a.Group), a.Acl)
+	p, ok := parsePOSIX(azureName(a.Owner), azureName(a.Group), a.ACL)
 	if !ok {
 		return nil, false
 	}

@@ -27,7 +27,8 @@ func (m *mailAccount) rightsOf(ctx context.Context, box Object) (r *Rights, err 
 		if err = asked.end(err); err != nil {
 			return err
 		}
-		if data.Mailbox != box.key && !(strings.EqualFold(box.key, "INBOX") && strings.EqualFold(data.Mailbox, "INBOX")) {
+		inbox := strings.EqualFold(box.key, "INBOX") && strings.EqualFold(data.Mailbox, "INBOX")
+		if data.Mailbox != box.key && !inbox {
 			r = unknownRights("", "the server answers for another mailbox")
 			return nil
 		}

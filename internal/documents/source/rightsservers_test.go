@@ -390,14 +390,3 @@ func TestSFTP_TellsWhoMayReadEachFile(t *testing.T) {
 	chmod(dir, 0o700) // above the source
 	wantRights(t, s, map[string]string{"a.md": mine, "b.md": mine, "c.md": mine, "closed/d.md": mine})
 }
-
-func TestTable_OnlyKindsWithRightsTellThem(t *testing.T) {
-	for _, k := range Table {
-		if k.Rights == "" {
-			t.Errorf("%s: docs/ingestion.md does not say whether it has rights", k.Name)
-		}
-		if k.HasRights() && !k.IsRemote() {
-			t.Errorf("%s has rights and is not read here", k.Name)
-		}
-	}
-}

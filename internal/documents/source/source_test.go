@@ -218,7 +218,7 @@ func TestHTTP_EndsWithItsContext(t *testing.T) {
 }
 
 func TestDocs_ListTheKinds(t *testing.T) {
-	const file, header = "../../../docs/ingestion.md", "| kind | address | account | how changes are known | not read |\n|---|---|---|---|---|\n"
+	const file, header = "../../../docs/ingestion.md", "| kind | address | account | how changes are known | not read | rights with `source_rights` |\n|---|---|---|---|---|---|\n"
 	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -230,7 +230,7 @@ func TestDocs_ListTheKinds(t *testing.T) {
 	}
 	rows := ""
 	for _, k := range Table {
-		rows += fmt.Sprintf("| %s | `%s` | %s | %s | %s |\n", k.Name, k.Address, k.Account, k.Changes, k.Limits)
+		rows += fmt.Sprintf("| %s | `%s` | %s | %s | %s | %s |\n", k.Name, k.Address, k.Account, k.Changes, k.Limits, k.Rights)
 	}
 	want := before + header + rows + "\n" + after
 	if want == string(data) {
@@ -256,7 +256,7 @@ func TestTable_IsConsistent(t *testing.T) {
 				t.Errorf("%s:// is not of the kind %s", s, k.Name)
 			}
 		}
-		if k.Name == "" || k.Address == "" || k.Changes == "" || k.Limits == "" {
+		if k.Name == "" || k.Address == "" || k.Changes == "" || k.Limits == "" || k.Rights == "" {
 			t.Errorf("%s: a column is empty", k.Name)
 		}
 	}

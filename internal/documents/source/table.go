@@ -8,13 +8,13 @@ var Table = []Kind{
 		Name: "file or folder", Address: "/path",
 		Account: "none", Changes: "size and time of each file; with ingest.watch, the system's notices",
 		Limits: "symbolic links to folders, and out of the folder",
-		Rights: "has no entry",
+		Rights: "none: it has no entry in `ingest.sources`",
 	},
 	{
 		Name: "web site", Schemes: []string{"https", "http"}, Address: "https://HOST/PATH",
 		Account: "none", Changes: "one conditional request for each page; sitemaps, where the site has them, say which pages there are",
 		Limits: "what robots.txt forbids; pages that need a sign-in",
-		Rights: "has no entry",
+		Rights: "none: it has no entry in `ingest.sources`",
 	},
 	{
 		Name: "git repository", Schemes: []string{gitScheme, "git+http", "git+ssh", "git"},
