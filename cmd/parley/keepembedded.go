@@ -17,6 +17,10 @@ const (
 	embedRetryMost = 10 * time.Minute
 )
 
+// maxByDefault is the maximum number of chunks without vectors that a server embeds by an embedder that nobody has chosen. They
+// take 300 MB of memory and more than an hour of a processor.
+const maxByDefault = 200_000
+
 // keepEmbedded embeds documents, whichever process ingested them, until ctx ends. It begins when
 // ingested is closed.
 func (s *serving) keepEmbedded(ctx context.Context, ingested <-chan struct{}) {
@@ -60,6 +64,19 @@ func (s *serving) embedOnce(ctx context.Context) error {
 		s.embedding = false
 		s.mu.Unlock()
 	}()
+	if s.serversEmbed {
+		plan, err := s.corpus.PlanEmbedding(ctx)
+		if err != nil {
+			return err
+		}
+		if plan.Chunks > maxByDefault {
+			s.tooMany.Do(func() {
+				s.log.Info("passages are searched by words alone: they are too many to embed them without being asked; set embedding to do it",
+					"passages", plan.Chunks, "model", plan.Model)
+			})
+			return nil
+		}
+	}
 	return s.embed(ctx, s.stdout, s.display, func(p embedProgress) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
