@@ -48,7 +48,7 @@ func (b *bench) parley(ctx context.Context, data string, flags ...string) (*serv
 		return nil, 0, err
 	}
 	began := time.Now()
-	s, err := serve(ctx, addr, nil, program, append([]string{"serve", "--addr", addr, "--data", data}, flags...)...)
+	s, err := serve(ctx, addr, nil, program, append([]string{"serve", "--addr", addr, "--data", data, "--embedding", "none"}, flags...)...)
 	if err != nil {
 		return nil, 0, err
 	}
