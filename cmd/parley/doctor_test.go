@@ -165,7 +165,7 @@ func TestDoctor_ComparesTheEmbeddingModelWithTheStoredVectors(t *testing.T) {
 		text      string
 	}{
 		{"builtin:multilingual-e5-small", fine, "builtin:multilingual-e5-small"},
-		{"", warned, "they are not used"},
+		{wordsAlone, warned, "they are not used"},
 		{"ollama:nomic-embed-text", warned, "embed all documents again"},
 	} {
 		findings, _ := doctor(t, []string{"PARLEY_EMBEDDING=" + c.embedding, "OLLAMA_HOST=127.0.0.1:1"}, "--data", data)
