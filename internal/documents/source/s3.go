@@ -103,6 +103,9 @@ func (b *bucket) Objects(ctx context.Context) iter.Seq2[Object, error] {
 				return nil, "", err
 			}
 			if o.Size, o.Version = c.Size, cmp.Or(strings.Trim(c.ETag, `"`), fmt.Sprintf("%s %d", c.Modified, c.Size)); ok {
+				if b.acls != nil {
+					o.seen = strong(c.ETag)
+				}
 				all = append(all, o)
 			}
 		}
@@ -155,11 +158,7 @@ func (b *bucket) page(ctx context.Context, token string) (page listing, err erro
 
 // Open implements Source.
 func (b *bucket) Open(ctx context.Context, o Object) (io.ReadCloser, error) {
-	answer, err := b.call(ctx, http.MethodGet, b.base+"/"+escapeKey(o.key), nil, nil, timeFor(o, b.most), http.StatusOK)
-	if err != nil {
-		return nil, err
-	}
-	return answer.Body, nil
+	return b.open(ctx, b.base+"/"+escapeKey(o.key), o, b.most)
 }
 
 // scheme is one of the two spellings of the same signature.

@@ -105,6 +105,27 @@ func (n ids) posix(info fs.FileInfo) (posix, bool) {
 	return posixOf(n.users[stat.UID], n.groups[stat.GID], stat.Mode), true
 }
 
+// seenOf returns what tells that a file is still the one that was listed, with the rights of then.
+func seenOf(info fs.FileInfo) string {
+	stat, ok := info.Sys().(*sftp.FileStat)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprint(stat.Size, stat.Mtime, stat.Mode, stat.UID, stat.GID)
+}
+
+// isSeen returns an error if an open file is not any more what was listed.
+func isSeen(file *sftp.File, o Object) error {
+	if o.seen == "" {
+		return nil
+	}
+	info, err := file.Stat()
+	if err == nil && seenOf(info) != o.seen {
+		err = changedError{}
+	}
+	return err
+}
+
 // setRights enters who may read a file, or notes who may pass through a folder, in a folder that was listed.
 func (f *sftpFolder) setRights(dir string, e *entry, info fs.FileInfo) {
 	p, ok := f.ids.posix(info)
@@ -114,6 +135,7 @@ func (f *sftpFolder) setRights(dir string, e *entry, info fs.FileInfo) {
 	case e.folder:
 		f.passing[e.Path] = both(f.passing[dir], p.readersFor("x"))
 	default:
+		e.seen = seenOf(info)
 		e.Rights = both(f.passing[dir], p.readersFor("r")).rights()
 	}
 }
