@@ -251,6 +251,11 @@ func (o *remote) describe(ctx context.Context, t *target) error {
 	return nil
 }
 
+// MayRead reports whether a run might read an object of a source, by its path and size. supports is Config.Supports.
+func MayRead(supports func(name string, head []byte) bool, p string, size int64) bool {
+	return size <= MaxFile && supports(p, nil) && !slices.ContainsFunc(strings.Split(p, "/"), ignored)
+}
+
 // insideOther reports whether a path lies below that of an object, as paths of files inside files do.
 func insideOther(p string, names map[string]bool) bool {
 	for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {

@@ -155,6 +155,14 @@ type FileResult struct {
 	Detail string         // one sentence for people
 	Known  bool           // from an earlier run; the file was not tried again
 	Named  bool           // it is the page at the URL of a site, which a user asked for
+	// Unclear says that the source does not tell who may read files of a folder. They are documents all the same, for the few
+	// who are known to be allowed to see them.
+	Unclear bool
+}
+
+// Incomplete reports whether files that should have given a document did not.
+func (r *Report) Incomplete() bool {
+	return slices.ContainsFunc(r.Failed, func(f FileResult) bool { return !f.Unclear })
 }
 
 // Add adds what another run did.

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -171,6 +172,9 @@ func objectOf(p string, byKey map[string]*candidate, known map[string]knownFile)
 	return p
 }
 
+// maxUnclear is the number of folders that a report names because of unknown rights.
+const maxUnclear = 20
+
 // reportFaults reports the objects whose rights are not known, those of a folder together.
 func (r *run) reportFaults(t *target) {
 	type fault struct{ dir, why string }
@@ -180,8 +184,18 @@ func (r *run) reportFaults(t *target) {
 			count[fault{path.Dir(c.path), rights.Fault}]++
 		}
 	}
-	for f, n := range count {
-		r.fail(FileResult{Path: strings.TrimSuffix(t.display(f.dir), "/."), Reason: extract.Unreadable,
-			Detail: fmt.Sprintf("who may see its files at the source is not known (%d of them), so that nobody sees them here except an owner who is known: %s", n, f.why)})
+	all := slices.SortedFunc(maps.Keys(count), func(a, b fault) int { return cmp.Or(cmp.Compare(a.dir, b.dir), cmp.Compare(a.why, b.why)) })
+	tell := func(dir, detail string) {
+		r.fail(FileResult{Path: strings.TrimSuffix(t.display(dir), "/."), Reason: extract.Unreadable, Detail: detail, Unclear: true})
+	}
+	for _, f := range all[:min(len(all), maxUnclear)] {
+		files := fmt.Sprintf("%d files", count[f])
+		if count[f] == 1 {
+			files = "1 file"
+		}
+		tell(f.dir, fmt.Sprintf("the source does not say who may read %s in this folder. Here only their owners see them, if the source names owners: %s", files, f.why))
+	}
+	if n := len(all) - maxUnclear; n > 0 {
+		tell(".", fmt.Sprintf("and %d more folders of files of which the source does not say who may read them", n))
 	}
 }

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -155,11 +156,14 @@ func TestRunRemote_ReportsUnknownRights(t *testing.T) {
 	for _, want := range []counts{{Indexed: 4, Failed: 2}, {Unchanged: 4, Failed: 2}} {
 		r := b.sync(want)
 		var all []string
+		if r.Incomplete() {
+			t.Error("files whose rights are not known are documents all the same")
+		}
 		for _, f := range r.Failed {
 			all = append(all, f.Path+": "+f.Detail)
 		}
 		slices.Sort(all)
-		if len(all) != 2 || !strings.HasPrefix(all[0], "s3://bucket/docs/deep: ") || !strings.HasPrefix(all[1], "s3://bucket/docs: ") || !strings.Contains(all[1], "(2 of them)") || !strings.Contains(all[1], "does not say") {
+		if len(all) != 2 || !strings.HasPrefix(all[0], "s3://bucket/docs/deep: ") || !strings.HasPrefix(all[1], "s3://bucket/docs: ") || !strings.Contains(all[1], "who may read 2 files in this folder") || !strings.Contains(all[1], "does not say") {
 			t.Errorf("reported %q", all)
 		}
 	}
@@ -229,5 +233,24 @@ func TestRemote_ObjectsShareTheirRights(t *testing.T) {
 	}
 	if all[0] != all[1] || all[0] == all[2] || all[0] == all[3] || all[3].Fault != "why" || all[4] != nil {
 		t.Errorf("shared %v", all)
+	}
+}
+
+func TestRunRemote_NamesAFewFoldersWithUnknownRights(t *testing.T) {
+	bodies := map[string]string{}
+	for i := range maxUnclear + 3 {
+		bodies[fmt.Sprintf("d%02d/a.md", i)] = fmt.Sprint("text ", i)
+	}
+	b := newRightsBench(t, bodies)
+	for p := range bodies {
+		b.source.rights[p] = &source.Rights{Access: access.Nobody(), Fault: "why"}
+	}
+	r := b.sync(counts{Indexed: maxUnclear + 3, Failed: maxUnclear + 1})
+	if f := r.Failed[0]; f.Path != "s3://bucket/docs" || !strings.HasPrefix(f.Detail, "and 3 more folders") {
+		t.Errorf("reported %+v", f)
+	}
+	b.source.openErr, b.source.bodies["d00/a.md"] = errors.New("broken"), "text"
+	if r := b.sync(counts{Unchanged: maxUnclear + 2, Failed: maxUnclear + 2}); !r.Incomplete() {
+		t.Error("a file that cannot be read is not a failure any more")
 	}
 }

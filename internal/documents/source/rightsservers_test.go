@@ -337,12 +337,16 @@ func TestAzure_TellsWhoMayReadEachBlob(t *testing.T) {
 	page := azureBlob("<Name>here/a.md</Name>", "0x1", rights("user::rw-,user:"+bob+":r--,group::r--,mask::r--,other::---", "file")) +
 		azureBlob("<Name>here/closed</Name>", "0x2", rights(closed, "directory")) +
 		azureBlob("<Name>here/closed/b.md</Name>", "0x3", rights("user::rw-,user:"+bob+":r--,group::r--,mask::r--,other::r--", "file")) +
+		azureBlob("<Name>here/closed/open</Name>", "0x2", rights("user::rwx,user:"+bob+":r-x,group::r-x,mask::rwx,other::r-x", "directory")) +
+		azureBlob("<Name>here/closed/open/e.md</Name>", "0x3", rights("user::rw-,user:"+bob+":r--,group::r--,mask::r--,other::r--", "file")) +
 		azureBlob("<Name>here/lost/c.md</Name>", "0x4", rights("user::rw-,group::r--,other::r--", "file")) +
 		azureBlob("<Name>here/odd.md</Name>", "0x5", rights("what?", "file"))
-	root, heads := open600, map[string]int{}
+	root, heads, refused := open600, map[string]int{}, false
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
 		switch {
+		case refused:
+			w.WriteHeader(http.StatusForbidden)
 		case r.Method == http.MethodHead && q.Get("action") == "getAccessControl":
 			heads[r.URL.Path]++
 			w.Header().Set("x-ms-owner", "$superuser")
@@ -357,7 +361,7 @@ func TestAzure_TellsWhoMayReadEachBlob(t *testing.T) {
 	defer server.Close()
 	o := Options{Account: Account{Endpoint: server.URL}, Rights: true}
 	wantRights(t, open(t, "azblob://acct/docs/here", o), map[string]string{
-		"a.md": bob[:len(bob)-4] + "0b0b " + anna + " @" + staff, "closed/b.md": anna, "lost/c.md": "nobody ?", "odd.md": anna + " ?",
+		"a.md": bob[:len(bob)-4] + "0b0b " + anna + " @" + staff, "closed/b.md": anna, "closed/open/e.md": anna, "lost/c.md": "nobody ?", "odd.md": anna + " ?",
 	})
 	if heads["/docs/"] != 1 || heads["/docs/here"] != 1 || len(heads) != 2 {
 		t.Errorf("asked for the rights of %v", heads)
@@ -367,6 +371,11 @@ func TestAzure_TellsWhoMayReadEachBlob(t *testing.T) {
 	if err != nil || got["a.md"] != "nobody" {
 		t.Errorf("below a folder that nobody may pass: %v, %v", got, err)
 	}
+	refused = true
+	if _, err := listRights(t, open(t, "azblob://acct/docs/here", o)); err == nil || !strings.Contains(err.Error(), "pass through the container is not known") {
+		t.Errorf("a container whose rights may not be asked for: %v", err)
+	}
+	refused = false
 	root = "" // as in an account without a hierarchical namespace
 	failsWithReason(t, open(t, "azblob://acct/docs/here", o), "hierarchical namespace")
 	root, page = open600, azureBlob("<Name>here/a.md</Name>", "0x1", "</Properties>")
@@ -418,10 +427,38 @@ func TestGCS_TellsWhoMayReadEachObject(t *testing.T) {
 	wantRights(t, open(t, "gs://docs", o), map[string]string{
 		"a.md": "jane@example.com @example.com @staff@example.com", "b.md": "jane@example.com signed in", "c.md": "public", "secret.md": "nobody ?", "broken.md": "nobody ?",
 	})
+	o.Reads = func(path string, size int64) bool { return size == 1 && path != "secret.md" && path != "broken.md" }
+	calls.Store(0)
+	got, err := listRights(t, open(t, "gs://docs", o))
+	if err != nil || calls.Load() != 3 || got["secret.md"] != "none told" || got["a.md"] == "none told" {
+		t.Errorf("with %d calls: %v, %v", calls.Load(), got, err)
+	}
 	status = http.StatusBadRequest // uniform bucket-level access
 	failsWithReason(t, open(t, "gs://docs", o), "uniform bucket-level access")
 	if _, err := listRights(t, open(t, "gs://docs", Options{Account: o.Account})); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestGCS_FailsIfNoAccessControlListIsShown(t *testing.T) {
+	n := maxRefused
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Has("acl") {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		io.WriteString(w, "<ListBucketResult>")
+		for i := range n {
+			fmt.Fprintf(w, `<Contents><Key>%d.md</Key><Size>1</Size><ETag>"e"</ETag></Contents>`, i)
+		}
+		io.WriteString(w, "</ListBucketResult>")
+	}))
+	defer server.Close()
+	o := Options{Account: Account{Endpoint: server.URL, User: "GOOG1E", Secret: "s"}, Rights: true}
+	failsWithReason(t, open(t, "gs://docs", o), "does not show the access control lists")
+	n-- // a few may be closed
+	if got, err := listRights(t, open(t, "gs://docs", o)); err != nil || got["0.md"] != "nobody ?" {
+		t.Errorf("%v, %v", got, err)
 	}
 }
 

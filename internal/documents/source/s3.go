@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -25,6 +26,10 @@ type bucket struct {
 	prefix string // of the keys: "" or with a slash at its end
 	most   int64
 	acls   *caller // asks Google for access control lists; nil if they are not wanted
+
+	reads   func(path string, size int64) bool // Options.Reads
+	shown   atomic.Bool                        // an access control list was
+	refused atomic.Int32                       // access control lists, before one was shown
 }
 
 // openS3 opens a bucket of Amazon or of another server with its API. Without a secret it is
@@ -63,7 +68,7 @@ func newBucket(base, region string, at *url.URL, o Options) (*bucket, error) {
 	if o.Secret != "" {
 		sign = signer{user: o.User, secret: o.Secret, token: o.Session, region: region, now: time.Now}.sign
 	}
-	b := &bucket{caller: newCaller(sign), base: base, prefix: strings.Trim(at.Path, "/"), most: o.MaxBytes}
+	b := &bucket{caller: newCaller(sign), base: base, prefix: strings.Trim(at.Path, "/"), most: o.MaxBytes, reads: o.Reads}
 	if b.prefix != "" {
 		b.prefix += "/"
 	}

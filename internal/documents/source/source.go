@@ -106,6 +106,9 @@ type Options struct {
 	Cache    string // folder for what a source keeps between runs; it may be emptied at any time
 	MaxBytes int64  // the largest object that is read; limits how long reading may take
 	Rights   bool   // ask who may read each object; the kind must have that
+	// Reads reports whether an object of this path and size might be read. Of others a source need not ask for the rights. Nil
+	// means all.
+	Reads func(path string, size int64) bool
 }
 
 // AddressError says that an address does not name a source.
