@@ -3,6 +3,7 @@ package ingest
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"time"
 
 	"parley/internal/documents/crawl"
@@ -192,7 +193,12 @@ func (r *Report) Add(o Report) {
 func (r *Report) sort() {
 	byPath := func(a, b FileResult) int { return cmp.Compare(a.Path, b.Path) }
 	slices.SortStableFunc(r.Skipped, byPath)
-	slices.SortStableFunc(r.Failed, byPath)
+	slices.SortStableFunc(r.Failed, func(a, b FileResult) int {
+		if a.Unclear != b.Unclear { // files that cannot be read come first: only some may be shown
+			return cmp.Compare(strconv.FormatBool(a.Unclear), strconv.FormatBool(b.Unclear))
+		}
+		return byPath(a, b)
+	})
 	slices.SortStableFunc(r.Partly, byPath)
 }
 

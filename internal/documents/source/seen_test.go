@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/pkg/sftp"
 )
 
 // only returns the only object of a source.
@@ -126,3 +129,24 @@ func TestAzure_SignsIfMatch(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
+
+// Whoever may write the names could be anybody.
+func TestSFTP_ReadsNamesOnlyFromFilesOfTheAdministrator(t *testing.T) {
+	for _, c := range []struct {
+		uid, mode uint32
+		good      bool
+	}{{0, 0o100644, true}, {0, 0o100444, true}, {0, 0o100664, false}, {0, 0o100646, false}, {1000, 0o100644, false}} {
+		if err := checkNames(sftpInfo{&sftp.FileStat{UID: c.uid, Mode: c.mode}}); (err == nil) != c.good {
+			t.Errorf("%o of %d: %v", c.mode, c.uid, err)
+		}
+	}
+}
+
+type sftpInfo struct{ stat *sftp.FileStat }
+
+func (i sftpInfo) Name() string       { return "" }
+func (i sftpInfo) Size() int64        { return 0 }
+func (i sftpInfo) Mode() fs.FileMode  { return 0 }
+func (i sftpInfo) ModTime() time.Time { return time.Time{} }
+func (i sftpInfo) IsDir() bool        { return false }
+func (i sftpInfo) Sys() any           { return i.stat }

@@ -58,6 +58,13 @@ func (s *sftpSession) names(file string) (map[uint32]string, error) {
 		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
 	defer r.Close()
+	info, err := r.Stat()
+	if err == nil {
+		err = checkNames(info)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", file, err)
+	}
 	data, err := io.ReadAll(io.LimitReader(r, maxIDs))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", file, err)
@@ -73,6 +80,18 @@ func (s *sftpSession) names(file string) (map[uint32]string, error) {
 		}
 	}
 	return all, nil
+}
+
+// checkNames returns an error for a file of names that others than the server's administrator may write.
+func checkNames(info fs.FileInfo) error {
+	stat, ok := info.Sys().(*sftp.FileStat)
+	switch {
+	case !ok:
+		return errors.New("the server does not say to whom it belongs")
+	case stat.UID != 0 || stat.Mode&0o022 != 0:
+		return errors.New("others than the server's administrator may write it")
+	}
+	return nil
 }
 
 // above returns what the server says of a folder and of all folders above it, at the place to which symbolic links lead.
