@@ -70,7 +70,7 @@ func (c ingestCmd) once(ctx context.Context, p *program, in *instance, from docu
 	if c.Watch {
 		return p.keepFollowing(ctx, in, d)
 	}
-	if len(report.Failed) > 0 {
+	if report.Incomplete() {
 		return errPartial
 	}
 	return nil

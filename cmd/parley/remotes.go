@@ -86,7 +86,7 @@ func (c configuredSource) checkRights() error {
 	case !a.Kind.HasRights():
 		return fmt.Errorf("source_rights is not possible: sources of the kind %s do not say which people may see their files. Name users and groups instead", a.Kind.Name)
 	case c.Users != nil || c.Groups != nil:
-		return errors.New("source_rights excludes users and groups: leave these out if the source is to decide who may see its documents, or source_rights if they are to")
+		return errors.New("use either source_rights, or users and groups: with source_rights the source decides who may see its documents")
 	}
 	return nil
 }

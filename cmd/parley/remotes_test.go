@@ -63,8 +63,8 @@ func TestRemotes_LetASourceDecideOverRightsWhereThatIsClear(t *testing.T) {
 		"{address: webdavs://cloud.example.com/docs, source_rights: true}":                 "",
 		"{address: imaps://mail.example.com, source_rights: true, category: mail}":         "",
 		"{address: s3://handbook, source_rights: false, users: [anna]}":                    "",
-		"{address: webdavs://cloud.example.com/docs, source_rights: true, users: [anna]}":  "excludes users and groups",
-		"{address: webdavs://cloud.example.com/docs, source_rights: true, groups: [sale]}": "excludes users and groups",
+		"{address: webdavs://cloud.example.com/docs, source_rights: true, users: [anna]}":  "use either source_rights, or users and groups",
+		"{address: webdavs://cloud.example.com/docs, source_rights: true, groups: [sale]}": "use either source_rights, or users and groups",
 		"{address: s3://handbook, source_rights: true}":                                    "the kind S3 bucket do not say which people may see their files. Name users and groups instead",
 		"{address: git+https://git.example.com/x, source_rights: true}":                    "the kind git repository do not",
 	} {

@@ -228,6 +228,7 @@ func (s *Service) opener(a source.Address, purpose, namespace string, rights boo
 // open opens a source with its account. With rights, it is asked who may read each object.
 func (s *Service) open(ctx context.Context, a source.Address, cache string, rights bool) (source.Source, error) {
 	o := source.Options{Cache: cache, MaxBytes: ingest.MaxFile, Rights: rights}
+	o.Reads = func(path string, size int64) bool { return ingest.MayRead(s.reading.supports, path, size) }
 	if s.cfg.Accounts != nil {
 		var err error
 		if o.Account, err = s.cfg.Accounts(a); err != nil {

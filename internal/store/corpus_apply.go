@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -68,10 +67,8 @@ func (a applier) putAll(ctx context.Context, b retrieval.Batch) (segments []int6
 	if err := a.putDocuments(ctx, b.Put); err != nil {
 		return nil, err
 	}
-	for _, one := range b.PutAccess {
-		if err := a.putAccess(one); err != nil {
-			return nil, fmt.Errorf("put the rights of document %s: %w", one.ID, err)
-		}
+	if err := a.putAccess(b.PutAccess); err != nil {
+		return nil, fmt.Errorf("put the rights of %d documents: %w", len(b.PutAccess), err)
 	}
 	if segments, err = a.addSegments(b.AddSegments); err != nil {
 		return nil, err
@@ -258,34 +255,6 @@ func (in inserts) putAccess(a applier, revision int64, l access.List) error {
 		}
 		return nil
 	})
-}
-
-// putAccess replaces what the files of a document say about who may see it.
-func (a applier) putAccess(one retrieval.Access) error {
-	var revision int64
-	var ruledBy string
-	err := a.tx.QueryRowContext(a.ctx, "SELECT revision, ruled_by FROM documents WHERE id = ? AND namespace = ?", one.ID, a.namespace).Scan(&revision, &ruledBy)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	table := "document_access"
-	if ruledBy != "" {
-		table = "document_said"
-	}
-	if _, err := a.exec("DELETE FROM "+table+" WHERE revision = ?", revision); err != nil {
-		return err
-	}
-	err = eachName(one.List, func(kind int, value string, position int) error {
-		_, err := a.exec("INSERT INTO "+table+" (revision, kind, value, position) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", revision, kind, value, position)
-		return err
-	})
-	if err == nil && ruledBy == "" {
-		_, err = a.exec("UPDATE documents SET restricted = ? WHERE revision = ?", flag(one.List.Restricted()), revision)
-	}
-	return err
 }
 
 // eachName calls f with the rows of an access list, and returns its first error.

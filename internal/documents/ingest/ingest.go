@@ -302,6 +302,9 @@ func (r *run) survey(ctx context.Context) ([]retrieval.File, error) {
 			if err := r.settleRights(ctx, t, known); err != nil {
 				return nil, err
 			}
+			if err := t.remote.describe(ctx, t); err != nil {
+				return nil, err
+			}
 			if err := t.remote.settle(t, known); err != nil {
 				return nil, err
 			}

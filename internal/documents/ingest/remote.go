@@ -122,6 +122,8 @@ type remote struct {
 	whole   *metadata.Rules // that say it; nil for none
 	rights  bool            // see Remote.Rights
 	lists   map[string]*access.List
+	listed  map[string]*source.Rights // those of the listing, each once
+	unclear error                     // why it is not known what describes the objects
 
 	objects map[string]source.Object   // metadata files, by path
 	rules   map[string]*metadata.Rules // of the folders that have a file
@@ -186,14 +188,17 @@ func (o *remote) scan(ctx context.Context, t *target) error {
 		_, describes := metadata.SidecarOf(object.Path)
 		switch describes = describes || metadata.IsFolderFile(path.Base(object.Path)); {
 		case object.Link && describes:
-			return o.failed(fmt.Errorf("%s is a symbolic link, which is not followed, so it is not known who may see the documents", object.Path))
+			o.unclear = o.failed(fmt.Errorf("%s is a symbolic link, which is not followed, so it is not known who may see the documents", object.Path))
+			continue
 		case object.Link || slices.ContainsFunc(strings.Split(object.Path, "/"), ignored):
 			continue
 		}
+		object.Rights = o.shared(object.Rights)
 		all = append(all, object)
 	}
 	slices.SortStableFunc(all, func(a, b source.Object) int { return strings.Compare(a.Path, b.Path) })
-	return o.candidates(ctx, t, all)
+	o.candidates(t, all)
+	return nil
 }
 
 func (o *remote) failed(err error) error {
@@ -201,7 +206,7 @@ func (o *remote) failed(err error) error {
 }
 
 // candidates makes candidates of the listed objects, except those that describe others.
-func (o *remote) candidates(ctx context.Context, t *target, all []source.Object) error {
+func (o *remote) candidates(t *target, all []source.Object) {
 	names := make(map[string]bool, len(all))
 	for _, object := range all {
 		names[object.Path] = true
@@ -211,9 +216,6 @@ func (o *remote) candidates(ctx context.Context, t *target, all []source.Object)
 		if metadata.IsFolderFile(path.Base(object.Path)) || isSidecar(object.Path) {
 			o.objects[object.Path] = object
 		}
-	}
-	if err := o.readRules(ctx); err != nil {
-		return err
 	}
 	for i, object := range all {
 		switch {
@@ -225,15 +227,33 @@ func (o *remote) candidates(ctx context.Context, t *target, all []source.Object)
 			continue
 		}
 		c := &candidate{
-			target: t, path: object.Path, key: object.Path, size: object.Size, rules: o.rulesOf(path.Dir(object.Path)),
-			object: &remoteObject{Object: object, version: object.Version + o.described(object.Path)},
-		}
+			target: t, path: object.Path, key: object.Path, size: object.Size, object: &remoteObject{Object: object}}
 		if o.rights {
 			c.access, c.object.rights = o.accessOf(object)
 		}
 		t.candidates = append(t.candidates, c)
 	}
+}
+
+// describe gives the candidates what other objects say of them. Those who write such objects must not keep changed rights
+// away, so that these come first.
+func (o *remote) describe(ctx context.Context, t *target) error {
+	if o.unclear != nil {
+		return o.unclear
+	}
+	if err := o.readRules(ctx); err != nil {
+		return err
+	}
+	for _, c := range t.candidates {
+		c.rules = o.rulesOf(path.Dir(c.path))
+		c.object.version = c.object.Version + o.described(c.path)
+	}
 	return nil
+}
+
+// MayRead reports whether a run might read an object of a source, by its path and size. supports is Config.Supports.
+func MayRead(supports func(name string, head []byte) bool, p string, size int64) bool {
+	return size <= MaxFile && supports(p, nil) && !slices.ContainsFunc(strings.Split(p, "/"), ignored)
 }
 
 // insideOther reports whether a path lies below that of an object, as paths of files inside files do.

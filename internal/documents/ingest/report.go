@@ -3,6 +3,7 @@ package ingest
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"time"
 
 	"parley/internal/documents/crawl"
@@ -155,6 +156,14 @@ type FileResult struct {
 	Detail string         // one sentence for people
 	Known  bool           // from an earlier run; the file was not tried again
 	Named  bool           // it is the page at the URL of a site, which a user asked for
+	// Unclear says that the source does not tell who may read files of a folder. They are documents all the same, for the few
+	// who are known to be allowed to see them.
+	Unclear bool
+}
+
+// Incomplete reports whether files that should have given a document did not.
+func (r *Report) Incomplete() bool {
+	return slices.ContainsFunc(r.Failed, func(f FileResult) bool { return !f.Unclear })
 }
 
 // Add adds what another run did.
@@ -184,7 +193,12 @@ func (r *Report) Add(o Report) {
 func (r *Report) sort() {
 	byPath := func(a, b FileResult) int { return cmp.Compare(a.Path, b.Path) }
 	slices.SortStableFunc(r.Skipped, byPath)
-	slices.SortStableFunc(r.Failed, byPath)
+	slices.SortStableFunc(r.Failed, func(a, b FileResult) int {
+		if a.Unclear != b.Unclear { // files that cannot be read come first: only some may be shown
+			return cmp.Compare(strconv.FormatBool(a.Unclear), strconv.FormatBool(b.Unclear))
+		}
+		return byPath(a, b)
+	})
 	slices.SortStableFunc(r.Partly, byPath)
 }
 

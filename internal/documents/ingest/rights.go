@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -23,12 +24,7 @@ func (o *remote) accessOf(object source.Object) (*access.List, string) {
 	if object.Rights != nil {
 		l = object.Rights.Access
 	}
-	text, err := json.Marshal(l)
-	if err != nil {
-		panic(fmt.Sprintf("ingest: names cannot be encoded: %v", err))
-	}
-	sum := sha256.Sum256(text)
-	id := hex.EncodeToString(sum[:12])
+	id := hashOf(l)
 	if o.lists == nil {
 		o.lists = map[string]*access.List{}
 	}
@@ -37,6 +33,34 @@ func (o *remote) accessOf(object source.Object) (*access.List, string) {
 	}
 	return o.lists[id], id
 }
+
+// shared returns the one copy of rights that all objects with the same ones share.
+func (o *remote) shared(rights *source.Rights) *source.Rights {
+	if rights == nil {
+		return nil
+	}
+	if o.listed == nil {
+		o.listed = map[string]*source.Rights{}
+	}
+	id := hashOf(rights)
+	if o.listed[id] == nil {
+		o.listed[id] = rights
+	}
+	return o.listed[id]
+}
+
+// hashOf returns a short text that changes with names.
+func hashOf(names any) string {
+	text, err := json.Marshal(names)
+	if err != nil {
+		panic(fmt.Sprintf("ingest: names cannot be encoded: %v", err))
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:12])
+}
+
+// rightsOff is objectState.Rights of a document that is to be made anew because the source does not decide over rights any more.
+const rightsOff = "off"
 
 // maxBatchRights is the number of documents after which a transaction that only changes rights ends. After each, the index in
 // memory is loaded again.
@@ -48,6 +72,10 @@ const maxBatchRights = 5000
 func (r *run) settleRights(ctx context.Context, t *target, known map[string]knownFile) error {
 	if t.remote.rights {
 		r.reportFaults(t)
+	}
+	hadRights := func(f knownFile) bool { return decodeObjectState(f.State).Rights != "" }
+	if !t.remote.rights && !slices.ContainsFunc(slices.Collect(maps.Values(known)), hadRights) {
+		return nil
 	}
 	byKey := make(map[string]*candidate, len(t.candidates))
 	for _, c := range t.candidates {
@@ -71,7 +99,7 @@ func (r *run) settleRights(ctx context.Context, t *target, known map[string]know
 	}
 	for _, key := range slices.Sorted(maps.Keys(groups)) {
 		rows := groups[key]
-		rows[0] = t.settleObject(&b, byKey[key], rows)
+		rows[0] = t.settleObject(&b, key, byKey[key], rows)
 		known[rows[0].Path] = rows[0]
 		if changed += len(rows); changed >= maxBatchRights {
 			if err := apply(); err != nil {
@@ -84,31 +112,40 @@ func (r *run) settleRights(ctx context.Context, t *target, known map[string]know
 
 // settleObject adds to a batch what changes in the rights of an object with these rows, and returns the first one as it then
 // is. c is nil for an object that is not listed.
-func (t *target) settleObject(b *retrieval.Batch, c *candidate, rows []knownFile) knownFile {
+func (t *target) settleObject(b *retrieval.Batch, key string, c *candidate, rows []knownFile) knownFile {
 	first := rows[0]
-	state := decodeObjectState(first.State)
+	var state objectState
+	if first.Path == key {
+		state = decodeObjectState(first.State)
+	}
 	var list *access.List
 	var id string
 	switch {
 	case c == nil && !t.unseen(first.Path):
 		return first // the run deletes it
-	case !t.remote.rights:
-		first.anew = first.anew || state.Rights != ""
+	case !t.remote.rights && state.Rights == "":
 		return first
+	case !t.remote.rights:
+		// A run that is cut short may leave nested files with their own rights, which the source has to overrule again.
+		first.anew, id = true, rightsOff
 	case c != nil:
 		list, id = c.access, c.object.rights
 	default:
 		list, id = t.remote.accessOf(source.Object{}) // nobody
 	}
+	if c != nil && state.Version == "" { // it was a file inside another, say
+		first.anew = true
+	}
 	if state.Rights == id {
 		return first
 	}
+	hadRights := state.Rights != "" && state.Rights != rightsOff
 	for _, f := range rows {
-		if f.DocumentID != "" {
+		if f.DocumentID != "" && list != nil {
 			b.PutAccess = append(b.PutAccess, retrieval.Access{ID: f.DocumentID, List: *list})
 		}
 		// Files are not read if they do not say clearly who may see them. That is not asked any more.
-		first.anew = first.anew || state.Rights == "" && f.Reason == string(BadMetadata)
+		first.anew = first.anew || !hadRights && f.Reason == string(BadMetadata)
 	}
 	if state.Version != "" {
 		state.Rights = id
@@ -120,6 +157,9 @@ func (t *target) settleObject(b *retrieval.Batch, c *candidate, rows []knownFile
 
 // objectOf returns the path of the object to which a row belongs: its own, or that of the outermost file around it.
 func objectOf(p string, byKey map[string]*candidate, known map[string]knownFile) string {
+	if byKey[p] != nil {
+		return p
+	}
 	for i, c := range p {
 		if c != '/' {
 			continue
@@ -132,6 +172,9 @@ func objectOf(p string, byKey map[string]*candidate, known map[string]knownFile)
 	return p
 }
 
+// maxUnclear is the number of folders that a report names because of unknown rights.
+const maxUnclear = 20
+
 // reportFaults reports the objects whose rights are not known, those of a folder together.
 func (r *run) reportFaults(t *target) {
 	type fault struct{ dir, why string }
@@ -141,8 +184,18 @@ func (r *run) reportFaults(t *target) {
 			count[fault{path.Dir(c.path), rights.Fault}]++
 		}
 	}
-	for f, n := range count {
-		r.fail(FileResult{Path: strings.TrimSuffix(t.display(f.dir), "/."), Reason: extract.Unreadable,
-			Detail: fmt.Sprintf("who may see its files at the source is not known (%d of them), so that nobody sees them here except an owner who is known: %s", n, f.why)})
+	all := slices.SortedFunc(maps.Keys(count), func(a, b fault) int { return cmp.Or(cmp.Compare(a.dir, b.dir), cmp.Compare(a.why, b.why)) })
+	tell := func(dir, detail string) {
+		r.fail(FileResult{Path: strings.TrimSuffix(t.display(dir), "/."), Reason: extract.Unreadable, Detail: detail, Unclear: true})
+	}
+	for _, f := range all[:min(len(all), maxUnclear)] {
+		files := fmt.Sprintf("%d files", count[f])
+		if count[f] == 1 {
+			files = "1 file"
+		}
+		tell(f.dir, fmt.Sprintf("the source does not say who may read %s in this folder. Here only their owners see them, if the source names owners: %s", files, f.why))
+	}
+	if n := len(all) - maxUnclear; n > 0 {
+		tell(".", fmt.Sprintf("and %d more folders of files of which the source does not say who may read them", n))
 	}
 }

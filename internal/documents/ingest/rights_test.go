@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -155,13 +156,101 @@ func TestRunRemote_ReportsUnknownRights(t *testing.T) {
 	for _, want := range []counts{{Indexed: 4, Failed: 2}, {Unchanged: 4, Failed: 2}} {
 		r := b.sync(want)
 		var all []string
+		if r.Incomplete() {
+			t.Error("files whose rights are not known are documents all the same")
+		}
 		for _, f := range r.Failed {
 			all = append(all, f.Path+": "+f.Detail)
 		}
 		slices.Sort(all)
-		if len(all) != 2 || !strings.HasPrefix(all[0], "s3://bucket/docs/deep: ") || !strings.HasPrefix(all[1], "s3://bucket/docs: ") || !strings.Contains(all[1], "(2 of them)") || !strings.Contains(all[1], "does not say") {
+		if len(all) != 2 || !strings.HasPrefix(all[0], "s3://bucket/docs/deep: ") || !strings.HasPrefix(all[1], "s3://bucket/docs: ") || !strings.Contains(all[1], "who may read 2 files in this folder") || !strings.Contains(all[1], "does not say") {
 			t.Errorf("reported %q", all)
 		}
 	}
 	b.wantUsers("a.md", access.Nobody().Users...)
+}
+
+// Those who write files that describe others cannot keep changed rights away.
+func TestRunRemote_RightsGetNarrowerAlthoughAFolderFileCannotBeRead(t *testing.T) {
+	b := newRightsBench(t, map[string]string{"a.md": "alpha", "b/b.md": "beta"})
+	b.source.rights["a.md"], b.source.rights["b/b.md"] = seenBy("anna", "bob"), seenBy("bob")
+	b.sync(counts{Indexed: 2})
+	b.source.rights["a.md"], b.source.link = seenBy("anna"), "b/parley.yaml"
+	b.fails("symbolic link")
+	b.wantUsers("a.md", "anna")
+	b.source.link, b.source.bodies["b/parley.yaml"], b.source.openErr = "", "category: x\n", errors.New("forbidden")
+	b.source.rights["a.md"] = seenBy("carol")
+	b.fails("forbidden")
+	b.wantUsers("a.md", "carol")
+}
+
+func TestRunRemote_AnObjectInPlaceOfANestedFileHasItsOwnRights(t *testing.T) {
+	b := newRightsBench(t, map[string]string{"x.zip": zipped(t, "a.md", "inner")})
+	b.source.versions["x.zip"] = "1"
+	b.source.rights["x.zip"] = seenBy("anna")
+	b.sync(counts{Indexed: 1})
+	delete(b.source.bodies, "x.zip")
+	b.source.bodies["x.zip/a.md"], b.source.rights["x.zip/a.md"] = "inner", seenBy("bob")
+	b.sync(counts{Updated: 1})
+	b.wantUsers("x.zip/a.md", "bob")
+	b.source.rights["x.zip/a.md"] = seenBy("carol")
+	b.sync(counts{Unchanged: 1})
+	b.wantUsers("x.zip/a.md", "carol")
+}
+
+// A run without the source's rights may be cut short after it gave nested files their own.
+func TestRunRemote_RightsOfTheSourceCountAgainAfterARunThatWasCutShort(t *testing.T) {
+	b := newRightsBench(t, map[string]string{"all.zip": zipped(t, "in.md", "inner")})
+	b.source.versions["all.zip"] = "1"
+	b.source.rights["all.zip"] = seenBy("anna")
+	b.sync(counts{Indexed: 1})
+	b.rights = false
+	b.corpus.onApply = func(batch retrieval.Batch) error {
+		if len(batch.Put) > 0 {
+			return errors.New("cut short")
+		}
+		return nil
+	}
+	if _, err := b.try(); err == nil {
+		t.Fatal("the run was not cut short")
+	}
+	b.corpus.onApply = nil
+	in := b.corpus.doc(t, "all.zip/in.md").Document
+	if err := b.corpus.Apply(t.Context(), retrieval.Batch{Namespace: in.Namespace, PutAccess: []retrieval.Access{{ID: in.ID, List: access.List{Users: []string{"mallory"}}}}}); err != nil {
+		t.Fatal(err)
+	}
+	b.rights = true
+	b.sync(counts{Unchanged: 1})
+	b.wantUsers("all.zip/in.md", "anna")
+}
+
+// A listing may have a million objects.
+func TestRemote_ObjectsShareTheirRights(t *testing.T) {
+	var o remote
+	all := []*source.Rights{seenBy("anna"), seenBy("anna"), seenBy("bob"), {Access: seenBy("anna").Access, Fault: "why"}, nil}
+	for i, r := range all {
+		all[i] = o.shared(r)
+	}
+	if all[0] != all[1] || all[0] == all[2] || all[0] == all[3] || all[3].Fault != "why" || all[4] != nil {
+		t.Errorf("shared %v", all)
+	}
+}
+
+func TestRunRemote_NamesAFewFoldersWithUnknownRights(t *testing.T) {
+	bodies := map[string]string{}
+	for i := range maxUnclear + 3 {
+		bodies[fmt.Sprintf("d%02d/a.md", i)] = fmt.Sprint("text ", i)
+	}
+	b := newRightsBench(t, bodies)
+	for p := range bodies {
+		b.source.rights[p] = &source.Rights{Access: access.Nobody(), Fault: "why"}
+	}
+	r := b.sync(counts{Indexed: maxUnclear + 3, Failed: maxUnclear + 1})
+	if f := r.Failed[0]; f.Path != "s3://bucket/docs" || !strings.HasPrefix(f.Detail, "and 3 more folders") {
+		t.Errorf("reported %+v", f)
+	}
+	b.source.openErr, b.source.bodies["d00/a.md"] = errors.New("broken"), "text"
+	if r := b.sync(counts{Unchanged: maxUnclear + 2, Failed: maxUnclear + 2}); !r.Incomplete() || r.Failed[0].Unclear {
+		t.Error("a file that cannot be read is not the first failure any more")
+	}
 }

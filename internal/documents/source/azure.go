@@ -141,6 +141,7 @@ func (c *container) Objects(ctx context.Context) iter.Seq2[Object, error] {
 				return nil, "", errors.New("the server's listing does not say which version of a file it has")
 			}
 			if c.asksRights {
+				o.seen = strong(b.Properties.ETag)
 				if o.Rights, err = c.rights(o.Path, b.Properties.azureRights); err != nil {
 					return nil, "", err
 				}
@@ -162,11 +163,7 @@ func (c *container) proved(query string) string {
 // Open implements Source.
 func (c *container) Open(ctx context.Context, o Object) (io.ReadCloser, error) {
 	address := strings.TrimSuffix(c.base+"/"+escapeKey(o.key)+"?"+c.proved(""), "?")
-	answer, err := c.call(ctx, http.MethodGet, address, nil, nil, timeFor(o, c.most), http.StatusOK)
-	if err != nil {
-		return nil, err
-	}
-	return answer.Body, nil
+	return c.open(ctx, address, o, c.most)
 }
 
 // azureSigner signs requests without a body with the key of an account ("Shared Key").
@@ -187,8 +184,8 @@ func (s azureSigner) sign(r *http.Request) {
 		values := slices.Sorted(slices.Values(query[name]))
 		resource += "\n" + strings.ToLower(name) + ":" + strings.Join(values, ",")
 	}
-	// Between the method and the headers of Azure are the values of eleven others, which these requests do not have.
-	text := r.Method + strings.Repeat("\n", 12) + "x-ms-date:" + date + "\nx-ms-version:" + azureVersion + "\n" + resource
+	// Between the method and the headers of Azure are the values of eleven others, of which these requests have If-Match at most.
+	text := r.Method + strings.Repeat("\n", 8) + r.Header.Get("If-Match") + strings.Repeat("\n", 4) + "x-ms-date:" + date + "\nx-ms-version:" + azureVersion + "\n" + resource
 	h := hmac.New(sha256.New, s.key)
 	h.Write([]byte(text))
 	r.Header.Set("Authorization", fmt.Sprintf("SharedKey %s:%s", s.account, base64.StdEncoding.EncodeToString(h.Sum(nil))))

@@ -67,6 +67,8 @@ func (c *container) folderReaders(ctx context.Context, folder string) (readers, 
 	switch {
 	case isAnswer && (refused.Status == http.StatusBadRequest || refused.Status == http.StatusConflict):
 		return nil, errNoAzureRights
+	case isAnswer && folder == "":
+		return nil, fmt.Errorf("who may pass through the container is not known: %w", err)
 	case isAnswer:
 		return nil, fmt.Errorf("who may pass through its folder %q is not known: %w", folder, err)
 	case err != nil:
@@ -81,10 +83,11 @@ func (c *container) folderReaders(ctx context.Context, folder string) (readers, 
 	return all, nil
 }
 
-// pass notes who may pass through a listed folder.
+// pass notes who may reach what lies in a listed folder. Folders are listed before what lies in them.
 func (c *container) pass(folder string, a azureRights) {
-	if all, ok := a.readersFor("x"); ok {
-		c.passing[folder] = all
+	around, told := c.passing[path.Dir(folder)]
+	if all, ok := a.readersFor("x"); ok && told {
+		c.passing[folder] = both(around, all)
 	}
 }
 
@@ -97,13 +100,10 @@ func (c *container) rights(file string, a azureRights) (*Rights, error) {
 		}
 		return unknownRights(azureName(a.Owner), "its access control list cannot be read"), nil
 	}
-	for dir := path.Dir(file); ; dir = path.Dir(dir) {
-		through, told := c.passing[dir]
-		if !told {
-			return unknownRights("", fmt.Sprintf("the server does not say who may pass through the folder %q", dir)), nil
-		}
-		if all = both(all, through); dir == "." {
-			return all.rights(), nil
-		}
+	dir := path.Dir(file)
+	through, told := c.passing[dir]
+	if !told {
+		return unknownRights("", fmt.Sprintf("the server does not say who may pass through all folders down to %q", dir)), nil
 	}
+	return both(all, through).rights(), nil
 }

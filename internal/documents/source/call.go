@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"parley/internal/interrupt"
@@ -182,6 +183,30 @@ func (c *caller) answer(ctx context.Context, method, address string, header http
 		err = fmt.Errorf("the server's answer has more than %d MiB", maxAnswer>>20)
 	}
 	return all, hideQuery(err)
+}
+
+// open returns the content of an object, if that is still what was listed.
+func (c *caller) open(ctx context.Context, address string, o Object, most int64) (io.ReadCloser, error) {
+	header := http.Header{}
+	if o.seen != "" {
+		header.Set("If-Match", o.seen)
+	}
+	answer, err := c.call(ctx, http.MethodGet, address, header, nil, timeFor(o, most), http.StatusOK)
+	if refused, ok := errors.AsType[*StatusError](err); ok && o.seen != "" && refused.Status == http.StatusPreconditionFailed {
+		return nil, changedError{}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return answer.Body, nil
+}
+
+// strong returns an ETag as If-Match has it; "" for none, and for a weak one, which never matches there (RFC 9110, section 13.1.1).
+func strong(etag string) string {
+	if etag = strings.TrimSpace(etag); etag == "" || strings.HasPrefix(etag, "W/") {
+		return ""
+	}
+	return `"` + strings.Trim(etag, `"`) + `"`
 }
 
 // timeFor returns how long reading an object may take.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"sync"
@@ -34,6 +35,11 @@ var gcsScopes = map[string]readerKind{
 
 var errNoGCSRights = errors.New("the bucket does not say who may read its objects; with uniform bucket-level access they have no access control lists. Name users and groups in the entry instead of source_rights")
 
+// maxRefused is the number of access control lists that may be refused before one is shown.
+const maxRefused = 20
+
+var errRefusedGCSRights = fmt.Errorf("the server does not show the access control lists of the first %d objects: the account may not read them. Name users and groups in the entry instead of source_rights", maxRefused)
+
 // setRights asks for the access control lists of a page of objects, several at a time.
 func (b *bucket) setRights(ctx context.Context, all []Object) error {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -54,7 +60,9 @@ func (b *bucket) setRights(ctx context.Context, all []Object) error {
 		if ctx.Err() != nil {
 			break
 		}
-		next <- &all[i]
+		if b.reads == nil || b.reads(all[i].Path, all[i].Size) {
+			next <- &all[i]
+		}
 	}
 	close(next)
 	asking.Wait()
@@ -68,12 +76,15 @@ func (b *bucket) rightsOf(ctx context.Context, key string) (*Rights, error) {
 	switch {
 	case isAnswer && refused.Status == http.StatusBadRequest:
 		return nil, errNoGCSRights
+	case errors.Is(err, ErrRefused) && !b.shown.Load() && b.refused.Add(1) >= maxRefused:
+		return nil, errRefusedGCSRights
 	case errors.Is(err, ErrRefused):
 		return unknownRights("", "the server does not show its access control list: "+refused.Error()), nil
 	case err != nil:
 		return nil, err
 	}
 	defer answer.Body.Close()
+	b.shown.Store(true)
 	var list gcsACL
 	if err := xml.NewDecoder(io.LimitReader(answer.Body, maxHello)).Decode(&list); err != nil {
 		if ctx.Err() != nil {

@@ -218,6 +218,9 @@ func TestWebDAV_ReadsAccessControlLists(t *testing.T) {
 		ace("__uids__/0815", deny, read) + ace("users/anna", grant, read):                                      "nobody",
 		invert.Replace(ace("users/anna", grant, read)):                                                         "nobody",
 		invert.Replace(ace("users/anna", deny, read)) + ace("<D:all/>", grant, read):                           "nobody",
+		ace("users/bob", deny, "<X:download xmlns:X='urn:x'/>") + ace("<D:all/>", grant, read):                 "nobody", // it may contain that to read
+		ace("users/bob", deny, "<D:read-acl/>") + ace("<D:all/>", grant, read):                                 "public",
+		ace("users/bob", grant, "<X:read xmlns:X='urn:x'/>"):                                                   "nobody",
 		ace("<D:self/>", grant, read) + ace("<D:unauthenticated/>", grant, read):                               "nobody",
 		"": "nobody",
 	} {

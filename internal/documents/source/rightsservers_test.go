@@ -2,6 +2,7 @@ package source
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -30,8 +31,12 @@ type cloud struct {
 	paths  []string          // below home; folders end in "/"
 	props  map[string]string // by path below home
 	mounts map[string]string // the same for the folder and all below it, if no mount is nearer
+	status string            // that of status.php; "" for that of Nextcloud
+	more   string            // properties of all
 	asked  []string
 }
+
+const nextcloudStatus = `{"installed":true,"maintenance":false,"needsDbUpgrade":false,"version":"31.0.2.1","versionstring":"31.0.2","edition":"","productname":"Our files","extendedSupport":false}`
 
 func (c *cloud) response(p string) string {
 	mount, length := "", -1
@@ -45,10 +50,18 @@ func (c *cloud) response(p string) string {
 		kind = "<d:collection/>"
 	}
 	return `<d:response><d:href>` + c.home + "/" + p + `</d:href><d:propstat><d:prop><d:resourcetype>` + kind + `</d:resourcetype><d:getetag>&quot;1&quot;</d:getetag>` +
-		mount + c.props[p] + `</d:prop><d:status>HTTP/1.1 200 OK</d:status></d:propstat><d:propstat><d:prop><d:acl/><nc:acl-list/></d:prop><d:status>HTTP/1.1 404 Not Found</d:status></d:propstat></d:response>`
+		mount + c.props[p] + c.more + `</d:prop><d:status>HTTP/1.1 200 OK</d:status></d:propstat><d:propstat><d:prop><d:acl/><nc:acl-list/></d:prop><d:status>HTTP/1.1 404 Not Found</d:status></d:propstat></d:response>`
 }
 
 func (c *cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/status.php" {
+		io.WriteString(w, cmp.Or(c.status, nextcloudStatus))
+		return
+	}
+	w.Header().Set("DAV", "1, 3, extended-mkcol, access-control, nextcloud-checksum-update") // Nextcloud too
+	if r.Method == http.MethodOptions {
+		return
+	}
 	at, inside := strings.CutPrefix(strings.TrimSuffix(r.URL.Path, "/")+"/", c.home+"/")
 	body, _ := io.ReadAll(r.Body)
 	c.asked = append(c.asked, r.Header.Get("Depth")+" "+r.URL.Path)
@@ -144,6 +157,60 @@ func TestNextcloud_AdvancedPermissionsOfTeamFolders(t *testing.T) {
 		}
 		wantRights(t, open(t, "webdav"+strings.TrimPrefix(server.URL, "http")+c.home+"/Team", Options{Rights: true}), want)
 		server.Close()
+	}
+}
+
+// Some versions of Nextcloud give each file this list of RFC 3744, which is the default of sabre/dav and does not count.
+const forAll = `<d:acl><d:ace><d:principal><d:all/></d:principal><d:grant><d:privilege><d:all/></d:privilege></d:grant></d:ace></d:acl>`
+
+// A share that is mounted in another share of the same owner is not shared with those of the outer one.
+func TestNextcloud_EachMountHasItsOwnShares(t *testing.T) {
+	const own = "<oc:owner-id>anna</oc:owner-id><nc:mount-type>shared</nc:mount-type>"
+	c := &cloud{home: "/remote.php/dav/files/bob", more: forAll,
+		paths: []string{"Outer/", "Outer/Inner/", "Outer/Inner/a.md", "Outer/b.md"}, mounts: map[string]string{"": own},
+		props: map[string]string{"Outer/": shared(sharee(1, "staff")) + "<nc:is-mount-root>true</nc:is-mount-root>", "Outer/b.md": shared(),
+			"Outer/Inner/": shared(sharee(0, "bob")) + "<nc:is-mount-root>true</nc:is-mount-root>", "Outer/Inner/a.md": shared() + "<nc:is-mount-root>false</nc:is-mount-root>"}}
+	server := httptest.NewServer(c)
+	defer server.Close()
+	wantRights(t, open(t, "webdav"+strings.TrimPrefix(server.URL, "http")+c.home+"/Outer", Options{Rights: true}), map[string]string{"Inner/a.md": "anna bob", "b.md": "anna @staff"})
+}
+
+// Servers that store properties of any name would let anybody who may write a file say who may read it.
+func TestWebDAV_PropertiesCountOnlyWhereTheServerMakesThem(t *testing.T) {
+	forged := "<oc:owner-id>mallory</oc:owner-id>" + shared(sharee(0, "mallory"))
+	acl := strings.ReplaceAll(forAll, "<d:all/></d:principal>", "<d:href>/principals/users/anna</d:href></d:principal>")
+	for name, c := range map[string]struct {
+		home, status, props string
+		announced           bool
+		want                string // "" for an error
+	}{
+		"access control":                      {"/docs", "", acl, true, "anna"},
+		"and forged properties of Nextcloud":  {"/docs", nextcloudStatus, acl + forged, true, "anna"},
+		"access control is not announced":     {"/docs", "", acl, false, ""},
+		"forged properties of Nextcloud only": {"/docs", nextcloudStatus, forged, true, ""},
+		"no access control for the file":      {"/docs", "", "", true, ""},
+		"Nextcloud":                           {"/remote.php/dav/files/anna", nextcloudStatus, forged + forAll, true, "mallory"},
+		"ownCloud":                            {"/remote.php/dav/files/anna", `{"installed":true,"versionstring":"10.15.0","edition":"Community","productname":"ownCloud","product":"ownCloud"}`, forged + forAll, true, ""},
+		"ownCloud by another name":            {"/remote.php/webdav", `{"installed":true,"versionstring":"10.15.0","edition":"","productname":"Cloud","product":"ownCloud"}`, forged, true, ""},
+		"a page":                              {"/remote.php/webdav", `<html>`, forged, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inner := &cloud{home: c.home, paths: []string{"a.md"}, status: c.status, more: c.props}
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodOptions && !c.announced {
+					w.Header().Set("DAV", "1, 2")
+					return
+				}
+				inner.ServeHTTP(w, r)
+			}))
+			defer server.Close()
+			s := open(t, "webdav"+strings.TrimPrefix(server.URL, "http")+c.home, Options{Rights: true})
+			if c.want == "" {
+				failsWithReason(t, s, "does not say who may read")
+				return
+			}
+			wantRights(t, s, map[string]string{"a.md": c.want})
+		})
 	}
 }
 
@@ -270,12 +337,16 @@ func TestAzure_TellsWhoMayReadEachBlob(t *testing.T) {
 	page := azureBlob("<Name>here/a.md</Name>", "0x1", rights("user::rw-,user:"+bob+":r--,group::r--,mask::r--,other::---", "file")) +
 		azureBlob("<Name>here/closed</Name>", "0x2", rights(closed, "directory")) +
 		azureBlob("<Name>here/closed/b.md</Name>", "0x3", rights("user::rw-,user:"+bob+":r--,group::r--,mask::r--,other::r--", "file")) +
+		azureBlob("<Name>here/closed/open</Name>", "0x2", rights("user::rwx,user:"+bob+":r-x,group::r-x,mask::rwx,other::r-x", "directory")) +
+		azureBlob("<Name>here/closed/open/e.md</Name>", "0x3", rights("user::rw-,user:"+bob+":r--,group::r--,mask::r--,other::r--", "file")) +
 		azureBlob("<Name>here/lost/c.md</Name>", "0x4", rights("user::rw-,group::r--,other::r--", "file")) +
 		azureBlob("<Name>here/odd.md</Name>", "0x5", rights("what?", "file"))
-	root, heads := open600, map[string]int{}
+	root, heads, refused := open600, map[string]int{}, false
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
 		switch {
+		case refused:
+			w.WriteHeader(http.StatusForbidden)
 		case r.Method == http.MethodHead && q.Get("action") == "getAccessControl":
 			heads[r.URL.Path]++
 			w.Header().Set("x-ms-owner", "$superuser")
@@ -290,7 +361,7 @@ func TestAzure_TellsWhoMayReadEachBlob(t *testing.T) {
 	defer server.Close()
 	o := Options{Account: Account{Endpoint: server.URL}, Rights: true}
 	wantRights(t, open(t, "azblob://acct/docs/here", o), map[string]string{
-		"a.md": bob[:len(bob)-4] + "0b0b " + anna + " @" + staff, "closed/b.md": anna, "lost/c.md": "nobody ?", "odd.md": anna + " ?",
+		"a.md": bob[:len(bob)-4] + "0b0b " + anna + " @" + staff, "closed/b.md": anna, "closed/open/e.md": anna, "lost/c.md": "nobody ?", "odd.md": anna + " ?",
 	})
 	if heads["/docs/"] != 1 || heads["/docs/here"] != 1 || len(heads) != 2 {
 		t.Errorf("asked for the rights of %v", heads)
@@ -300,6 +371,11 @@ func TestAzure_TellsWhoMayReadEachBlob(t *testing.T) {
 	if err != nil || got["a.md"] != "nobody" {
 		t.Errorf("below a folder that nobody may pass: %v, %v", got, err)
 	}
+	refused = true
+	if _, err := listRights(t, open(t, "azblob://acct/docs/here", o)); err == nil || !strings.Contains(err.Error(), "pass through the container is not known") {
+		t.Errorf("a container whose rights may not be asked for: %v", err)
+	}
+	refused = false
 	root = "" // as in an account without a hierarchical namespace
 	failsWithReason(t, open(t, "azblob://acct/docs/here", o), "hierarchical namespace")
 	root, page = open600, azureBlob("<Name>here/a.md</Name>", "0x1", "</Properties>")
@@ -351,10 +427,38 @@ func TestGCS_TellsWhoMayReadEachObject(t *testing.T) {
 	wantRights(t, open(t, "gs://docs", o), map[string]string{
 		"a.md": "jane@example.com @example.com @staff@example.com", "b.md": "jane@example.com signed in", "c.md": "public", "secret.md": "nobody ?", "broken.md": "nobody ?",
 	})
+	o.Reads = func(path string, size int64) bool { return size == 1 && path != "secret.md" && path != "broken.md" }
+	calls.Store(0)
+	got, err := listRights(t, open(t, "gs://docs", o))
+	if err != nil || calls.Load() != 3 || got["secret.md"] != "none told" || got["a.md"] == "none told" {
+		t.Errorf("with %d calls: %v, %v", calls.Load(), got, err)
+	}
 	status = http.StatusBadRequest // uniform bucket-level access
 	failsWithReason(t, open(t, "gs://docs", o), "uniform bucket-level access")
 	if _, err := listRights(t, open(t, "gs://docs", Options{Account: o.Account})); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestGCS_FailsIfNoAccessControlListIsShown(t *testing.T) {
+	n := maxRefused
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Has("acl") {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		io.WriteString(w, "<ListBucketResult>")
+		for i := range n {
+			fmt.Fprintf(w, `<Contents><Key>%d.md</Key><Size>1</Size><ETag>"e"</ETag></Contents>`, i)
+		}
+		io.WriteString(w, "</ListBucketResult>")
+	}))
+	defer server.Close()
+	o := Options{Account: Account{Endpoint: server.URL, User: "GOOG1E", Secret: "s"}, Rights: true}
+	failsWithReason(t, open(t, "gs://docs", o), "does not show the access control lists")
+	n-- // a few may be closed
+	if got, err := listRights(t, open(t, "gs://docs", o)); err != nil || got["0.md"] != "nobody ?" {
+		t.Errorf("%v, %v", got, err)
 	}
 }
 

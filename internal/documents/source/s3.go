@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -25,6 +26,10 @@ type bucket struct {
 	prefix string // of the keys: "" or with a slash at its end
 	most   int64
 	acls   *caller // asks Google for access control lists; nil if they are not wanted
+
+	reads   func(path string, size int64) bool // Options.Reads
+	shown   atomic.Bool                        // an access control list was
+	refused atomic.Int32                       // access control lists, before one was shown
 }
 
 // openS3 opens a bucket of Amazon or of another server with its API. Without a secret it is
@@ -63,7 +68,7 @@ func newBucket(base, region string, at *url.URL, o Options) (*bucket, error) {
 	if o.Secret != "" {
 		sign = signer{user: o.User, secret: o.Secret, token: o.Session, region: region, now: time.Now}.sign
 	}
-	b := &bucket{caller: newCaller(sign), base: base, prefix: strings.Trim(at.Path, "/"), most: o.MaxBytes}
+	b := &bucket{caller: newCaller(sign), base: base, prefix: strings.Trim(at.Path, "/"), most: o.MaxBytes, reads: o.Reads}
 	if b.prefix != "" {
 		b.prefix += "/"
 	}
@@ -103,6 +108,9 @@ func (b *bucket) Objects(ctx context.Context) iter.Seq2[Object, error] {
 				return nil, "", err
 			}
 			if o.Size, o.Version = c.Size, cmp.Or(strings.Trim(c.ETag, `"`), fmt.Sprintf("%s %d", c.Modified, c.Size)); ok {
+				if b.acls != nil {
+					o.seen = strong(c.ETag)
+				}
 				all = append(all, o)
 			}
 		}
@@ -155,11 +163,7 @@ func (b *bucket) page(ctx context.Context, token string) (page listing, err erro
 
 // Open implements Source.
 func (b *bucket) Open(ctx context.Context, o Object) (io.ReadCloser, error) {
-	answer, err := b.call(ctx, http.MethodGet, b.base+"/"+escapeKey(o.key), nil, nil, timeFor(o, b.most), http.StatusOK)
-	if err != nil {
-		return nil, err
-	}
-	return answer.Body, nil
+	return b.open(ctx, b.base+"/"+escapeKey(o.key), o, b.most)
 }
 
 // scheme is one of the two spellings of the same signature.

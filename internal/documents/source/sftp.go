@@ -91,7 +91,7 @@ func dialSFTP(ctx context.Context, host, port string, config *gossh.ClientConfig
 
 // isSFTPAnswer reports whether an error is what the server says of a file.
 func isSFTPAnswer(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.As(err, new(*sftp.StatusError))
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.As(err, new(*sftp.StatusError)) || errors.Is(err, changedError{})
 }
 
 // Objects implements Source.
@@ -153,9 +153,16 @@ func (f *sftpFolder) Open(ctx context.Context, o Object) (io.ReadCloser, error) 
 		if err != nil {
 			return b.request.end(err)
 		}
+		if err := isSeen(file, o); err != nil {
+			_ = file.Close() // what counts is that it is another one
+			return b.request.end(err)
+		}
 		b.Reader, b.finish = bufio.NewReaderSize(file, int(min(max(o.Size+1, 4<<10), sftpChunk))), file.Close
 		return nil
 	})
+	if errors.Is(err, changedError{}) {
+		return nil, changedError{}
+	}
 	if err != nil && isSFTPAnswer(err) {
 		return nil, errors.Join(err, ErrRefused)
 	}

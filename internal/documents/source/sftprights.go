@@ -58,6 +58,13 @@ func (s *sftpSession) names(file string) (map[uint32]string, error) {
 		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
 	defer r.Close()
+	info, err := r.Stat()
+	if err == nil {
+		err = checkNames(info)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", file, err)
+	}
 	data, err := io.ReadAll(io.LimitReader(r, maxIDs))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", file, err)
@@ -73,6 +80,18 @@ func (s *sftpSession) names(file string) (map[uint32]string, error) {
 		}
 	}
 	return all, nil
+}
+
+// checkNames returns an error for a file of names that others than the server's administrator may write.
+func checkNames(info fs.FileInfo) error {
+	stat, ok := info.Sys().(*sftp.FileStat)
+	switch {
+	case !ok:
+		return errors.New("the server does not say to whom it belongs")
+	case stat.UID != 0 || stat.Mode&0o022 != 0:
+		return errors.New("others than the server's administrator may write it")
+	}
+	return nil
 }
 
 // above returns what the server says of a folder and of all folders above it, at the place to which symbolic links lead.
@@ -105,6 +124,27 @@ func (n ids) posix(info fs.FileInfo) (posix, bool) {
 	return posixOf(n.users[stat.UID], n.groups[stat.GID], stat.Mode), true
 }
 
+// seenOf returns what tells that a file is still the one that was listed, with the rights of then.
+func seenOf(info fs.FileInfo) string {
+	stat, ok := info.Sys().(*sftp.FileStat)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprint(stat.Size, stat.Mtime, stat.Mode, stat.UID, stat.GID)
+}
+
+// isSeen returns an error if an open file is not any more what was listed.
+func isSeen(file *sftp.File, o Object) error {
+	if o.seen == "" {
+		return nil
+	}
+	info, err := file.Stat()
+	if err == nil && seenOf(info) != o.seen {
+		err = changedError{}
+	}
+	return err
+}
+
 // setRights enters who may read a file, or notes who may pass through a folder, in a folder that was listed.
 func (f *sftpFolder) setRights(dir string, e *entry, info fs.FileInfo) {
 	p, ok := f.ids.posix(info)
@@ -114,6 +154,7 @@ func (f *sftpFolder) setRights(dir string, e *entry, info fs.FileInfo) {
 	case e.folder:
 		f.passing[e.Path] = both(f.passing[dir], p.readersFor("x"))
 	default:
+		e.seen = seenOf(info)
 		e.Rights = both(f.passing[dir], p.readersFor("r")).rights()
 	}
 }

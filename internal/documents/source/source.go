@@ -66,10 +66,19 @@ type Object struct {
 	Link    bool    // a symbolic link, which cannot be opened
 	Rights  *Rights // who may read it, with Options.Rights; else nil. Objects may share it
 	key     string  // how the source names it
+	seen    string  // what Open compares: with Options.Rights, content must not be newer than the rights. "" for nothing
 }
 
 // ErrTooLarge is the error of Open for an object that the server leaves out because of Options.MaxBytes.
 var ErrTooLarge = errors.New("the object is too large")
+
+// changedError says that an object is not any more what was listed, so that its rights may be others too.
+type changedError struct{}
+
+func (changedError) Error() string {
+	return "it has changed since its rights were listed; the next run reads it"
+}
+func (changedError) Is(target error) bool { return target == ErrRefused }
 
 // HiddenError says that what is at or below a path could not be listed, while the rest was.
 type HiddenError struct {
@@ -97,6 +106,9 @@ type Options struct {
 	Cache    string // folder for what a source keeps between runs; it may be emptied at any time
 	MaxBytes int64  // the largest object that is read; limits how long reading may take
 	Rights   bool   // ask who may read each object; the kind must have that
+	// Reads reports whether an object of this path and size might be read. Of others a source need not ask for the rights. Nil
+	// means all.
+	Reads func(path string, size int64) bool
 }
 
 // AddressError says that an address does not name a source.

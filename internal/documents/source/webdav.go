@@ -140,6 +140,9 @@ func (d *davFolder) list(ctx context.Context, dir string) ([]entry, error) {
 			if s.Prop.Length != nil {
 				e.Size = *s.Prop.Length
 			}
+			if d.asksRights {
+				e.seen = strong(s.Prop.ETag)
+			}
 			if e.Version = strings.TrimSpace(s.Prop.ETag); e.Version == "" && s.Prop.Modified != "" {
 				e.Version = fmt.Sprintf("%s %d", s.Prop.Modified, e.Size)
 			}
@@ -179,9 +182,5 @@ func (d *davFolder) address(rel string) string {
 
 // Open implements Source.
 func (d *davFolder) Open(ctx context.Context, o Object) (io.ReadCloser, error) {
-	answer, err := d.call(ctx, http.MethodGet, d.address(o.key), nil, nil, timeFor(o, d.most), http.StatusOK)
-	if err != nil {
-		return nil, err
-	}
-	return answer.Body, nil
+	return d.open(ctx, d.address(o.key), o, d.most)
 }

@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"maps"
@@ -15,7 +16,7 @@ import (
 // rightsProps are what a folder is asked for beside its listing, when its rights are wanted.
 const rightsProps = `<d:owner/><d:acl/><d:inherited-acl-set/>` +
 	`<c:owner-id xmlns:c="http://owncloud.org/ns"/><n:sharees xmlns:n="http://nextcloud.org/ns"/>` +
-	`<n:mount-type xmlns:n="http://nextcloud.org/ns"/><n:group-folder-id xmlns:n="http://nextcloud.org/ns"/>` +
+	`<n:mount-type xmlns:n="http://nextcloud.org/ns"/><n:is-mount-root xmlns:n="http://nextcloud.org/ns"/><n:group-folder-id xmlns:n="http://nextcloud.org/ns"/>` +
 	`<n:acl-enabled xmlns:n="http://nextcloud.org/ns"/><n:acl-can-manage xmlns:n="http://nextcloud.org/ns"/><n:acl-list xmlns:n="http://nextcloud.org/ns"/>`
 
 // davRights are the properties of a file or folder that say who may read it: those of RFC 3744, and those of Nextcloud
@@ -27,6 +28,7 @@ type davRights struct {
 	OwnerID   string    `xml:"http://owncloud.org/ns owner-id"`
 	Sharees   *sharees  `xml:"http://nextcloud.org/ns sharees"`
 	Mount     string    `xml:"http://nextcloud.org/ns mount-type"`
+	MountRoot string    `xml:"http://nextcloud.org/ns is-mount-root"`
 	Team      string    `xml:"http://nextcloud.org/ns group-folder-id"`
 	Enabled   string    `xml:"http://nextcloud.org/ns acl-enabled"`
 	Manages   string    `xml:"http://nextcloud.org/ns acl-can-manage"`
@@ -50,8 +52,7 @@ type davPrincipal struct {
 }
 
 type davPrivilege struct {
-	Read *struct{} `xml:"DAV: read"`
-	All  *struct{} `xml:"DAV: all"`
+	Names []struct{ XMLName xml.Name } `xml:",any"`
 }
 
 type sharees struct {
@@ -77,7 +78,7 @@ func (p *davRights) over(other davRights) {
 		p.Sharees = other.Sharees
 	}
 	for _, s := range []struct{ to, from *string }{{&p.Owner, &other.Owner}, {&p.OwnerID, &other.OwnerID}, {&p.Mount, &other.Mount},
-		{&p.Team, &other.Team}, {&p.Enabled, &other.Enabled}, {&p.Manages, &other.Manages}} {
+		{&p.MountRoot, &other.MountRoot}, {&p.Team, &other.Team}, {&p.Enabled, &other.Enabled}, {&p.Manages, &other.Manages}} {
 		if text := strings.TrimSpace(*s.from); text != "" {
 			*s.to = text
 		}
@@ -89,8 +90,9 @@ func (p *davRights) over(other davRights) {
 type cloudFolder struct {
 	place  [3]string // its mount: shares of a folder do not count for what is mounted below it
 	shared readers
-	rules  []rule // of advanced permissions, the innermost folder first
-	many   bool   // it has too many of both to keep
+	rules  []rule  // of advanced permissions, the innermost folder first
+	many   bool    // it has too many of both to keep
+	told   *Rights // of a file that adds nothing; nil if they are not made yet
 }
 
 // shareTypes are the kinds of Nextcloud's shares that stand for users or groups of the server. Links, addresses, other
@@ -104,7 +106,7 @@ var teamTypes = map[string]readerKind{"user": aUser, "group": aGroup}
 func (f cloudFolder) below(p davRights) cloudFolder {
 	owner := reader{aUser, p.OwnerID}
 	place := [3]string{p.OwnerID, p.Mount, p.Team}
-	if place != f.place {
+	if place != f.place || isTrue(p.MountRoot) {
 		f = cloudFolder{place: place, shared: readers{owner: true}}
 	}
 	own := p.Sharees.readers()
@@ -115,7 +117,7 @@ func (f cloudFolder) below(p davRights) cloudFolder {
 		return cloudFolder{place: place, shared: readers{owner: true}, many: true}
 	}
 	maps.Copy(own, f.shared)
-	f.shared, f.rules = own, append(teamRules(p.Rules), f.rules...)
+	f.shared, f.rules, f.told = own, append(teamRules(p.Rules), f.rules...), nil
 	return f
 }
 
@@ -165,12 +167,17 @@ func (f cloudFolder) rights(p davRights) *Rights {
 		return unknownRights(p.OwnerID, "it is in a team folder without advanced permissions, and the server does not say who has the folder")
 	case p.Team != "" && !isTrue(p.Manages):
 		return unknownRights(p.OwnerID, "it is in a team folder whose advanced permissions the account does not manage")
-	case p.Team != "":
-		all := firstMatch(f.rules)
-		maps.Copy(all, f.shared)
-		return all.rights()
+	case f.told != nil:
+		return f.told
 	}
-	return f.shared.rights()
+	return f.all()
+}
+
+// all returns those with whom the folder is shared, and those to whom the rules of a team folder grant it.
+func (f cloudFolder) all() *Rights {
+	all := firstMatch(f.rules)
+	maps.Copy(all, f.shared)
+	return all.rights()
 }
 
 // principalKinds tells what the principals of a collection are, by its name. RFC 3744 has no other sign in an address.
@@ -204,9 +211,21 @@ func principalAt(href string) (r reader, ok bool) {
 	return reader{kind, name}, ok && err == nil && name != ""
 }
 
-// reads reports whether one of the privileges is, or contains, that to read.
-func reads(all []davPrivilege) bool {
-	return slices.ContainsFunc(all, func(p davPrivilege) bool { return p.Read != nil || p.All != nil })
+// grantsRead reports whether one of the privileges is, or contains, that to read.
+func grantsRead(all []davPrivilege) bool {
+	return slices.ContainsFunc(all, func(p davPrivilege) bool {
+		return len(p.Names) == 1 && p.Names[0].XMLName.Space == "DAV:" && (p.Names[0].XMLName.Local == "read" || p.Names[0].XMLName.Local == "all")
+	})
+}
+
+// otherPrivileges are those of RFC 3744 that neither are nor contain the one to read.
+var otherPrivileges = []string{"write", "write-properties", "write-content", "bind", "unbind", "unlock", "write-acl", "read-acl", "read-current-user-privilege-set"}
+
+// deniesRead reports whether one of the privileges may be, or contain, that to read: servers have their own too.
+func deniesRead(all []davPrivilege) bool {
+	return slices.ContainsFunc(all, func(p davPrivilege) bool {
+		return len(p.Names) != 1 || p.Names[0].XMLName.Space != "DAV:" || !slices.Contains(otherPrivileges, p.Names[0].XMLName.Local)
+	})
 }
 
 // listed returns who may read a file by its access control list, whose entries are tried in their order (RFC 3744, section 6).
@@ -225,53 +244,121 @@ func (p davRights) listed() *Rights {
 	for _, e := range p.ACL.Entries {
 		r, ok := e.Principal.reader(p.Owner)
 		switch inverted := e.Invert != nil; {
-		case reads(e.Deny) && (!ok || inverted):
+		case deniesRead(e.Deny) && (!ok || inverted):
 			rules = append(rules, rule{reader{kind: everybody}, true})
-		case reads(e.Deny):
+		case deniesRead(e.Deny):
 			rules = append(rules, rule{r, true})
-		case reads(e.Grant) && ok && !inverted:
+		case grantsRead(e.Grant) && ok && !inverted:
 			rules = append(rules, rule{r, false})
 		}
 	}
 	return firstMatch(rules).rights()
 }
 
-var errNoDAVRights = errors.New("the server does not say who may read its files: it has neither Nextcloud's shares nor access control lists (RFC 3744). Name users and groups in the entry instead of source_rights")
+var errNoDAVRights = errors.New("the server does not say who may read its files: it is neither Nextcloud, at an address with /remote.php/, nor does it have access control lists (RFC 3744). Name users and groups in the entry instead of source_rights")
 
 // setRights enters the rights of a folder's entries. own are the folder's properties, and told those of the entries.
 func (d *davFolder) setRights(ctx context.Context, dir string, own davRights, entries []entry, told map[string]davRights) error {
 	if dir == "." {
-		if own.OwnerID == "" && own.ACL == nil {
-			return errNoDAVRights
-		}
-		around, err := d.around(ctx, own.OwnerID != "")
-		if err != nil {
+		if err := d.startRights(ctx, own); err != nil {
 			return err
 		}
-		d.cloud = map[string]cloudFolder{".": around.below(own)}
+	}
+	if d.cloud == nil {
+		for i := range entries {
+			entries[i].Rights = told[entries[i].Path].listed()
+		}
+		return nil
 	}
 	folder := d.cloud[dir]
 	delete(d.cloud, dir) // each is listed once
+	folder.told = folder.all()
 	for i := range entries {
 		e := &entries[i]
 		p := told[e.Path]
 		switch inner := folder.below(p); {
 		case e.folder:
 			d.cloud[e.Path] = inner
-		case p.OwnerID != "":
-			e.Rights = inner.rights(p)
+		case p.OwnerID == "":
+			e.Rights = unknownRights("", "the server does not say to whom it belongs")
 		default:
-			e.Rights = p.listed()
+			e.Rights = inner.rights(p)
 		}
 	}
 	return nil
 }
 
+// startRights finds out, for the whole run, which properties say who may read a file: those of Nextcloud or those of RFC 3744.
+// Other servers store properties of these names for anybody who may write there. Nextcloud is asked for first: it announces
+// access control too, and some of its versions say for each file that everybody may read it.
+func (d *davFolder) startRights(ctx context.Context, own davRights) error {
+	d.cloud = nil
+	at, _, isCloud := strings.Cut(d.base.Path, "/remote.php/")
+	prove := d.controlsAccess
+	if isCloud {
+		prove = func(ctx context.Context) (bool, error) { return d.isNextcloud(ctx, at) }
+	}
+	if isCloud && own.OwnerID == "" || !isCloud && own.ACL == nil {
+		return errNoDAVRights
+	}
+	switch proved, err := prove(ctx); {
+	case err != nil && !errors.Is(err, ErrRefused):
+		return err
+	case !proved:
+		return errNoDAVRights
+	case !isCloud:
+		return nil
+	}
+	around, err := d.around(ctx)
+	if err != nil {
+		return err
+	}
+	d.cloud = map[string]cloudFolder{".": around.below(own)}
+	return nil
+}
+
+// controlsAccess reports whether the server announces access control lists (RFC 3744, section 7.2).
+func (d *davFolder) controlsAccess(ctx context.Context) (bool, error) {
+	answer, err := d.call(ctx, http.MethodOptions, d.address(".")+"/", nil, nil, callTime, http.StatusOK, http.StatusNoContent)
+	if err != nil {
+		return false, err
+	}
+	answer.Body.Close()
+	for class := range strings.SplitSeq(strings.Join(answer.Header.Values("DAV"), ","), ",") {
+		if strings.EqualFold(strings.TrimSpace(class), "access-control") {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// isNextcloud reports whether Nextcloud, under whatever name, serves the folder at a path. Its edition is always "". ownCloud,
+// which would store Nextcloud's properties for anybody, names an edition and, later, a product.
+func (d *davFolder) isNextcloud(ctx context.Context, at string) (bool, error) {
+	u := url.URL{Scheme: d.base.Scheme, Host: d.base.Host, Path: at + "/status.php"}
+	body, err := d.answer(ctx, http.MethodGet, u.String(), nil, nil, http.StatusOK)
+	if err != nil {
+		return false, err
+	}
+	var status struct {
+		Installed     bool
+		VersionString string
+		Edition       *string
+		ProductName   string
+		Product       *string
+	}
+	if json.Unmarshal(body, &status) != nil {
+		return false, nil //nolint:nilerr // another server has any page there
+	}
+	return status.Installed && status.VersionString != "" && status.Edition != nil && *status.Edition == "" && status.Product == nil &&
+		!strings.Contains(strings.ToLower(status.ProductName), "owncloud"), nil
+}
+
 // around returns what the folders above the source pass on, as far as the server of Nextcloud answers for them.
-func (d *davFolder) around(ctx context.Context, isCloud bool) (around cloudFolder, err error) {
+func (d *davFolder) around(ctx context.Context) (around cloudFolder, err error) {
 	var all []davRights // the innermost first
 	at := *d.base
-	for at.Path = path.Dir(at.Path); isCloud && len(at.Path) > 1 && len(all) < maxDepth; at.Path = path.Dir(at.Path) {
+	for at.Path = path.Dir(at.Path); len(at.Path) > 1 && len(all) < maxDepth; at.Path = path.Dir(at.Path) {
 		header := http.Header{"Depth": {"0"}, "Content-Type": {"application/xml; charset=utf-8"}}
 		body, err := d.answer(ctx, "PROPFIND", at.String()+"/", header, []byte(propfind(true)), http.StatusMultiStatus)
 		if errors.Is(err, ErrRefused) {

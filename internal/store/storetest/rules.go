@@ -82,14 +82,20 @@ func testRules(t *testing.T, c corpus) {
 				t.Fatalf("%s: %v", doing, err)
 			}
 		case 6:
-			d, there := files[name]
-			if d.Access = pick(r, lists); there {
-				files[name] = d
-			} else {
-				d.ID = id(step)
+			// Several documents, some of which a rule decides over, with a few lists.
+			several := []string{name, pick(r, names), pick(r, names), pick(r, names)}
+			batch := retrieval.Batch{Namespace: "ns"}
+			for _, name := range several {
+				d, there := files[name]
+				if d.Access = pick(r, lists); there {
+					files[name] = d
+				} else {
+					d.ID = id(step)
+				}
+				batch.PutAccess = append(batch.PutAccess, retrieval.Access{ID: d.ID, List: d.Access})
 			}
-			doing = fmt.Sprintf("the files of %s say %+v", name, d.Access)
-			c.apply(retrieval.Batch{Namespace: "ns", PutAccess: []retrieval.Access{{ID: d.ID, List: d.Access}}})
+			doing = fmt.Sprintf("the files of %q say %+v", several, batch.PutAccess)
+			c.apply(batch)
 		}
 		c.rightsAre(doing, rules, files)
 	}
