@@ -70,10 +70,10 @@ func (s *serving) embedOnce(ctx context.Context) error {
 			return err
 		}
 		if plan.Chunks > maxByDefault {
-			s.tooMany.Do(func() {
+			if !s.tooMany.Swap(true) {
 				s.log.Info("passages are searched by words alone: they are too many to embed them without being asked; set embedding to do it",
 					"passages", plan.Chunks, "model", plan.Model)
-			})
+			}
 			return nil
 		}
 	}

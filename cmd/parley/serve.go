@@ -286,7 +286,7 @@ type serving struct {
 	progress   ingest.Progress
 	embedding  bool        // with an embedder, true until the first check finds nothing to do
 	unembedded int         // chunks without vectors at the last check
-	tooMany    sync.Once   // says that there are too many to embed
+	tooMany    atomic.Bool // there are too many to embed them without being asked
 	atWork     atomic.Bool // the process allocates; see releaseAtRest
 }
 

@@ -65,7 +65,7 @@ func (s *serving) webSettings(ctx context.Context) webapi.Settings {
 			"tools_synth": models.Synthesis,
 		},
 		Capabilities: webapi.Capabilities{
-			Vectors: s.cfg.Embedding != "", Rerank: s.cfg.reranks(), Vision: s.sees(),
+			Vectors: s.cfg.Embedding != "" && !s.tooMany.Load(), Rerank: s.cfg.reranks(), Vision: s.sees(),
 			Tools:     len(s.tools.Offer(s.cfg.Namespace)) > 0 && s.models.Capabilities(s.cfg.Model).Tools,
 			WebSearch: s.tools.searchesWeb(s.cfg.Namespace), MultiAgent: true,
 			Uploads: s.uploads, WebSources: s.uploads, Reindex: s.uploads,
