@@ -83,6 +83,23 @@ func TestRefusal_NamesTheNearestSources(t *testing.T) {
 	}
 }
 
+// Vectors find passages for any words, and the best of them may be far ahead of the others.
+func TestRefusal_NamesNoSourceThatHasNothingToDoWithTheQuestion(t *testing.T) {
+	ev := about("How old is Napoleon?", passage("menu.md", "Soup is served at noon."), passage("kitchen.md", "The kitchen opened 12 years ago."))
+	for name, c := range map[string]struct {
+		answers map[string]string
+		want    string
+	}{
+		"nothing is near":   {nil, Refusal},
+		"one block is near": {map[string]string{"Soup": "Napoleon?"}, Refusal + " What comes nearest: “Soup is served at noon.” (menu.md)"},
+	} {
+		a, _ := scoring(c.answers)
+		if got := a.refusal(t.Context(), ev, true); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
 func TestExcerpt_IsCutAfterAWord(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{strings.Repeat("seven ", 60), strings.Repeat("seven ", 49) + "seven …"},

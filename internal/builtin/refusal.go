@@ -88,7 +88,10 @@ func (a Answerer) nearest(ctx context.Context, ev *llm.Evidence) (best string, s
 	for i := range units {
 		p := &ev.Passages[units[i].passage]
 		c := p.CitationAt(units[i].start)
-		if held, _ := about.held(n.passageTerms(*p)); held < minEvidence && (!reads || sure.chance(units, i) < minChanceNear) || c == "" || slices.Contains(sources, c) {
+		held, _ := about.held(n.passageTerms(*p))
+		// Among blocks that have nothing to do with the question, one may still be far ahead, and so seem likely.
+		near := reads && sure.chance(units, i) >= minChanceNear && units[i].features[like] >= sure.far.like
+		if held < minEvidence && !near || c == "" || slices.Contains(sources, c) {
 			continue
 		}
 		if len(sources) == 0 {
