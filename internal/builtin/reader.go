@@ -247,8 +247,9 @@ func (r *Reader) judge(ctx context.Context, ev *llm.Evidence, n need, units []un
 }
 
 // note notes how well units answer, and returns the best unit and the number of parts that have an answer. likeness says how well texts
-// answer a question. The first of the questions is the whole one; the others are forms of it, of which the last are its parts. A unit
-// gets its best score. A part lacks words of the whole question, so its score counts only up to maxMore above the score for the whole.
+// answer a question. questions begins with the whole question and ends with its parts, as many as parts says; other forms of it stand
+// between them. A unit gets its best score. A part lacks words of the whole question, so its score counts only up to maxMore above the
+// score for the whole.
 func note(units []unit, questions []string, parts int, likeness func(question string, texts []string) []float64) (best, answered int) {
 	texts := make([]string, len(units))
 	for i := range units {

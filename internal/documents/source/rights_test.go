@@ -207,19 +207,19 @@ func TestWebDAV_ReadsAccessControlLists(t *testing.T) {
 	invert := strings.NewReplacer("<D:principal>", "<D:invert><D:principal>", "</D:principal>", "</D:principal></D:invert>")
 	owner := "<D:property><D:owner/></D:property>"
 	for text, want := range map[string]string{
-		ace("groups/maintainers", grant, "<D:write/>") + ace("<D:all/>", grant, read):                          "public",
+		ace("groups/maintainers", grant, "<D:write/>") + ace("<D:all/>", grant, read):                          "signed in",
 		ace("groups/maintainers/", grant, "<D:all/>") + ace("<D:authenticated/>", grant, "<D:write/>"):         "@maintainers",
 		ace("<D:authenticated/>", grant, read) + ace(owner, grant, "<D:all/>"):                                 "gstein signed in",
 		ace("users/anna%20b", grant, read) + ace("user/bob", grant, read):                                      "anna b bob",
 		ace("users/anna", deny, read) + ace("groups/staff", grant, read) + ace("users/bob", grant, read):       "bob",
 		ace("users/bob", grant, read) + ace("groups/interns", deny, "<D:all/>") + ace("<D:all/>", grant, read): "bob",
-		ace("users/bob", deny, "<D:write/>") + ace("<D:all/>", grant, read):                                    "public",
+		ace("users/bob", deny, "<D:write/>") + ace("<D:all/>", grant, read):                                    "signed in",
 		ace("__uids__/0815", grant, read) + ace("users/anna", grant, read):                                     "anna",
 		ace("__uids__/0815", deny, read) + ace("users/anna", grant, read):                                      "nobody",
 		invert.Replace(ace("users/anna", grant, read)):                                                         "nobody",
 		invert.Replace(ace("users/anna", deny, read)) + ace("<D:all/>", grant, read):                           "nobody",
 		ace("users/bob", deny, "<X:download xmlns:X='urn:x'/>") + ace("<D:all/>", grant, read):                 "nobody", // it may contain that to read
-		ace("users/bob", deny, "<D:read-acl/>") + ace("<D:all/>", grant, read):                                 "public",
+		ace("users/bob", deny, "<D:read-acl/>") + ace("<D:all/>", grant, read):                                 "signed in",
 		ace("users/bob", grant, "<X:read xmlns:X='urn:x'/>"):                                                   "nobody",
 		ace("<D:self/>", grant, read) + ace("<D:unauthenticated/>", grant, read):                               "nobody",
 		"": "nobody",

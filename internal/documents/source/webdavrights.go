@@ -186,9 +186,8 @@ var principalKinds = map[string]readerKind{"user": aUser, "users": aUser, "group
 // reader returns whom an entry is about; false for somebody who cannot be named.
 func (p davPrincipal) reader(owner string) (r reader, ok bool) {
 	switch {
-	case p.All != nil:
-		return reader{kind: everybody}, true
-	case p.Authenticated != nil:
+	case p.All != nil, p.Authenticated != nil:
+		// Servers grant things to DAV:all, sabre/dav by default, and still let nobody in without an account.
 		return reader{kind: signedIn}, true
 	case p.Owner != nil:
 		return principalAt(owner)
