@@ -320,7 +320,7 @@ func (f fault) check(t *testing.T, target *url.URL) {
 	defer s.Close()
 	o := conformance.Options{URL: s.URL, Protocols: []string{f.protocol}, Question: "How many days of paid leave are there?"}
 	if f.protocol == "open-webui" {
-		o.Timeout = 30 * time.Second // two faults make it wait for a state that does not come
+		o.Timeout = 10 * time.Second // two faults make it wait for a state that does not come
 	}
 	report, err := conformance.Run(context.WithoutCancel(t.Context()), o)
 	if err != nil {

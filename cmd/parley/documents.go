@@ -68,7 +68,7 @@ const (
 func (p *program) recognition(cfg Config, db *store.DB) *documents.Recognition {
 	r := cfg.recognition()
 	if r != nil {
-		r.Vision = p.vision(cfg, db)
+		r.Vision = p.vision(cfg, db, visionRetries)
 	}
 	return r
 }

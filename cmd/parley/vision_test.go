@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"parley/internal/chat"
 	"parley/internal/extract"
@@ -17,9 +18,16 @@ import (
 	"parley/internal/llm/llmtest"
 )
 
-// visionOf returns a function that has the model of a server read a picture, and the ledger's entries.
-func visionOf(t *testing.T, url, model string) (read func() (string, error), entries func() []ledger.Entry) {
+// visionOf returns a function that has the model of a server read a picture, without the waits between attempts, the waits that
+// were asked for, and the ledger's entries.
+func visionOf(t *testing.T, url, model string) (read func() (string, error), waits *[]time.Duration, entries func() []ledger.Entry) {
 	t.Helper()
+	retries := visionRetries
+	waits = new([]time.Duration)
+	retries.Sleep = func(_ context.Context, d time.Duration) error {
+		*waits = append(*waits, d)
+		return nil
+	}
 	cfg := DefaultConfig()
 	cfg.OpenAIBaseURL, cfg.IngestOCRModel = url, "openai:"+model
 	cfg.Prices = writeFile(t, "openai:\n  models:\n    eyes: {input: 10, cached: 1, output: 20}\n")
@@ -27,7 +35,7 @@ func visionOf(t *testing.T, url, model string) (read func() (string, error), ent
 		t.Fatal(err)
 	}
 	_, db := openLedger(t, cfg)
-	vision := quiet(map[string]string{"OPENAI_API_KEY": "key"}).vision(cfg, db)
+	vision := quiet(map[string]string{"OPENAI_API_KEY": "key"}).vision(cfg, db, retries)
 	read = func() (string, error) { return vision.Read(t.Context(), []byte("\xff\xd8 a picture")) }
 	entries = func() []ledger.Entry {
 		all, err := db.State().Entries(t.Context(), "")
@@ -36,13 +44,13 @@ func visionOf(t *testing.T, url, model string) (read func() (string, error), ent
 		}
 		return all
 	}
-	return read, entries
+	return read, waits, entries
 }
 
 func TestVision_AModelGetsThePictureAndItsAnswerIsBilled(t *testing.T) {
 	t.Parallel()
 	u := llmtest.NewUpstream(t)
-	read, entries := visionOf(t, u.URL, "eyes")
+	read, _, entries := visionOf(t, u.URL, "eyes")
 	text, err := read()
 	if err != nil || !strings.HasPrefix(text, "tok0 tok1") {
 		t.Fatalf("%q, %v", text, err)
@@ -81,7 +89,7 @@ func TestVision_SaysWhetherOnePageIsRefusedOrNoneCanBeRead(t *testing.T) {
 		"400": extract.ScanOnly, "filter": extract.ScanOnly, "filtered": extract.ScanOnly, "401": "", "404": "", "html": "", "badjson": "",
 	} {
 		u := llmtest.NewUpstream(t)
-		read, _ := visionOf(t, u.URL, fault)
+		read, _, _ := visionOf(t, u.URL, fault)
 		_, err := read()
 		refused, isPage := errors.AsType[*extract.Error](err)
 		if err == nil || isPage != (want != "") || isPage && refused.Reason != want {
@@ -129,9 +137,12 @@ func TestVision_WaitsForItsTurnAtABusyServer(t *testing.T) {
 		fmt.Fprint(w, `data: {"choices":[{"index":0,"delta":{"content":"# Fees"},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
 	}))
 	t.Cleanup(s.Close)
-	read, entries := visionOf(t, s.URL+"/v1", "eyes")
+	read, waits, entries := visionOf(t, s.URL+"/v1", "eyes")
 	if text, err := read(); err != nil || text != "# Fees" || len(entries()) != 2 {
 		t.Errorf("%q, %v, %+v", text, err, entries())
+	}
+	if len(*waits) != 1 || (*waits)[0] < time.Second {
+		t.Errorf("waits %v, want at least the second that the server asks for", *waits)
 	}
 }
 
