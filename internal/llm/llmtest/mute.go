@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,6 +16,9 @@ import (
 // that shows that it is at work. open is as for RunFaults.
 func RunMute(t *testing.T, d Dialect, open func(t *testing.T, url string, short bool) llm.Model) {
 	up := NewUpstreamFor(t, d)
+	var all sync.WaitGroup // all at once, whatever -parallel says: they only wait
+	defer all.Wait()
+	atOnce := func(name string, f func(t *testing.T)) { all.Go(func() { t.Run(name, f) }) }
 	for fault, want := range map[string]string{
 		"mute":      half, // every event without content, forever
 		"mutefirst": "",   // before the first word
@@ -22,8 +26,7 @@ func RunMute(t *testing.T, d Dialect, open func(t *testing.T, url string, short 
 		"muteend":   full, // after the end of the completion, which is complete
 		"works":     full, // for three times the limit, before it goes on
 	} {
-		t.Run(fault, func(t *testing.T) {
-			t.Parallel()
+		atOnce(fault, func(t *testing.T) {
 			askUntil(t, open(t, up.URL, true), fault, func(got Completion) bool {
 				e, _ := errors.AsType[*llm.Error](got.Err)
 				silent := e != nil && e.Silent && e.Retryable
@@ -32,8 +35,7 @@ func RunMute(t *testing.T, d Dialect, open func(t *testing.T, url string, short 
 		})
 	}
 	for i := range d.mute {
-		t.Run(fmt.Sprintf("event %d", i), func(t *testing.T) {
-			t.Parallel()
+		atOnce(fmt.Sprintf("event %d", i), func(t *testing.T) {
 			askUntil(t, open(t, up.URL, true), fmt.Sprintf("mute%d", i), func(got Completion) bool {
 				e, ok := errors.AsType[*llm.Error](got.Err)
 				return ok && e.Silent && strings.TrimSpace(got.Text) == strings.TrimSpace(half)
