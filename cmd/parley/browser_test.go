@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -39,6 +40,15 @@ func findBrowser(t *testing.T) string {
 	return ""
 }
 
+// browsers limits the browsers that run at once, which take all processors that they get.
+var browsers = make(chan struct{}, runtime.GOMAXPROCS(0))
+
+// waitForBrowser returns when one more browser may run, until the returned function is called.
+func waitForBrowser() (done func()) {
+	browsers <- struct{}{}
+	return func() { <-browsers }
+}
+
 // browse opens page.html of a folder in Chromium, from its own origin, and reads its report into seen. The browser talks
 // to the server directly, because the browser decides what a page may read.
 func browse(t *testing.T, browser, dir string, query url.Values, seen any) {
@@ -57,6 +67,7 @@ func browse(t *testing.T, browser, dir string, query url.Values, seen any) {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(profile) // best effort: children of the browser may still write to it
+	defer waitForBrowser()()
 	var stderr bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
 		"--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -72,9 +73,21 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	os.Setenv("PARLEY_EMBEDDING", wordsAlone)
+	runMoreAtOnce()
 	code := pgtest.Main(m)
 	os.RemoveAll(folder)
 	os.Exit(code)
+}
+
+// runMoreAtOnce has twice as many tests run at once as there are processors, unless -parallel says how many: most of them wait
+// for a program or a model that they started.
+func runMoreAtOnce() {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		_ = flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))) // it is a number
+	}
 }
 
 // TestProgram runs the scripts in testdata/script against the built binary. Beside testscript's
