@@ -115,24 +115,33 @@ func (t *topics) project(w weighted) []float32 {
 	return v
 }
 
-// orthogonalize makes the columns of a matrix orthogonal to each other and of length 1.
+// orthogonalize makes the columns of a matrix orthogonal to each other and of length 1. It works on columns in one piece each,
+// which is several times as fast as on rows.
 func orthogonalize(rows [][]float32, columns int) {
-	for c := range columns {
-		for earlier := range c {
+	column := make([][]float32, columns)
+	for c := range column {
+		column[c] = make([]float32, len(rows))
+		for i, r := range rows {
+			column[c][i] = r[c]
+		}
+	}
+	for c, v := range column {
+		for _, earlier := range column[:c] {
 			product := 0.0
-			for _, r := range rows {
-				product += float64(r[earlier]) * float64(r[c])
+			for i, x := range earlier {
+				product += float64(x) * float64(v[i])
 			}
-			for _, r := range rows {
-				r[c] -= float32(product) * r[earlier]
+			for i, x := range earlier {
+				v[i] -= float32(product) * x
 			}
 		}
 		sum := 1e-12
-		for _, r := range rows {
-			sum += float64(r[c]) * float64(r[c])
+		for _, x := range v {
+			sum += float64(x) * float64(x)
 		}
-		for _, r := range rows {
-			r[c] /= float32(math.Sqrt(sum))
+		for i, r := range rows {
+			v[i] /= float32(math.Sqrt(sum))
+			r[c] = v[i]
 		}
 	}
 }
