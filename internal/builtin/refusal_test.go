@@ -1,7 +1,7 @@
 package builtin
 
 import (
-	"encoding/json"
+	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"parley/internal/chat"
+	"parley/internal/eval"
 	"parley/internal/extract/sandbox"
 	"parley/test/needs"
 )
@@ -63,13 +64,16 @@ func checkRefusals(t *testing.T, p *product) {
 	}
 }
 
-// checkAnswers asks what the corpus holds; labels gives what of a passage may be gold. It returns
+// checkAnswers asks what the corpus holds, unless it was asked already; page says that gold citations name pages. It returns
 // how many questions were answered with a gold citation.
-func checkAnswers(t *testing.T, p *product, questions []answerable, page bool) (cited int) {
+func checkAnswers(t *testing.T, p *product, asked map[string]*chat.Turn, questions []answerable, page bool) (cited int) {
 	t.Helper()
 	findable, refused := 0, 0
 	for _, q := range questions {
-		turn := p.ask(t, q.question)
+		turn := asked[q.question]
+		if turn == nil {
+			turn = p.ask(t, q.question)
+		}
 		hit := false
 		for _, c := range turn.Messages[0].Citations {
 			hit = hit || slices.Contains(q.gold, c.Name) || slices.Contains(q.gold, c.Label)
@@ -124,7 +128,7 @@ func TestAnswer_KnowsWhatTheDocumentationSays(t *testing.T) {
 			}
 			questions = append(questions, answerable{q, strings.Split(gold, ",")})
 		}
-		cited := checkAnswers(t, p, questions, false)
+		cited := checkAnswers(t, p, nil, questions, false)
 		if len(questions) < 40 || float64(cited) < minCited*float64(len(questions)) {
 			t.Errorf("%d of %d answers cite the expected file", cited, len(questions))
 		}
@@ -176,22 +180,48 @@ func TestAnswer_KnowsWhatTheNorthwindDocumentsSay(t *testing.T) {
 	defer pool.Close()
 	p := newProduct(index(t, filepath.Join(dir, "pdf"), pool))
 	t.Run("refuses what they do not", func(t *testing.T) { checkRefusals(t, p) })
+	d, err := eval.Load(dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := make(map[string]*chat.Turn)
+	t.Run("cites the pages that hold the answers", func(t *testing.T) { checkPages(t, p, d, asked) })
 	t.Run("answers what they do", func(t *testing.T) {
-		data, err := os.ReadFile(filepath.Join(dir, "ground_truth.dev20.jsonl"))
-		if err != nil {
-			t.Fatal(err)
-		}
 		var questions []answerable
-		for line := range strings.Lines(string(data)) {
-			var q struct {
-				Question  string   `json:"question"`
-				Citations []string `json:"citations"`
-			}
-			if err := json.Unmarshal([]byte(line), &q); err != nil {
-				t.Fatal(err)
-			}
-			questions = append(questions, answerable{q.Question, q.Citations})
+		for _, q := range d.Questions {
+			questions = append(questions, answerable{q.Text, q.Gold})
 		}
-		checkAnswers(t, p, questions, true)
+		checkAnswers(t, p, asked, questions, true)
 	})
+}
+
+// checkPages asks the questions of a data set about documents, holds what is found and cited to its goals, and keeps the turns.
+func checkPages(t *testing.T, p *product, d *eval.Dataset, asked map[string]*chat.Turn) {
+	t.Helper()
+	ask := func(_ context.Context, question string) (*chat.Turn, error) {
+		asked[question] = p.ask(t, question)
+		return asked[question], nil
+	}
+	r, err := eval.AskPages(t.Context(), eval.Env{Corpus: p.corpus, Namespace: "default", Rewrite: Rewrite, Ask: ask}, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%+v", r)
+	const rounding = 1e-9
+	for _, m := range []struct {
+		name       string
+		got, least float64
+	}{
+		{"gold page in the top 5", r.Searches[0].Gold5, 0.65},
+		{"the same within one page", r.Searches[0].Near5, 0.75},
+		{"cited gold pages", r.CitedGold, 0.45},
+		{"precision of citations", r.CitePrecision, 0.4},
+	} {
+		if m.got < m.least-rounding {
+			t.Errorf("%s: %.4f, at least %v", m.name, m.got, m.least)
+		}
+	}
+	if r.MostCited > 3 || r.Questions != 20 {
+		t.Errorf("%d questions, up to %d pages cited", r.Questions, r.MostCited)
+	}
 }

@@ -4,9 +4,6 @@ import (
 	"context"
 	"testing"
 
-	"parley/internal/documents/ingest"
-	"parley/internal/extract"
-	"parley/internal/extract/sandbox"
 	"parley/test/needs"
 )
 
@@ -60,43 +57,5 @@ func TestRank_ReachesItsGoals(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestAskPages_ReachesItsGoals(t *testing.T) {
-	measuring(t)
-	ctx := context.Background()
-	d := load(t, shared(t, "data/northwind"))
-	p := newProduct(t)
-	pool := sandbox.NewPool(sandbox.Options{CacheDir: needs.ParserCache()})
-	defer pool.Close()
-	in := ingest.New(ingest.Config{
-		Corpus: p.Corpus, Store: p.db.Corpus(), Blobs: p.db.Blobs(), Extractor: pool,
-		Namespace: p.Namespace, Supports: extract.Supports,
-	})
-	if _, err := in.Run(ctx, []string{d.Documents}, nil); err != nil {
-		t.Fatal(err)
-	}
-	r, err := AskPages(ctx, p.Env, d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("%+v", r)
-	const rounding = 1e-9
-	for _, m := range []struct {
-		name       string
-		got, least float64
-	}{
-		{"gold page in the top 5", r.Searches[0].Gold5, 0.65},
-		{"the same within one page", r.Searches[0].Near5, 0.75},
-		{"cited gold pages", r.CitedGold, 0.45},
-		{"precision of citations", r.CitePrecision, 0.4},
-	} {
-		if m.got < m.least-rounding {
-			t.Errorf("%s: %.4f, at least %v", m.name, m.got, m.least)
-		}
-	}
-	if r.MostCited > 3 || r.Questions != 20 {
-		t.Errorf("%d questions, up to %d pages cited", r.Questions, r.MostCited)
 	}
 }
