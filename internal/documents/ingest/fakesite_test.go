@@ -36,11 +36,15 @@ type site struct {
 	onGet  func(path string)
 }
 
-func newSite(t *testing.T) *site {
+func newSite(t *testing.T) *site { return newSiteWithin(t, 15*time.Second) }
+
+// newSiteWithin is newSite with a limit for the time of a page.
+func newSiteWithin(t *testing.T, timeout time.Duration) *site {
+	t.Helper()
 	s := &site{whole: newWhole(t), pages: map[string]http.HandlerFunc{}}
 	s.server = httptest.NewServer(http.HandlerFunc(s.serve))
 	s.base, s.host = s.server.URL, strings.ReplaceAll(strings.TrimPrefix(s.server.URL, "http://"), ":", "_")
-	client := fetch.New(fetch.Options{Timeout: 15 * time.Second, MaxBytes: 1 << 20, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	client := fetch.New(fetch.Options{Timeout: timeout, MaxBytes: 1 << 20, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	pool := sandbox.NewPool(sandbox.Options{Workers: 1, CacheDir: needs.ParserCache()})
 	t.Cleanup(func() { client.Close(); s.server.Close(); pool.Close() })
 	s.crawler, s.extractor = crawl.New(client, crawl.Options{Delay: -1, Accept: ingest.AcceptsPage}), pool
