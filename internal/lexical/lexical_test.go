@@ -35,30 +35,45 @@ func randomRevisions(rnd *rand.Rand, first, n int) []Revision {
 
 // naive scores every chunk by the textbook formula over its window.
 func naive(revs []Revision, terms []Term, visible []int64, k int) []Hit {
-	type chunk struct {
-		rev     int64
-		ordinal int
-		tf      map[string]int
-		length  int
-	}
-	var all []chunk
-	df := map[string]int{}
-	total := 0
+	return countWords(revs).search(terms, visible, k)
+}
+
+// counted are chunks with their words counted.
+type counted struct {
+	all   []countedChunk
+	df    map[string]int
+	total int
+}
+
+type countedChunk struct {
+	rev     int64
+	ordinal int
+	tf      map[string]int
+	length  int
+}
+
+func countWords(revs []Revision) *counted {
+	c := &counted{df: map[string]int{}}
 	for _, r := range revs {
-		for i, c := range r.Chunks {
-			d := chunk{rev: r.ID, ordinal: i, tf: map[string]int{}}
-			for _, t := range append(text.Terms(c.Body), text.Terms(strings.Join(c.Titles, " "))...) {
+		for i, chunk := range r.Chunks {
+			d := countedChunk{rev: r.ID, ordinal: i, tf: map[string]int{}}
+			for _, t := range append(text.Terms(chunk.Body), text.Terms(strings.Join(chunk.Titles, " "))...) {
 				d.tf[t]++
 				d.length++
 			}
 			for t := range d.tf {
-				df[t]++
+				c.df[t]++
 			}
-			total += d.length
-			all = append(all, d)
+			c.total += d.length
+			c.all = append(c.all, d)
 		}
 	}
-	n, average := float64(len(all)), float64(total)/float64(len(all))
+	return c
+}
+
+func (c *counted) search(terms []Term, visible []int64, k int) []Hit {
+	all, df := c.all, c.df
+	n, average := float64(len(all)), float64(c.total)/float64(len(all))
 	var hits []Hit
 	for i, d := range all {
 		if !slices.Contains(visible, d.rev) {
@@ -372,10 +387,11 @@ func TestView_StatIsOfWhatIsShown(t *testing.T) {
 			}
 		}
 		v := NewReader(segs).View(only(segs, visible))
+		words := countWords(revs)
 		unknown := v.Stat("absent").IDF
 		for n := range 40 {
 			term := fmt.Sprintf("w%dx", n)
-			want := len(naive(revs, []Term{{term, 1}}, visible, math.MaxInt)) > 0
+			want := len(words.search([]Term{{term, 1}}, visible, math.MaxInt)) > 0
 			st := v.Stat(term)
 			if st.Known != want {
 				t.Fatalf("round %d: Stat(%q) = %+v, want known %v", round, term, st, want)
