@@ -35,7 +35,7 @@ func TestR4_EveryFaultEndsWellWhereAnAnswerIsNotTheBodyOfItsRequest(t *testing.T
 			if fault == "hang" || fault == "stall" {
 				wait = 500 * time.Millisecond
 			}
-			s := newStack(t, options{idle: wait})
+			s := newStack(t, options{idle: wait, output: 100})
 			s.fault.Store(fault)
 			for name, ask := range indirect {
 				ctx, cancel := context.WithTimeout(t.Context(), patience)
