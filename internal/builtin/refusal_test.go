@@ -46,11 +46,18 @@ func isRefusal(answer string) bool {
 	return false
 }
 
-// checkRefusals asks what the corpus does not hold.
+// checkRefusals asks what the corpus does not hold. The reader reads the most for such questions, so a quick run asks a third.
 func checkRefusals(t *testing.T, p *product) {
 	t.Helper()
 	questions := readLines(t, "offcorpus.txt")
+	if len(questions) < 50 {
+		t.Fatalf("%d questions", len(questions))
+	}
 	refused := 0
+	if !needs.Unhurried() {
+		i := 0
+		questions = slices.DeleteFunc(questions, func(string) bool { i++; return i%3 != 0 })
+	}
 	for _, q := range questions {
 		turn := p.ask(t, q)
 		if refuses(turn) {
@@ -59,7 +66,7 @@ func checkRefusals(t *testing.T, p *product) {
 			t.Logf("not refused: %q\n\t%s", q, turn.Messages[0].Text)
 		}
 	}
-	if len(questions) < 50 || float64(refused) < minRefused*float64(len(questions)) {
+	if float64(refused) < minRefused*float64(len(questions)) {
 		t.Errorf("%d of %d questions that the corpus does not answer are refused", refused, len(questions))
 	}
 }
