@@ -247,9 +247,9 @@ func (r *Reader) judge(ctx context.Context, ev *llm.Evidence, n need, units []un
 }
 
 // note notes how well units answer, and returns the best unit and the number of parts that have an answer. likeness says how well texts
-// answer a question. questions begins with the whole question and ends with its parts, as many as parts says; other forms of it stand
-// between them. A unit gets its best score. A part lacks words of the whole question, so its score counts only up to maxMore above the
-// score for the whole.
+// answer a question. questions begins with the whole question and ends with its parts, as many as parts says; the question behind the one
+// before it may stand between them. With it, what answers the question before scores high again, so the mean of both scores counts. Of the
+// parts, the best score counts; a part lacks words of the whole question, so its score counts only up to maxMore above the score for the whole.
 func note(units []unit, questions []string, parts int, likeness func(question string, texts []string) []float64) (best, answered int) {
 	texts := make([]string, len(units))
 	for i := range units {
@@ -270,8 +270,10 @@ func note(units []unit, questions []string, parts int, likeness func(question st
 						u.part = part
 					}
 				}
+				u.features[like] = max(u.features[like], s)
+			default:
+				u.features[like] = (u.ownLike+s)/2 + likeOfTalk
 			}
-			u.features[like] = max(u.features[like], s)
 		}
 		if found {
 			answered++
@@ -286,10 +288,11 @@ func note(units []unit, questions []string, parts int, likeness func(question st
 }
 
 // A block answers a part of a question if its score for it is at least likeOfPart. That score may exceed the one for the whole question
-// by maxMore.
+// by maxMore. likeOfTalk makes up for the lower scores of a question without the words that the question before has.
 const (
 	likeOfPart = 0.3
 	maxMore    = 0.5
+	likeOfTalk = 0.06
 )
 
 // foreign returns the units that answer in another language than the question's, with which they share no words; none
