@@ -40,11 +40,11 @@ func findBrowser(t *testing.T) string {
 	return ""
 }
 
-// browsers limits the browsers that run at once, which take all processors that they get.
+// browsers has a place for each browser that may run at the same time: one browser can keep a processor busy.
 var browsers = make(chan struct{}, runtime.GOMAXPROCS(0))
 
-// waitForBrowser returns when one more browser may run, until the returned function is called.
-func waitForBrowser() (done func()) {
+// reserveBrowser waits until another browser may start. Call done when it has ended.
+func reserveBrowser() (done func()) {
 	browsers <- struct{}{}
 	return func() { <-browsers }
 }
@@ -67,7 +67,7 @@ func browse(t *testing.T, browser, dir string, query url.Values, seen any) {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(profile) // best effort: children of the browser may still write to it
-	defer waitForBrowser()()
+	defer reserveBrowser()()
 	var stderr bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
 		"--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",

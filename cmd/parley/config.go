@@ -76,7 +76,7 @@ type Config struct {
 	StagesJudge   []string     `name:"stages-judge" env:"PARLEY_STAGES_JUDGE" yaml:"stages.judge" help:"Models that judge whether the cited pages support the answer: one more call for each answer. By default none: Parley compares words. It also does so when all models fail, or with builtin:words."`
 	Prompts       string       `name:"prompts" env:"PARLEY_PROMPTS" yaml:"prompts" placeholder:"DIR" help:"Folder with prompts that extend or replace the built-in ones. It has a folder for each domain, with any of the files that parley prompts lists."`
 
-	Embedding           string `section:"Search by meaning" name:"embedding" env:"PARLEY_EMBEDDING" yaml:"embedding" default:"auto" help:"Model that embeds documents and questions, as provider:model, such as openai:text-embedding-3-small, or builtin:multilingual-e5-small, which is part of the program and knows many languages. none searches by words alone. With auto, the built-in answerer searches with the built-in model, and a server embeds the documents in the background; with a language model, auto means none."`
+	Embedding           string `section:"Search by meaning" name:"embedding" env:"PARLEY_EMBEDDING" yaml:"embedding" default:"auto" help:"Model that embeds documents and questions, as provider:model, such as openai:text-embedding-3-small, or builtin:multilingual-e5-small, which is part of the program and knows many languages. none means search by words alone. auto means the built-in model if the built-in answerer answers, and none with a language model or on a slow processor. With auto, only servers embed documents, in the background."`
 	EmbeddingDimensions int    `name:"embedding-dimensions" env:"PARLEY_EMBEDDING_DIMENSIONS" yaml:"embedding_dimensions" default:"0" help:"Length of the vectors, for embedding models that can shorten them. 0 means the model's own."`
 
 	IndexMemory size `name:"index-memory" env:"PARLEY_INDEX_MEMORY" yaml:"index.memory" default:"0" help:"Memory for the indexes of all namespaces in a server. Above it, those that were not searched for longest leave the memory, and are read again when they are. On PostgreSQL with pgvector, vectors of a namespace that take more than half of it are searched by pgvector. 0 means half of the memory of the machine or container."`
@@ -348,15 +348,15 @@ func (c *Config) checkAnswers(key string) error {
 // embedsNothing is the value of the setting embedding for search by words alone.
 const embedsNothing = "none"
 
-// embedder returns the model that embeds, "" for none, and whether it is the default. That is the built-in embedder, which
-// costs nothing, with the built-in answerer. A language model reads more passages, and does not need it as much.
+// embedder returns the model that embeds, "" for none, and whether nobody has chosen it. The default is the built-in embedder,
+// which costs nothing, for the built-in answerer. A language model reads more passages, so it needs vectors less.
 func (c *Config) embedder() (key string, byDefault bool) {
 	switch {
 	case c.Embedding == embedsNothing:
 		return "", false
 	case c.Embedding != settingAuto:
 		return c.Embedding, false
-	case c.Model != builtinModel || builtin.NewReader() == nil: // without kernels it would take hours
+	case c.Model != builtinModel || builtin.NewReader() == nil: // the processor is too slow: it would take hours
 		return "", true
 	}
 	return "builtin:" + builtin.Embedders()[0], true

@@ -204,7 +204,11 @@ func checkVectors(ctx context.Context, p *program) []finding {
 	case at < 0 && p.config.Embedding == "":
 		return found(skipped, "", "no vectors are stored, and no embedding model is configured")
 	case at < 0:
-		return found(warned, "let a server run until the documents are embedded", "no vectors of %s are stored yet: questions are answered by words alone", p.config.Embedding)
+		advice := "let a server run until the documents are embedded"
+		if p.serversEmbed {
+			advice += fmt.Sprintf("; for more than %d passages, set embedding to %s", maxByDefault, p.config.Embedding)
+		}
+		return found(warned, advice, "no vectors of %s are stored yet: questions are answered by words alone", p.config.Embedding)
 	case p.config.Embedding == "":
 		return found(warned, "set embedding to "+all[at].Model+" to use them", "vectors of %s are stored, but no embedding model is configured: they are not used", all[at].Model)
 	case all[at].Model != p.config.Embedding || all[at].Dimensions != p.config.EmbeddingDimensions:

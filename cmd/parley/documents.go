@@ -95,10 +95,9 @@ func (c Config) checkOCR() error {
 	return ocr.CheckLanguages(c.IngestOCRLanguages, c.IngestOCRData)
 }
 
-// embeddingCost returns the cost in US dollars of embedding tokens. ok is false without an
-// embedding model or a price.
+// embeddingCost returns the cost in US dollars of embedding tokens. ok is false if the model has no price.
 func (in *instance) embeddingCost(tokens int) (float64, bool) {
-	if in.cfg.Embedding == "" {
+	if in.cfg.Embedding == "" || isBuiltin(in.cfg.Embedding) {
 		return 0, true
 	}
 	provider, model, _ := strings.Cut(in.cfg.Embedding, ":")

@@ -103,7 +103,7 @@ func (in *instance) embed(ctx context.Context, out io.Writer, d *display, watch 
 	return err
 }
 
-// embedNow is embed, but waits for another process that is embedding. It leaves to servers what they do by themselves.
+// embedNow is embed, but waits for another process that is embedding. With the default embedder it does nothing: servers embed.
 func (p *program) embedNow(ctx context.Context, in *instance, out io.Writer, d *display) error {
 	if p.serversEmbed {
 		return nil

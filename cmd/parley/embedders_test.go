@@ -11,6 +11,7 @@ import (
 	"parley/internal/ledger"
 	"parley/internal/llm"
 	"parley/internal/llm/llmtest"
+	"parley/internal/llm/price"
 	"parley/internal/store"
 )
 
@@ -124,5 +125,15 @@ func TestReranker_ComesFromTheConfigurationAndIsBilled(t *testing.T) {
 	}
 	if names := models.Names(); strings.Contains(strings.Join(names, " "), "jina") {
 		t.Errorf("the reranker is among the models that answer: %v", names)
+	}
+}
+
+func TestEmbeddingCost_IsKnownForTheBuiltInEmbedder(t *testing.T) {
+	t.Parallel()
+	for model, want := range map[string]bool{"": true, "builtin:multilingual-e5-small": true, "openai:unknown": false} {
+		cost, known := (&instance{cfg: Config{Embedding: model}, prices: price.Builtin()}).embeddingCost(1000)
+		if cost != 0 || known != want {
+			t.Errorf("%q: %v, %t", model, cost, known)
+		}
 	}
 }

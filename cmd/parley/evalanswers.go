@@ -61,7 +61,7 @@ func (p *program) judgeSet(ctx context.Context, set *eval.AnswerSet) (judged []e
 	if len(r.Failed) > 0 {
 		writeResults(p.stderr, "Failed", r.Failed)
 	}
-	if err := in.embed(ctx, p.stderr, display, func(embedProgress) {}); err != nil { // what a server does meanwhile
+	if err := in.embed(ctx, p.stderr, display, func(embedProgress) {}); err != nil { // a server would do it in the background
 		return nil, err
 	}
 	return set.Judge(ctx, in.askIn)

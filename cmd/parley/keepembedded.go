@@ -17,8 +17,8 @@ const (
 	embedRetryMost = 10 * time.Minute
 )
 
-// maxByDefault is the maximum number of chunks without vectors that a server embeds by an embedder that nobody has chosen. They
-// take 300 MB of memory and more than an hour of a processor.
+// maxByDefault limits what a server embeds if nobody has chosen the embedder: it embeds nothing if more chunks have no vector.
+// The vectors of so many take 300 MB of memory, and one to three hours of a processor.
 const maxByDefault = 200_000
 
 // keepEmbedded embeds documents, whichever process ingested them, until ctx ends. It begins when
@@ -45,6 +45,9 @@ func (s *serving) keepEmbedded(ctx context.Context, ingested <-chan struct{}) {
 			return
 		case err == nil:
 			embedded, failures = version, 0
+			if s.tooMany.Load() { // to count them takes long
+				wait = embedRetryMost
+			}
 		case elsewhere:
 			s.log.Debug("another process embeds", "process", locked.PID)
 		default:
@@ -69,11 +72,12 @@ func (s *serving) embedOnce(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if plan.Chunks > maxByDefault {
-			if !s.tooMany.Swap(true) {
-				s.log.Info("passages are searched by words alone: they are too many to embed them without being asked; set embedding to do it",
-					"passages", plan.Chunks, "model", plan.Model)
-			}
+		many := plan.Chunks > maxByDefault
+		if before := s.tooMany.Swap(many); many && !before {
+			s.log.Info("too many passages have no vectors to embed them by default; they are searched by words alone. To embed them, set embedding to the model",
+				"passages", plan.Chunks, "model", plan.Model)
+		}
+		if many {
 			return nil
 		}
 	}

@@ -72,7 +72,7 @@ type program struct {
 	lookupEnv func(string) (string, bool)
 	// given holds the names of the flags that stood on the command line.
 	given map[string]bool
-	// serversEmbed reports whether documents are embedded by servers alone, in the background: nobody has chosen the embedder.
+	// serversEmbed says that nobody has chosen an embedder. Then only servers embed documents, in the background, if at all.
 	serversEmbed bool
 	// stored is what a server has open; nil for commands, which open it themselves.
 	stored *store.DB

@@ -14,7 +14,7 @@ import (
 
 // mcpCmd is Parley as a server and as a client of the Model Context Protocol.
 type mcpCmd struct {
-	Serve  mcpServeCmd  `cmd:"" default:"withargs" settings:"data,database,namespace,model,embedding,openai-api-key,openai-base-url" help:"Serve the tools search and ask, and the documents, to an MCP client on standard input and output."`
+	Serve  mcpServeCmd  `cmd:"" default:"withargs" settings:"data,database,namespace,model,embedding,openai-api-key,openai-base-url" help:"Serve the tools search, fetch and ask, and the documents, to an MCP client on standard input and output."`
 	SignIn mcpSignInCmd `cmd:"" settings:"data,database,mcp" name:"sign-in" help:"Sign in at an MCP server whose tools models may call, in a browser. Parley renews the sign-in from then on."`
 
 	SignOut mcpSignOutCmd `cmd:"" settings:"data,database" name:"sign-out" help:"Forget the sign-in at an MCP server."`

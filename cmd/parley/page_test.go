@@ -69,7 +69,7 @@ func onPage(t testing.TB, scenario, addr string, options map[string]any, into an
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer waitForBrowser()()
+	defer reserveBrowser()()
 	cmd := exec.Command("node", "run.mjs", scenario, string(raw))
 	cmd.Dir = dir
 	var stdout, stderr bytes.Buffer

@@ -287,8 +287,8 @@ func TestPostgres_IngestionOutlivesLostConnections(t *testing.T) {
 	if err := awaitIngested(p.addr); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(p.stdout.String(), "answers from 2 documents") {
-		t.Errorf("the server does not say that it has both documents: %s", p.stdout.String())
+	if err := poll("the line about both documents", func() bool { return strings.Contains(p.stdout.String(), "answers from 2 documents") }); err != nil {
+		t.Errorf("%v: %s", err, p.stdout.String())
 	}
 }
 

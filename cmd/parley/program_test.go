@@ -79,13 +79,13 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// runMoreAtOnce has twice as many tests run at once as there are processors, unless -parallel says how many: most of them wait
-// for a program or a model that they started.
+// runMoreAtOnce doubles the number of tests that run in parallel, unless -parallel sets it: most of them wait for a program or a
+// model that they started. The race detector leaves these tests out.
 func runMoreAtOnce() {
 	flag.Parse()
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
-	if !given {
+	if !given && !needs.Race {
 		_ = flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))) // it is a number
 	}
 }

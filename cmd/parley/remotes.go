@@ -26,7 +26,7 @@ type configuredSource struct {
 	Users    []string `yaml:"users" json:"users,omitzero"`
 	Groups   []string `yaml:"groups" json:"groups,omitzero"`
 	Category string   `yaml:"category" json:"category,omitempty"`
-	// SourceRights takes users and groups from the source, for each document.
+	// SourceRights lets the source decide who may see each document. It excludes Users and Groups.
 	SourceRights bool `yaml:"source_rights" json:"source_rights,omitempty"`
 
 	Quota  string `yaml:"quota" json:"quota,omitempty"`   // the size of all its files, at most
@@ -77,7 +77,7 @@ func (s remotes) check() error {
 	return nil
 }
 
-// checkRights returns an error if it is not clear, or cannot be known, who may see the documents.
+// checkRights returns an error if source_rights is impossible for the source, or conflicts with users or groups.
 func (c configuredSource) checkRights() error {
 	a, err := source.Parse(c.Address)
 	switch {
@@ -100,6 +100,16 @@ func (s remotes) addresses() (all []source.Address) {
 		}
 	}
 	return distinct(all)
+}
+
+// askRights reports whether a configured source decides who may see its documents.
+func (s remotes) askRights() bool {
+	for _, c := range content[map[string]configuredSource](s) {
+		if c.SourceRights {
+			return true
+		}
+	}
+	return false
 }
 
 func distinct(all []source.Address) (out []source.Address) {

@@ -81,6 +81,9 @@ func TestRemotes_LetASourceDecideOverRightsWhereThatIsClear(t *testing.T) {
 	if err := p.config.IngestSources.UnmarshalText([]byte("docs: {address: webdavs://cloud.example.com/docs, source_rights: true}")); err != nil {
 		t.Fatal(err)
 	}
+	if !p.config.IngestSources.askRights() || DefaultConfig().IngestSources.askRights() {
+		t.Error("askRights is true without a source with source_rights, or false with one")
+	}
 	for address, want := range map[string]bool{"webdavs://cloud.example.com/docs/deep": true, "webdavs://cloud.example.com/other": false} {
 		a, err := source.Parse(address)
 		if err != nil {

@@ -68,6 +68,9 @@ func (c serveCmd) Run(ctx context.Context, p *program) error {
 	if why, ok := sandbox.Confinement(); !ok {
 		p.log.Info("extraction processes are not isolated from other files", "reason", why)
 	}
+	if p.config.IngestSchedule == 0 && p.config.IngestSources.askRights() {
+		p.log.Warn("who may read the documents of sources with source_rights is asked only when the server starts; set ingest.schedule, for example to 15m")
+	}
 	in, err := p.openAnswering(ctx, retrieval.WithLateRepair())
 	if err != nil {
 		return err
@@ -286,7 +289,7 @@ type serving struct {
 	progress   ingest.Progress
 	embedding  bool        // with an embedder, true until the first check finds nothing to do
 	unembedded int         // chunks without vectors at the last check
-	tooMany    atomic.Bool // there are too many to embed them without being asked
+	tooMany    atomic.Bool // too many chunks have no vector to embed them by default
 	atWork     atomic.Bool // the process allocates; see releaseAtRest
 }
 

@@ -70,7 +70,7 @@ func (p *program) vision(cfg Config, db *store.DB, retries llm.RetryOptions) *do
 	}}
 }
 
-// visionModel opens the provider of a name. Whoever names the model says that it reads pictures, whatever is known of it.
+// visionModel opens the provider of a name. The operator chose the model for pictures, so it counts as one that reads them.
 func (p *program) visionModel(cfg Config, db *store.DB, name string, retries llm.RetryOptions) (_ llm.Model, err error) {
 	if cfg.Capabilities, err = cfg.Capabilities.seeing(cfg.IngestOCRModel); err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,8 +19,8 @@ import (
 	"parley/internal/llm/llmtest"
 )
 
-// visionOf returns a function that has the model of a server read a picture, without the waits between attempts, the waits that
-// were asked for, and the ledger's entries.
+// visionOf returns a function that has the model of a server read a picture and does not pause between attempts, the pauses that it
+// skipped, and a function that returns the ledger's entries.
 func visionOf(t *testing.T, url, model string) (read func() (string, error), waits *[]time.Duration, entries func() []ledger.Entry) {
 	t.Helper()
 	retries := visionRetries
@@ -128,8 +129,8 @@ func TestVision_WaitsForItsTurnAtABusyServer(t *testing.T) {
 	t.Parallel()
 	calls := 0
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if calls++; calls == 1 {
-			w.Header().Set("Retry-After", "1")
+		if calls++; calls < 5 {
+			w.Header().Set("Retry-After", "30")
 			w.WriteHeader(http.StatusTooManyRequests)
 			return
 		}
@@ -138,11 +139,11 @@ func TestVision_WaitsForItsTurnAtABusyServer(t *testing.T) {
 	}))
 	t.Cleanup(s.Close)
 	read, waits, entries := visionOf(t, s.URL+"/v1", "eyes")
-	if text, err := read(); err != nil || text != "# Fees" || len(entries()) != 2 {
+	if text, err := read(); err != nil || text != "# Fees" || len(entries()) != 5 {
 		t.Errorf("%q, %v, %+v", text, err, entries())
 	}
-	if len(*waits) != 1 || (*waits)[0] < time.Second {
-		t.Errorf("waits %v, want at least the second that the server asks for", *waits)
+	if len(*waits) != 4 || slices.Min(*waits) < 30*time.Second {
+		t.Errorf("waits %v, want four of at least the 30 s that the server asks for", *waits)
 	}
 }
 

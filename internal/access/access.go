@@ -60,7 +60,7 @@ const LibreChatPrefix = "librechat:"
 // Deleted owns the ledger entries of deleted users. No caller has such a subject.
 const Deleted = "deleted:"
 
-// nobody is in the list that admits nobody. No caller has such a subject.
+// nobody is the only user in the list that Nobody returns. No caller has this subject.
 const nobody = "nobody:"
 
 // Reserved are the prefixes of subjects that Parley gives out itself. Identity providers and proxies must not bring such a name.

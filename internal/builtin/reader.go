@@ -247,9 +247,9 @@ func (r *Reader) judge(ctx context.Context, ev *llm.Evidence, n need, units []un
 }
 
 // note notes how well units answer, and returns the best unit and the number of parts that have an answer. likeness says how well texts
-// answer a question. questions begins with the whole question and ends with its parts, as many as parts says; the question behind the one
-// before it may stand between them. With it, what answers the question before scores high again, so the mean of both scores counts. Of the
-// parts, the best score counts; a part lacks words of the whole question, so its score counts only up to maxMore above the score for the whole.
+// answer a question. questions holds the question, for a follow-up also the previous question followed by it, and then the parts; parts is
+// their number. A follow-up counts by the mean of its two scores, since the previous question raises the block that answered it. For parts, the
+// best score counts, but only up to maxMore above the score for the whole, since a part lacks words of the whole question.
 func note(units []unit, questions []string, parts int, likeness func(question string, texts []string) []float64) (best, answered int) {
 	texts := make([]string, len(units))
 	for i := range units {
@@ -288,7 +288,7 @@ func note(units []unit, questions []string, parts int, likeness func(question st
 }
 
 // A block answers a part of a question if its score for it is at least likeOfPart. That score may exceed the one for the whole question
-// by maxMore. likeOfTalk makes up for the lower scores of a question without the words that the question before has.
+// by maxMore. likeOfTalk is added to the mean for a follow-up, since it scores lower alone than together with the previous question.
 const (
 	likeOfPart = 0.3
 	maxMore    = 0.5

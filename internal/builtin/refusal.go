@@ -78,8 +78,8 @@ func (a Answerer) refusal(ctx context.Context, ev *llm.Evidence, nearest bool) s
 	return say.refusal + " " + say.nearest + " " + strings.Join(sources, "; ")
 }
 
-// nearest returns the citations of the blocks that come nearest to an answer, the best first, and the text of that: only those
-// whose passages have some of the subjects of the question.
+// nearest returns the citations of the blocks that come nearest to an answer, the best first, and the text of the best one. A block
+// counts if its passage has some of the subjects of the question, or if it is likely to answer.
 func (a Answerer) nearest(ctx context.Context, ev *llm.Evidence) (best string, sources []string) {
 	n, units := a.units(ctx, ev)
 	slices.SortStableFunc(units, func(u, v unit) int { return cmp.Compare(v.score, u.score) })
@@ -89,7 +89,7 @@ func (a Answerer) nearest(ctx context.Context, ev *llm.Evidence) (best string, s
 		p := &ev.Passages[units[i].passage]
 		c := p.CitationAt(units[i].start)
 		held, _ := about.held(n.passageTerms(*p))
-		// Among blocks that have nothing to do with the question, one may still be far ahead, and so seem likely.
+		// A lead alone makes a block seem likely, even if none of them concerns the question. So it must score well by itself too.
 		near := reads && sure.chance(units, i) >= minChanceNear && units[i].features[like] >= sure.far.like
 		if held < minEvidence && !near || c == "" || slices.Contains(sources, c) {
 			continue

@@ -54,9 +54,12 @@ func checkRefusals(t *testing.T, p *product) {
 		t.Fatalf("%d questions", len(questions))
 	}
 	refused := 0
-	if !needs.Unhurried() {
-		i := 0
-		questions = slices.DeleteFunc(questions, func(string) bool { i++; return i%3 != 0 })
+	if needs.Quick() {
+		var third []string
+		for i := 0; i < len(questions); i += 3 {
+			third = append(third, questions[i])
+		}
+		questions = third
 	}
 	for _, q := range questions {
 		turn := p.ask(t, q)
@@ -202,7 +205,8 @@ func TestAnswer_KnowsWhatTheNorthwindDocumentsSay(t *testing.T) {
 	})
 }
 
-// checkPages asks the questions of a data set about documents, holds what is found and cited to its goals, and keeps the turns.
+// checkPages asks the questions of a data set about documents, compares what is found and what is cited with the goals, and keeps
+// the turns in asked.
 func checkPages(t *testing.T, p *product, d *eval.Dataset, asked map[string]*chat.Turn) {
 	t.Helper()
 	ask := func(_ context.Context, question string) (*chat.Turn, error) {

@@ -195,11 +195,11 @@ func (r *SourceRun) end(report ingest.Report, failed *ingest.RemoteError, err er
 	}
 }
 
-// SaidOfSource is what the owner of a remote source says of it.
+// SaidOfSource is what the configuration says of a remote source.
 type SaidOfSource struct {
 	Fields metadata.Fields // of all its documents
 	Quota  int64           // of all its files, in bytes; 0 for none
-	Rights bool            // who may see each document is as at the source
+	Rights bool            // the source decides who may see each document
 }
 
 // saidOf returns what is said of a source.

@@ -123,7 +123,7 @@ type Config struct {
 	Accounts func(source.Address) (source.Account, error) // with which a remote source is opened; nil for none
 	// Open opens a remote source; by default, Address.Open does.
 	Open func(ctx context.Context, a source.Address, o source.Options) (source.Source, error)
-	// Said returns what is said of a remote source. Nil: nothing.
+	// Said returns what the configuration says of a remote source. Nil: nothing.
 	Said func(source.Address) SaidOfSource
 	// BegunByPeople reports whether the first run of a remote source waits until somebody starts it. Nil: none waits.
 	BegunByPeople func(source.Address) bool

@@ -115,8 +115,8 @@ func (t *topics) project(w weighted) []float32 {
 	return v
 }
 
-// orthogonalize makes the columns of a matrix orthogonal to each other and of length 1. It works on columns in one piece each,
-// which is several times as fast as on rows.
+// orthogonalize makes the columns of a matrix orthogonal to each other and of length 1. It copies each column into a slice of its
+// own, which is several times as fast as going through the rows.
 func orthogonalize(rows [][]float32, columns int) {
 	column := make([][]float32, columns)
 	for c := range column {

@@ -27,7 +27,7 @@ type Writing interface {
 	// SwitchAside has the documents of the namespace Aside take the places of those whose AsideID they
 	// have, with the segments of that namespace in place of the others, in one durable transaction. It
 	// returns how many documents those are. The others of Aside, and what they have replaced, move to
-	// the namespace Replaced. The rights that files say are those of the documents that are replaced.
+	// the namespace Replaced. The new documents keep the access lists that the files of the replaced ones stated.
 	SwitchAside(ctx context.Context, s Switch) (done Applied, switched int, err error)
 	// PutRule stores a rule, or replaces the one for its path and owner, and gives documents their rights by it in one durable
 	// transaction. It returns how many those are. From then on Apply and SwitchAside give new documents the rights of their
@@ -68,7 +68,7 @@ type Batch struct {
 	Namespace    string
 	Others       []Batch   // changes of other namespaces, one each; they have no Others
 	Put          []Put     // documents to add, or to replace by ID; Revision is set by the caller
-	PutAccess    []Access  // of documents that otherwise stay as they are; one that is not there stays away
+	PutAccess    []Access  // new access lists of stored documents; unknown IDs are ignored
 	Delete       []string  // ids of documents to delete, with all their rows
 	AddSegments  []Segment // cover the revisions they list
 	DropSegments []int64   // ids of segments that AddSegments replace, or that are empty
@@ -101,7 +101,7 @@ type Applied struct {
 	Others          []Applied             // of Batch.Others, in their order
 }
 
-// Access says who may see a document, as its files say it: a rule outweighs it.
+// Access is the access list that the files of a document state. A rule outweighs it.
 type Access struct {
 	ID   string // of the document
 	List access.List

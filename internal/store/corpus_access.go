@@ -10,8 +10,8 @@ import (
 	"parley/internal/retrieval"
 )
 
-// putAccess replaces what the files of documents say about who may see them, for all documents with the same list at once. The
-// last list of a document counts.
+// putAccess replaces the access lists that files state for documents, for many with the same list at once. If a document occurs
+// twice, its last list counts.
 func (a applier) putAccess(all []retrieval.Access) error {
 	last := map[string]access.List{} // by document
 	for _, one := range all {
@@ -35,7 +35,7 @@ func (a applier) putAccess(all []retrieval.Access) error {
 	return nil
 }
 
-// putList gives documents a list. Where a rule decides over a document, the list waits until it is dropped.
+// putList gives documents a list. If a rule decides over a document, the list counts only after that rule is dropped.
 func (a applier) putList(l access.List, ids []string) error {
 	args := []any{a.namespace}
 	for _, id := range ids {
@@ -69,7 +69,7 @@ func (a applier) putList(l access.List, ids []string) error {
 	return err
 }
 
-// replaceList replaces the lists of revisions in a table. Only the first one's is inserted name by name.
+// replaceList gives revisions a list in a table. It inserts the names for the first revision, and copies them to the others.
 func (a applier) replaceList(table string, l access.List, revisions []any) error {
 	if len(revisions) == 0 {
 		return nil

@@ -77,7 +77,7 @@ func (a applier) switchDocuments(s retrieval.Switch) (gone []int64, switched int
 	return gone, int(n), nil
 }
 
-// keepAccess gives rebuilt documents the rights that the files of the old ones say by now: these may have changed meanwhile.
+// keepAccess gives rebuilt documents the access lists of the old ones, as files state them: these may have changed during the rebuild.
 func (a applier) keepAccess(namespace string) error {
 	const remade = "documents d JOIN documents n ON n.namespace = ?1 AND n.id = d.revision || '/' || d.id "
 	for _, query := range []string{

@@ -31,11 +31,14 @@ func TestR4_EveryFaultEndsWellWhereAnAnswerIsNotTheBodyOfItsRequest(t *testing.T
 	for _, fault := range append([]string{"none"}, llmtest.Faults...) {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
-			wait := patience
-			if fault == "hang" || fault == "stall" {
-				wait = 500 * time.Millisecond
+			o := options{idle: patience}
+			switch fault {
+			case "hang", "stall":
+				o.idle = 500 * time.Millisecond
+			case "never":
+				o.output = 512 // cut sooner: each token comes after a pause
 			}
-			s := newStack(t, options{idle: wait, output: 100})
+			s := newStack(t, o)
 			s.fault.Store(fault)
 			for name, ask := range indirect {
 				ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -19,15 +19,15 @@ func All() bool { return os.Getenv("PARLEY_TEST_ALL") == "1" }
 // Long skips a test that takes some seconds, unless PARLEY_TEST_ALL=1 is set or -run chooses the tests.
 func Long(t testing.TB) {
 	t.Helper()
-	if !Unhurried() {
+	if Quick() {
 		t.Skip("takes some seconds: PARLEY_TEST_ALL=1 or -run with its name runs it, as .ci/run does")
 	}
 }
 
-// Unhurried reports whether PARLEY_TEST_ALL=1 is set or -run chooses the tests. Otherwise a run should be quick.
-func Unhurried() bool {
+// Quick reports whether tests should be quick: PARLEY_TEST_ALL=1 is not set, and -run does not choose the tests.
+func Quick() bool {
 	run := flag.Lookup("test.run")
-	return All() || run != nil && run.Value.String() != ""
+	return !All() && (run == nil || run.Value.String() == "")
 }
 
 // Missing skips or fails a test because a program, a folder or a right is missing.

@@ -36,10 +36,10 @@ type site struct {
 	onGet  func(path string)
 }
 
-func newSite(t *testing.T) *site { return newSiteWithin(t, 15*time.Second) }
+func newSite(t *testing.T) *site { return newSiteWithTimeout(t, 15*time.Second) }
 
-// newSiteWithin is newSite with a limit for the time of a page.
-func newSiteWithin(t *testing.T, timeout time.Duration) *site {
+// newSiteWithTimeout is newSite with another time limit for each page.
+func newSiteWithTimeout(t *testing.T, timeout time.Duration) *site {
 	t.Helper()
 	s := &site{whole: newWhole(t), pages: map[string]http.HandlerFunc{}}
 	s.server = httptest.NewServer(http.HandlerFunc(s.serve))

@@ -206,7 +206,8 @@ func (r *run) member(c *candidate, res result, s *spool, i int, inner map[string
 	}
 	m.inside, m.known = inside(c.inside, m.key)
 	m.known.adopted, m.access = c.known.adopted, c.access
-	m.known.anew = c.known.anew || c.object != nil && c.known.Path == "" // a run that was cut short: it is not known with which rights
+	// Without a row of the object, a run may have been cut short: the rights with which it stored this file are not known.
+	m.known.anew = c.known.anew || c.object != nil && c.known.Path == ""
 	return m
 }
 

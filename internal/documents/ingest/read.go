@@ -203,7 +203,7 @@ func (r *run) putDocument(ctx context.Context, res result, o original, m metadat
 	return res
 }
 
-// decided returns who may see a file's document, whatever files say; nil if these decide.
+// decided returns who may see a file's document if the settings or the source decide it; nil if the files do.
 func (r *run) decided(c *candidate) *access.List {
 	if r.cfg.Access.Restricted() {
 		return &r.cfg.Access

@@ -47,7 +47,7 @@ type Remote struct {
 	Quota int64
 	// Said is said of all its documents, as by a parley.yaml around the source; the files in it are nearer.
 	Said metadata.Fields
-	// Rights says that the source's objects have their rights from there, whatever files in it say.
+	// Rights lets the source decide who may see each document, whatever the files in it say.
 	Rights bool
 }
 
@@ -122,7 +122,7 @@ type remote struct {
 	whole   *metadata.Rules // that say it; nil for none
 	rights  bool            // see Remote.Rights
 	lists   map[string]*access.List
-	listed  map[string]*source.Rights // those of the listing, each once
+	listed  map[string]*source.Rights // all different rights of the listing, by hash
 	unclear error                     // why it is not known what describes the objects
 
 	objects map[string]source.Object   // metadata files, by path
@@ -137,7 +137,7 @@ type remote struct {
 type remoteObject struct {
 	source.Object
 	version string // of the object and its metadata
-	rights  string // a text that changes with Rights; "" if the source does not decide over them
+	rights  string // hash of the list from the source; "" without source_rights
 }
 
 // objectState is the state of an object that its row keeps for the next run.
@@ -235,8 +235,8 @@ func (o *remote) candidates(t *target, all []source.Object) {
 	}
 }
 
-// describe gives the candidates what other objects say of them. Those who write such objects must not keep changed rights
-// away, so that these come first.
+// describe gives the candidates what other objects say of them. It runs after settleRights: a damaged parley.yaml must not keep
+// changed rights from being applied.
 func (o *remote) describe(ctx context.Context, t *target) error {
 	if o.unclear != nil {
 		return o.unclear

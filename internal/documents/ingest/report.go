@@ -156,12 +156,12 @@ type FileResult struct {
 	Detail string         // one sentence for people
 	Known  bool           // from an earlier run; the file was not tried again
 	Named  bool           // it is the page at the URL of a site, which a user asked for
-	// Unclear says that the source does not tell who may read files of a folder. They are documents all the same, for the few
-	// who are known to be allowed to see them.
+	// Unclear says that files of a folder were read, but that it is not clear who may read them. Only those see them who
+	// certainly may.
 	Unclear bool
 }
 
-// Incomplete reports whether files that should have given a document did not.
+// Incomplete reports whether a file failed for another reason than unclear rights.
 func (r *Report) Incomplete() bool {
 	return slices.ContainsFunc(r.Failed, func(f FileResult) bool { return !f.Unclear })
 }

@@ -18,7 +18,7 @@ import (
 	"parley/internal/retrieval"
 )
 
-// accessOf returns who may see the document of an object, and a text that changes with that. Objects share their lists.
+// accessOf returns who may see the document of an object, and a hash of that list. Objects with equal lists share one.
 func (o *remote) accessOf(object source.Object) (*access.List, string) {
 	l := access.Nobody()
 	if object.Rights != nil {
@@ -34,7 +34,7 @@ func (o *remote) accessOf(object source.Object) (*access.List, string) {
 	return o.lists[id], id
 }
 
-// shared returns the one copy of rights that all objects with the same ones share.
+// shared returns the copy of these rights that all objects with equal rights share.
 func (o *remote) shared(rights *source.Rights) *source.Rights {
 	if rights == nil {
 		return nil
@@ -49,7 +49,7 @@ func (o *remote) shared(rights *source.Rights) *source.Rights {
 	return o.listed[id]
 }
 
-// hashOf returns a short text that changes with names.
+// hashOf returns a short hash of a list or of rights.
 func hashOf(names any) string {
 	text, err := json.Marshal(names)
 	if err != nil {
@@ -59,16 +59,16 @@ func hashOf(names any) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// rightsOff is objectState.Rights of a document that is to be made anew because the source does not decide over rights any more.
+// rightsOff is objectState.Rights of a document that must be made anew because source_rights was turned off.
 const rightsOff = "off"
 
-// maxBatchRights is the number of documents after which a transaction that only changes rights ends. After each, the index in
-// memory is loaded again.
+// maxBatchRights is the number of changed access lists and rows at which settleRights commits them. After each commit the index
+// in memory is loaded again.
 const maxBatchRights = 5000
 
-// settleRights gives the documents of a source the rights that the source tells by now, before anything of it is read: what
-// cannot be read must not be seen by more people than there. Documents in places that cannot be listed are for nobody as long
-// as that lasts. Where the source does not decide over rights any more, documents are made anew.
+// settleRights gives stored documents the rights that the source now states, before the run reads anything: even if it cannot
+// read a file, nobody may see more here than there. While a place cannot be listed, its documents are for nobody. After
+// source_rights is turned off, documents are made anew.
 func (r *run) settleRights(ctx context.Context, t *target, known map[string]knownFile) error {
 	if t.remote.rights {
 		r.reportFaults(t)
@@ -86,7 +86,7 @@ func (r *run) settleRights(ctx context.Context, t *target, known map[string]know
 		key := objectOf(f.Path, byKey, known)
 		groups[key] = append(groups[key], f)
 	}
-	b, changed := retrieval.Batch{Namespace: r.cfg.Namespace}, 0
+	b := retrieval.Batch{Namespace: r.cfg.Namespace}
 	apply := func() error {
 		if len(b.PutAccess)+len(b.PutFiles) == 0 {
 			return nil
@@ -94,14 +94,14 @@ func (r *run) settleRights(ctx context.Context, t *target, known map[string]know
 		if err := r.cfg.Corpus.Apply(ctx, b); err != nil {
 			return fmt.Errorf("change the rights of %d documents: %w", len(b.PutAccess), err)
 		}
-		b, changed = retrieval.Batch{Namespace: r.cfg.Namespace}, 0
+		b = retrieval.Batch{Namespace: r.cfg.Namespace}
 		return nil
 	}
 	for _, key := range slices.Sorted(maps.Keys(groups)) {
 		rows := groups[key]
 		rows[0] = t.settleObject(&b, key, byKey[key], rows)
 		known[rows[0].Path] = rows[0]
-		if changed += len(rows); changed >= maxBatchRights {
+		if len(b.PutAccess)+len(b.PutFiles) >= maxBatchRights {
 			if err := apply(); err != nil {
 				return err
 			}
@@ -110,8 +110,8 @@ func (r *run) settleRights(ctx context.Context, t *target, known map[string]know
 	return apply()
 }
 
-// settleObject adds to a batch what changes in the rights of an object with these rows, and returns the first one as it then
-// is. c is nil for an object that is not listed.
+// settleObject adds the changed rights of an object and its nested files, which have these rows, to a batch. It returns the
+// first row, the object's own if it has one, as it then is. c is nil if the object is not listed.
 func (t *target) settleObject(b *retrieval.Batch, key string, c *candidate, rows []knownFile) knownFile {
 	first := rows[0]
 	var state objectState
@@ -126,14 +126,15 @@ func (t *target) settleObject(b *retrieval.Batch, key string, c *candidate, rows
 	case !t.remote.rights && state.Rights == "":
 		return first
 	case !t.remote.rights:
-		// A run that is cut short may leave nested files with their own rights, which the source has to overrule again.
+		// If this run is cut short, some nested files have their own rights already. With this mark, a later run with
+		// source_rights sets the rights of all of them again.
 		first.anew, id = true, rightsOff
 	case c != nil:
 		list, id = c.access, c.object.rights
 	default:
 		list, id = t.remote.accessOf(source.Object{}) // nobody
 	}
-	if c != nil && state.Version == "" { // it was a file inside another, say
+	if c != nil && state.Version == "" { // it was a nested file before, for example
 		first.anew = true
 	}
 	if state.Rights == id {
@@ -144,7 +145,7 @@ func (t *target) settleObject(b *retrieval.Batch, key string, c *candidate, rows
 		if f.DocumentID != "" && list != nil {
 			b.PutAccess = append(b.PutAccess, retrieval.Access{ID: f.DocumentID, List: *list})
 		}
-		// Files are not read if they do not say clearly who may see them. That is not asked any more.
+		// A file that did not say clearly who may see it was not read. Now the source says it, so the file can be read.
 		first.anew = first.anew || !hadRights && f.Reason == string(BadMetadata)
 	}
 	if state.Version != "" {
@@ -193,9 +194,9 @@ func (r *run) reportFaults(t *target) {
 		if count[f] == 1 {
 			files = "1 file"
 		}
-		tell(f.dir, fmt.Sprintf("the source does not say who may read %s in this folder. Here only their owners see them, if the source names owners: %s", files, f.why))
+		tell(f.dir, fmt.Sprintf("who may read %s in this folder is not clear. At most the owners see them: %s", files, f.why))
 	}
 	if n := len(all) - maxUnclear; n > 0 {
-		tell(".", fmt.Sprintf("and %d more folders of files of which the source does not say who may read them", n))
+		tell(".", fmt.Sprintf("and for %d more folders it is not clear who may read some of their files", n))
 	}
 }

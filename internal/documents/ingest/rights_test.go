@@ -246,7 +246,7 @@ func TestRunRemote_NamesAFewFoldersWithUnknownRights(t *testing.T) {
 		b.source.rights[p] = &source.Rights{Access: access.Nobody(), Fault: "why"}
 	}
 	r := b.sync(counts{Indexed: maxUnclear + 3, Failed: maxUnclear + 1})
-	if f := r.Failed[0]; f.Path != "s3://bucket/docs" || !strings.HasPrefix(f.Detail, "and 3 more folders") {
+	if f := r.Failed[0]; f.Path != "s3://bucket/docs" || !strings.HasPrefix(f.Detail, "and for 3 more folders") {
 		t.Errorf("reported %+v", f)
 	}
 	b.source.openErr, b.source.bodies["d00/a.md"] = errors.New("broken"), "text"

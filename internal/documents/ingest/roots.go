@@ -241,7 +241,7 @@ func (r *run) covers(folder, path string) (string, bool) {
 type knownFile struct {
 	retrieval.File
 	adopted bool // it is stored under another root
-	anew    bool // its document is made anew, also if the file is the same
+	anew    bool // its document must be made anew even if the file has not changed
 }
 
 // known returns the rows of the files that a target examines, by path.

@@ -40,7 +40,7 @@ type candidate struct {
 	part      *part         // set for a nested file
 	page      *webPage      // set for a web page
 	object    *remoteObject // set for an object of a remote source
-	access    *access.List  // who may see its document, and those of nested files, whatever files say; nil if these decide
+	access    *access.List  // who may see its document and those of its nested files; nil if the files say it
 }
 
 // baseName returns the name of the file's document without a prefix.

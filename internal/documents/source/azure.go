@@ -29,7 +29,7 @@ type container struct {
 	most   int64
 
 	asksRights bool
-	passing    map[string]readers // who may reach what lies in a folder, by path
+	passing    map[string]readers // who can reach the files of a folder, by its path
 }
 
 // azureVersion is the version of the API. Names with characters that XML does not have are escaped since 2021-02-12.

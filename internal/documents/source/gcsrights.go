@@ -28,14 +28,14 @@ type gcsACL struct {
 	} `xml:"Entries>Entry"`
 }
 
-// gcsScopes are the kinds of those who are named there. Others, such as ids, are no names of people.
+// gcsScopes maps the types of scopes to kinds of readers. Other types, such as those of ids, do not name people.
 var gcsScopes = map[string]readerKind{
 	"UserByEmail": aUser, "GroupByEmail": aGroup, "GroupByDomain": aGroup, "AllAuthenticatedUsers": signedIn, "AllUsers": everybody,
 }
 
 var errNoGCSRights = errors.New("the bucket does not say who may read its objects; with uniform bucket-level access they have no access control lists. Name users and groups in the entry instead of source_rights")
 
-// maxRefused is the number of access control lists that may be refused before one is shown.
+// maxRefused is the number of refused access control lists at which a listing fails, if none has been shown.
 const maxRefused = 20
 
 var errRefusedGCSRights = fmt.Errorf("the server does not show the access control lists of the first %d objects: the account may not read them. Name users and groups in the entry instead of source_rights", maxRefused)

@@ -70,12 +70,12 @@ func (m *mailAccount) owns(s *mailSession, box string) (bool, error) {
 // groupMarks are the beginnings of identifiers that name groups: of Cyrus, Dovecot and Courier.
 var groupMarks = []string{"group:", "group=", "$"}
 
-// The ranks of identifiers. RFC 4314, section 2, leaves it to the server whether the rights of all identifiers that apply to
-// somebody add up or the nearest ones count, so that a right counts here if it does in both ways.
+// The ranks of rules, the strongest first. RFC 4314, section 2, lets a server choose: the rights of all identifiers of a person add
+// up, or the nearest one decides. Here a right counts only if it counts both ways.
 const (
-	rankFirst  = iota // what is denied to users, and to all members of a group even if they are named (Cyrus)
+	rankFirst  = iota // denials of users, and those of groups or everybody that also bind people who are named (Cyrus; Dovecot's # and !)
 	rankUser          // users who are named
-	rankDenied        // groups without the right: of Dovecot, whose named members keep it
+	rankDenied        // groups listed without the right: in Dovecot, a member who is named keeps it
 	rankGroup
 	rankAll
 	ranks
@@ -92,21 +92,21 @@ func mailRights(acl map[imap.RightsIdentifier]imap.RightSet, owner string) *Righ
 	return firstMatch(slices.Concat(byRank[:]...)).rights()
 }
 
-// mailRule returns what an identifier says about reading, false for nothing.
+// mailRule returns what an identifier says about reading; ok is false if it says nothing.
 func mailRule(id string, reads bool, owner string) (r rule, rank int, ok bool) {
 	id, negative := strings.CutPrefix(id, "-")
 	if negative && !reads {
 		return r, 0, false
 	}
 	r.deny = negative || !reads
-	id, global := strings.CutPrefix(id, "#") // Dovecot: it outweighs the others
+	id, global := strings.CutPrefix(id, "#") // in Dovecot, it outweighs all others
 	id, override := strings.CutPrefix(id, "!")
 	mark := slices.IndexFunc(groupMarks, func(m string) bool { return strings.HasPrefix(id, m) })
 	switch {
 	case id == "anonymous", (id == "anyone" || id == "authenticated") && !reads && !global:
-		return r, 0, false // it adds nothing for people with a name
+		return r, 0, false // it says nothing about reading by people who sign in
 	case id == "anyone" || id == "authenticated":
-		// RFC 4314 counts the anonymous user to "anyone", but servers for mail have none.
+		// In RFC 4314 "anyone" includes the anonymous user, but mail servers have none.
 		r.reader, rank = reader{kind: signedIn}, rankAll
 	case mark >= 0:
 		if r.reader, rank = (reader{aGroup, strings.TrimPrefix(id, groupMarks[mark])}), rankGroup; r.deny {

@@ -11,10 +11,10 @@ import (
 	"parley/internal/access"
 )
 
-// Rights say who may read an object at its source, in the names that stand there.
+// Rights say who may read an object, by the names that the source uses.
 type Rights struct {
 	Access access.List
-	Fault  string // why it is not known who may read the object: then Access has the owner, or nobody
+	Fault  string // why Access does not say who may read the object, but has its owner or nobody; "" if it does
 }
 
 // The limits of a list of names.
@@ -37,10 +37,10 @@ const (
 	aUser readerKind = iota
 	aGroup
 	signedIn  // all who have signed in
-	everybody // the others too
+	everybody // also those who have not signed in
 )
 
-// reader is a user or a group that may, or may not, read something. A user or group without a name is an unknown one.
+// reader is whom a right or a denial concerns. A user or group without a name is one that is not known.
 type reader struct {
 	kind readerKind
 	name string
@@ -55,13 +55,13 @@ func (all readers) with(r reader) readers {
 	return all
 }
 
-// surely reports whether all for whom a reader stands are among the readers.
+// surely reports whether everyone for whom r stands is among the readers.
 func (all readers) surely(r reader) bool {
 	return all[r] && (r.kind > aGroup || r.name != "") || all[reader{kind: everybody}] || r.kind != everybody && all[reader{kind: signedIn}]
 }
 
-// both returns those who surely are among both. A member of a group on one side who is named on the other is not: nobody
-// here knows who the members are.
+// both returns the readers that are surely in a and in b. A user in a and a group in b give nothing: the members of groups are
+// not known here.
 func both(a, b readers) readers {
 	out := readers{}
 	for _, side := range [][2]readers{{a, b}, {b, a}} {
@@ -80,8 +80,9 @@ type rule struct {
 	deny bool
 }
 
-// firstMatch returns those who may read where the first rule that applies to somebody decides. It grants nothing to a reader
-// among whom somebody may be whom an earlier rule denies it: a list cannot say "all of these but one".
+// firstMatch returns who may read if the first rule that applies to a person decides. A list cannot say "all of these but one".
+// So after any denial it grants nothing to groups or to everybody, and after that of a group, of everybody or of an unknown user
+// nothing to users.
 func firstMatch(rules []rule) readers {
 	granted, denied, manyDenied := readers{}, readers{}, false
 	for _, r := range rules {
@@ -174,9 +175,9 @@ func posixOf(owner, group string, mode uint32) posix {
 	return p
 }
 
-// readersFor returns those who have a right, "r" or "x". The owner's entry decides over the owner, one that names a user over
-// that user, those of groups over their members, any of which is enough, and the last over all others. The mask bounds all
-// but the owner, on Azure "other" too.
+// readersFor returns who has a right, "r" or "x". The first kind of entry that applies to a person decides: the owner's, that of
+// a named user, those of groups (one that grants is enough), "other". The mask limits all but the owner's; also "other", as on
+// Azure.
 func (p posix) readersFor(right string) readers {
 	mask := "rwx"
 	for _, e := range p.entries {

@@ -28,8 +28,8 @@ type bucket struct {
 	acls   *caller // asks Google for access control lists; nil if they are not wanted
 
 	reads   func(path string, size int64) bool // Options.Reads
-	shown   atomic.Bool                        // an access control list was
-	refused atomic.Int32                       // access control lists, before one was shown
+	shown   atomic.Bool                        // the server has shown an access control list
+	refused atomic.Int32                       // access control lists that were refused before one was shown
 }
 
 // openS3 opens a bucket of Amazon or of another server with its API. Without a secret it is
@@ -166,7 +166,7 @@ func (b *bucket) Open(ctx context.Context, o Object) (io.ReadCloser, error) {
 	return b.open(ctx, b.base+"/"+escapeKey(o.key), o, b.most)
 }
 
-// scheme is one of the two spellings of the same signature.
+// scheme is a variant of the signature: Amazon's or Google's, which differ only in names.
 type scheme struct{ prefix, vendor, service string }
 
 var (

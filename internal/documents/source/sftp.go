@@ -26,7 +26,7 @@ type sftpFolder struct {
 
 	asksRights bool
 	ids        ids                // names of the server's users and groups
-	passing    map[string]readers // who may reach what lies in a folder, by path: folders that are not listed yet
+	passing    map[string]readers // who can reach the files of a folder, by its path; only for folders still to be listed
 }
 
 type sftpSession struct {
@@ -91,7 +91,8 @@ func dialSFTP(ctx context.Context, host, port string, config *gossh.ClientConfig
 
 // isSFTPAnswer reports whether an error is what the server says of a file.
 func isSFTPAnswer(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.As(err, new(*sftp.StatusError)) || errors.Is(err, changedError{})
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.As(err, new(*sftp.StatusError)) ||
+		errors.As(err, new(unprovedError)) || errors.Is(err, changedError{})
 }
 
 // Objects implements Source.
@@ -154,7 +155,7 @@ func (f *sftpFolder) Open(ctx context.Context, o Object) (io.ReadCloser, error) 
 			return b.request.end(err)
 		}
 		if err := isSeen(file, o); err != nil {
-			_ = file.Close() // what counts is that it is another one
+			_ = file.Close() // the file has changed, or could not be checked: that is the error to return
 			return b.request.end(err)
 		}
 		b.Reader, b.finish = bufio.NewReaderSize(file, int(min(max(o.Size+1, 4<<10), sftpChunk))), file.Close

@@ -16,7 +16,7 @@ import (
 // ids are the names of a server's users and groups.
 type ids struct{ users, groups map[uint32]string }
 
-// maxIDs is the largest list of users or groups that is read, in bytes.
+// maxIDs is the number of bytes that are read of a list of users or groups. The rest is ignored.
 const maxIDs = 4 << 20
 
 // readAbove reads the names of the server's users and groups, and who may reach what lies in the source.
@@ -33,8 +33,11 @@ func (f *sftpFolder) readAbove(ctx context.Context) error {
 		}
 		return asked.end(err)
 	})
-	if err != nil {
+	switch {
+	case err != nil && isSFTPAnswer(err):
 		return fmt.Errorf("it is not known who may see its files: %w. Name users and groups in the entry instead of source_rights", err)
+	case err != nil:
+		return err
 	}
 	f.put(s)
 	through := readers{{kind: everybody}: true}
@@ -48,6 +51,11 @@ func (f *sftpFolder) readAbove(ctx context.Context) error {
 	f.passing = map[string]readers{".": through}
 	return nil
 }
+
+// unprovedError says why a server's answer does not prove who may see its files.
+type unprovedError string
+
+func (e unprovedError) Error() string { return string(e) }
 
 var errNoSFTPRights = errors.New("the server does not say to whom its files belong. Name users and groups in the entry instead of source_rights")
 
@@ -87,9 +95,9 @@ func checkNames(info fs.FileInfo) error {
 	stat, ok := info.Sys().(*sftp.FileStat)
 	switch {
 	case !ok:
-		return errors.New("the server does not say to whom it belongs")
+		return unprovedError("the server does not say to whom it belongs")
 	case stat.UID != 0 || stat.Mode&0o022 != 0:
-		return errors.New("others than the server's administrator may write it")
+		return unprovedError("others than the server's administrator may write it")
 	}
 	return nil
 }
@@ -103,7 +111,7 @@ func (s *sftpSession) above(folder string) (all []fs.FileInfo, err error) {
 	for at = path.Clean("/" + at); len(all) <= maxDepth; at = path.Dir(at) {
 		info, err := s.client.Lstat(at)
 		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
-			err = errors.New("the server does not say where the symbolic link leads")
+			err = unprovedError("the server does not say where the symbolic link leads")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("ask for the rights of %s: %w", at, err)
@@ -112,7 +120,7 @@ func (s *sftpSession) above(folder string) (all []fs.FileInfo, err error) {
 			return all, nil
 		}
 	}
-	return nil, errors.New("its folder lies too deep")
+	return nil, unprovedError("its folder lies too deep")
 }
 
 // posix returns the access control list of a file; false if the server does not say enough.
@@ -124,7 +132,7 @@ func (n ids) posix(info fs.FileInfo) (posix, bool) {
 	return posixOf(n.users[stat.UID], n.groups[stat.GID], stat.Mode), true
 }
 
-// seenOf returns what tells that a file is still the one that was listed, with the rights of then.
+// seenOf returns the state of a file and its rights, to tell later whether either has changed.
 func seenOf(info fs.FileInfo) string {
 	stat, ok := info.Sys().(*sftp.FileStat)
 	if !ok {
@@ -133,7 +141,7 @@ func seenOf(info fs.FileInfo) string {
 	return fmt.Sprint(stat.Size, stat.Mtime, stat.Mode, stat.UID, stat.GID)
 }
 
-// isSeen returns an error if an open file is not any more what was listed.
+// isSeen returns an error if an open file has changed since it was listed.
 func isSeen(file *sftp.File, o Object) error {
 	if o.seen == "" {
 		return nil

@@ -34,7 +34,7 @@ type Kind struct {
 	Account string   // what the fields of its Account are, for the same table
 	Changes string   // how it is known what has changed
 	Limits  string   // what is not read
-	Rights  string   // who may see its documents with Options.Rights; or why the kind does not have that
+	Rights  string   // who may see its documents with source_rights, or why that is not possible; for the same table
 
 	hasRights bool // its sources say who may read each object
 
@@ -66,13 +66,13 @@ type Object struct {
 	Link    bool    // a symbolic link, which cannot be opened
 	Rights  *Rights // who may read it, with Options.Rights; else nil. Objects may share it
 	key     string  // how the source names it
-	seen    string  // what Open compares: with Options.Rights, content must not be newer than the rights. "" for nothing
+	seen    string  // state when listed; Open refuses any other, so that content is never newer than Rights. "": not checked
 }
 
 // ErrTooLarge is the error of Open for an object that the server leaves out because of Options.MaxBytes.
 var ErrTooLarge = errors.New("the object is too large")
 
-// changedError says that an object is not any more what was listed, so that its rights may be others too.
+// changedError says that an object has changed since it was listed. Its rights may have changed too.
 type changedError struct{}
 
 func (changedError) Error() string {
@@ -105,9 +105,9 @@ type Options struct {
 	Account
 	Cache    string // folder for what a source keeps between runs; it may be emptied at any time
 	MaxBytes int64  // the largest object that is read; limits how long reading may take
-	Rights   bool   // ask who may read each object; the kind must have that
-	// Reads reports whether an object of this path and size might be read. Of others a source need not ask for the rights. Nil
-	// means all.
+	Rights   bool   // ask who may read each object; only for a Kind that HasRights
+	// Reads reports whether an object of this path and size might be read. A source need not ask for the rights of others.
+	// Nil: all might be read.
 	Reads func(path string, size int64) bool
 }
 

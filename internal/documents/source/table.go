@@ -65,7 +65,7 @@ var Table = []Kind{
 		Account:   "user and secret: name and password; or key_file, with its passphrase as secret; known_hosts",
 		Changes:   "size and time of each file in the listing. FOLDER is absolute; without one, the account's own folder is read",
 		Limits:    "symbolic links; agents and certificates of SSH",
-		Rights:    "owner, group and mode, with those of all folders above; names from the server's /etc/passwd and /etc/group. Access control lists, and closed folders above a chroot, are not seen over SFTP: leave it off where the server has any",
+		Rights:    "owner, group and mode, with those of all folders above; names from the server's /etc/passwd and /etc/group. SFTP shows neither access control lists nor closed folders above a chroot: leave source_rights off if the server has any",
 		hasRights: true,
 		open:      openSFTP,
 	},

@@ -69,7 +69,7 @@ type teamACL struct {
 	Permissions int    `xml:"http://nextcloud.org/ns acl-permissions"`
 }
 
-// over replaces the properties that another part of the answer has.
+// over adds the properties of another part of the answer. They replace single values and extend lists.
 func (p *davRights) over(other davRights) {
 	if other.ACL != nil {
 		p.ACL = other.ACL
@@ -91,8 +91,8 @@ type cloudFolder struct {
 	place  [3]string // its mount: shares of a folder do not count for what is mounted below it
 	shared readers
 	rules  []rule  // of advanced permissions, the innermost folder first
-	many   bool    // it has too many of both to keep
-	told   *Rights // of a file that adds nothing; nil if they are not made yet
+	many   bool    // it has more shares or rules than are kept
+	told   *Rights // of a file in it without shares or rules of its own; nil until computed
 }
 
 // shareTypes are the kinds of Nextcloud's shares that stand for users or groups of the server. Links, addresses, other
@@ -102,7 +102,7 @@ var shareTypes = map[string]readerKind{"0": aUser, "1": aGroup}
 // teamTypes are the same for advanced permissions.
 var teamTypes = map[string]readerKind{"user": aUser, "group": aGroup}
 
-// below returns what holds at a path of Nextcloud below a folder.
+// below returns what holds for a file or folder with these properties in folder f.
 func (f cloudFolder) below(p davRights) cloudFolder {
 	owner := reader{aUser, p.OwnerID}
 	place := [3]string{p.OwnerID, p.Mount, p.Team}
@@ -180,14 +180,14 @@ func (f cloudFolder) all() *Rights {
 	return all.rights()
 }
 
-// principalKinds tells what the principals of a collection are, by its name. RFC 3744 has no other sign in an address.
+// principalKinds maps the name of a collection to the kind of its principals. RFC 3744 gives no other hint in an address.
 var principalKinds = map[string]readerKind{"user": aUser, "users": aUser, "group": aGroup, "groups": aGroup}
 
 // reader returns whom an entry is about; false for somebody who cannot be named.
 func (p davPrincipal) reader(owner string) (r reader, ok bool) {
 	switch {
 	case p.All != nil, p.Authenticated != nil:
-		// Servers grant things to DAV:all, sabre/dav by default, and still let nobody in without an account.
+		// Servers such as sabre/dav grant rights to DAV:all, and still let nobody in without an account.
 		return reader{kind: signedIn}, true
 	case p.Owner != nil:
 		return principalAt(owner)
@@ -210,7 +210,7 @@ func principalAt(href string) (r reader, ok bool) {
 	return reader{kind, name}, ok && err == nil && name != ""
 }
 
-// grantsRead reports whether one of the privileges is, or contains, that to read.
+// grantsRead reports whether one of the privileges includes reading.
 func grantsRead(all []davPrivilege) bool {
 	return slices.ContainsFunc(all, func(p davPrivilege) bool {
 		return len(p.Names) == 1 && p.Names[0].XMLName.Space == "DAV:" && (p.Names[0].XMLName.Local == "read" || p.Names[0].XMLName.Local == "all")
@@ -220,7 +220,7 @@ func grantsRead(all []davPrivilege) bool {
 // otherPrivileges are those of RFC 3744 that neither are nor contain the one to read.
 var otherPrivileges = []string{"write", "write-properties", "write-content", "bind", "unbind", "unlock", "write-acl", "read-acl", "read-current-user-privilege-set"}
 
-// deniesRead reports whether one of the privileges may be, or contain, that to read: servers have their own too.
+// deniesRead reports whether one of the privileges includes reading, or may include it: servers have privileges of their own.
 func deniesRead(all []davPrivilege) bool {
 	return slices.ContainsFunc(all, func(p davPrivilege) bool {
 		return len(p.Names) != 1 || p.Names[0].XMLName.Space != "DAV:" || !slices.Contains(otherPrivileges, p.Names[0].XMLName.Local)
@@ -287,9 +287,9 @@ func (d *davFolder) setRights(ctx context.Context, dir string, own davRights, en
 	return nil
 }
 
-// startRights finds out, for the whole run, which properties say who may read a file: those of Nextcloud or those of RFC 3744.
-// Other servers store properties of these names for anybody who may write there. Nextcloud is asked for first: it announces
-// access control too, and some of its versions say for each file that everybody may read it.
+// startRights decides for the whole run which properties say who may read a file: Nextcloud's at an address with /remote.php/,
+// else those of RFC 3744. The server must show that it sets them itself: others let anybody store such properties. Nextcloud's
+// own lists of RFC 3744 do not count, since in some of its versions they open every file to everybody.
 func (d *davFolder) startRights(ctx context.Context, own davRights) error {
 	d.cloud = nil
 	at, _, isCloud := strings.Cut(d.base.Path, "/remote.php/")
@@ -297,7 +297,7 @@ func (d *davFolder) startRights(ctx context.Context, own davRights) error {
 	if isCloud {
 		prove = func(ctx context.Context) (bool, error) { return d.isNextcloud(ctx, at) }
 	}
-	if isCloud && own.OwnerID == "" || !isCloud && own.ACL == nil {
+	if isCloud != (own.OwnerID != "") || !isCloud && own.ACL == nil {
 		return errNoDAVRights
 	}
 	switch proved, err := prove(ctx); {
@@ -331,8 +331,8 @@ func (d *davFolder) controlsAccess(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// isNextcloud reports whether Nextcloud, under whatever name, serves the folder at a path. Its edition is always "". ownCloud,
-// which would store Nextcloud's properties for anybody, names an edition and, later, a product.
+// isNextcloud reports whether the server at a path is Nextcloud, whatever name it shows. Nextcloud's edition is always "".
+// ownCloud, which lets anybody store Nextcloud's properties, names an edition and, in later versions, a product.
 func (d *davFolder) isNextcloud(ctx context.Context, at string) (bool, error) {
 	u := url.URL{Scheme: d.base.Scheme, Host: d.base.Host, Path: at + "/status.php"}
 	body, err := d.answer(ctx, http.MethodGet, u.String(), nil, nil, http.StatusOK)
@@ -353,7 +353,7 @@ func (d *davFolder) isNextcloud(ctx context.Context, at string) (bool, error) {
 		!strings.Contains(strings.ToLower(status.ProductName), "owncloud"), nil
 }
 
-// around returns what the folders above the source pass on, as far as the server of Nextcloud answers for them.
+// around returns what the folders above the source pass on to it, up to the first one that Nextcloud does not show.
 func (d *davFolder) around(ctx context.Context) (around cloudFolder, err error) {
 	var all []davRights // the innermost first
 	at := *d.base

@@ -16,9 +16,9 @@ import (
 // that shows that it is at work. open is as for RunFaults.
 func RunMute(t *testing.T, d Dialect, open func(t *testing.T, url string, short bool) llm.Model) {
 	up := NewUpstreamFor(t, d)
-	var all sync.WaitGroup // all at once, whatever -parallel says: they only wait
+	var all sync.WaitGroup // all at the same time, whatever -parallel says: they mostly wait
 	defer all.Wait()
-	atOnce := func(name string, f func(t *testing.T)) { all.Go(func() { t.Run(name, f) }) }
+	together := func(name string, f func(t *testing.T)) { all.Go(func() { t.Run(name, f) }) }
 	for fault, want := range map[string]string{
 		"mute":      half, // every event without content, forever
 		"mutefirst": "",   // before the first word
@@ -26,7 +26,7 @@ func RunMute(t *testing.T, d Dialect, open func(t *testing.T, url string, short 
 		"muteend":   full, // after the end of the completion, which is complete
 		"works":     full, // for three times the limit, before it goes on
 	} {
-		atOnce(fault, func(t *testing.T) {
+		together(fault, func(t *testing.T) {
 			askUntil(t, open(t, up.URL, true), fault, func(got Completion) bool {
 				e, _ := errors.AsType[*llm.Error](got.Err)
 				silent := e != nil && e.Silent && e.Retryable
@@ -35,7 +35,7 @@ func RunMute(t *testing.T, d Dialect, open func(t *testing.T, url string, short 
 		})
 	}
 	for i := range d.mute {
-		atOnce(fmt.Sprintf("event %d", i), func(t *testing.T) {
+		together(fmt.Sprintf("event %d", i), func(t *testing.T) {
 			askUntil(t, open(t, up.URL, true), fmt.Sprintf("mute%d", i), func(got Completion) bool {
 				e, ok := errors.AsType[*llm.Error](got.Err)
 				return ok && e.Silent && strings.TrimSpace(got.Text) == strings.TrimSpace(half)

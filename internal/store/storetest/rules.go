@@ -11,7 +11,7 @@ import (
 	"parley/internal/retrieval"
 )
 
-// ruleTrial is a store whose documents and rules change at random, and what they should be.
+// ruleTrial changes documents and rules of a store at random, and keeps what should be stored.
 type ruleTrial struct {
 	corpus
 	r              *rand.Rand
@@ -40,7 +40,7 @@ func testRules(t *testing.T, c corpus) {
 	trial.makeAnew()
 }
 
-// putFile puts a document, or another revision of it. As all changes do, it returns what it did.
+// putFile puts a document or a new revision of it. Like every change, it returns a description of what it did.
 func (c *ruleTrial) putFile(step int) string {
 	name := pick(c.r, c.names)
 	d, there := c.files[name]
@@ -103,7 +103,7 @@ func (c *ruleTrial) dropRule(int) string {
 	return doing
 }
 
-// forget removes a rule from those that there should be, and reports whether it was one.
+// forget removes a rule from the expected ones, and reports whether it was there.
 func (c *ruleTrial) forget(path, owner string) bool {
 	n := len(c.rules)
 	c.rules = slices.DeleteFunc(c.rules, func(rule retrieval.Rule) bool { return rule.Path == path && rule.Owner == owner })
@@ -127,8 +127,8 @@ func (c *ruleTrial) say(step int) string {
 	return fmt.Sprintf("files say %+v", batch.PutAccess)
 }
 
-// makeAnew makes all documents anew, aside from the others, and puts them in their places. What their files say about rights
-// stays as it was before that, also if it has changed meanwhile.
+// makeAnew makes all documents anew beside the old ones, and then puts them in their places. The rights that the old files
+// stated stay, even if the new ones state others.
 func (c *ruleTrial) makeAnew() {
 	for name, d := range c.files {
 		p := c.put(d.ID, name)
