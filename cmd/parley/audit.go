@@ -83,7 +83,7 @@ func noteChanged(log *audit.Log) func(*wire.Request, int) {
 	}
 }
 
-// noteSignIn writes a sign-in, also a vain one, or a sign-out to the audit log.
+// noteSignIn writes a sign-in, even a failed one, or a sign-out to the audit log.
 func noteSignIn(log *audit.Log) func(*wire.Request, signin.Event) {
 	return func(r *wire.Request, e signin.Event) {
 		entry := audit.Entry{Action: audit.SignIn, Subject: e.Subject, From: peerOf(r.Request), What: r.Method + " " + r.URL.Path, Object: e.With, Why: e.Refused}
@@ -97,7 +97,7 @@ func noteSignIn(log *audit.Log) func(*wire.Request, signin.Event) {
 	}
 }
 
-// peerOf returns the address from which a request came, without the port. What headers say of it is not believed.
+// peerOf returns the address from which a request came, without the port. It ignores headers.
 func peerOf(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

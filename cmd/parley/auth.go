@@ -17,7 +17,7 @@ import (
 	"parley/internal/wire/signin"
 )
 
-// Values of settings that decide for themselves unless told.
+// Values of settings that are chosen automatically by default.
 const (
 	settingAuto = "auto"
 	settingOn   = "true"
@@ -64,7 +64,7 @@ func hasLoopbackHost(publicURL string) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// entrance is how callers become somebody.
+// entrance identifies callers.
 type entrance struct {
 	*auth.Gate
 	keys      *apikey.Book
@@ -72,7 +72,7 @@ type entrance struct {
 	providers *oidc.Verifier // nil without any
 	site      session.Site
 	members   *roster.Book
-	anonymous bool // one may ask without signing in
+	anonymous bool // callers may ask without signing in
 	audit     *audit.Log
 }
 

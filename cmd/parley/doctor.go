@@ -126,7 +126,7 @@ func printReport(w io.Writer, r doctorReport, asJSON bool) error {
 	return nil
 }
 
-// maxFound is the length in characters of what is told of a finding.
+// maxFound is the maximum length in characters of a finding's text.
 const maxFound = 1000
 
 func found(v verdict, remedy, format string, args ...any) []finding {

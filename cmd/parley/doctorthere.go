@@ -112,7 +112,7 @@ func checkMCP(ctx context.Context, p *program) (all []finding) {
 	return all
 }
 
-// signedInNowhere are the grants where nothing is stored yet.
+// signedInNowhere are the grants of a program without stored data: none.
 type signedInNowhere struct{ mcptool.Grants }
 
 func (signedInNowhere) Grant(context.Context, string) (g mcptool.Grant, err error) {
@@ -142,8 +142,8 @@ func checkClock(ctx context.Context, p *program) (all []finding) {
 	return all
 }
 
-// checkDatabaseClock compares this machine's clock with that of its PostgreSQL server. It returns nil where that
-// cannot be asked: another check says why.
+// checkDatabaseClock compares this machine's clock with that of its PostgreSQL server. It returns nil if that server cannot be
+// asked; another check reports why.
 func checkDatabaseClock(ctx context.Context, p *program) []finding {
 	db, done, failed := openStored(ctx, p)
 	if failed != nil {
@@ -249,8 +249,8 @@ func (b endedBody) Close() error {
 // expiresSoon is the remaining lifetime below which a certificate causes a warning.
 const expiresSoon = 14 * 24 * time.Hour
 
-// checkPublicURL checks that the public URL leads to a running server, and that what is on the way
-// lets bodies of the allowed size through.
+// checkPublicURL checks that the public URL leads to a running server, and that proxies on the way let bodies of the allowed
+// size through.
 func checkPublicURL(ctx context.Context, p *program) []finding {
 	url := strings.TrimSuffix(p.config.PublicURL, "/")
 	if url == "" {

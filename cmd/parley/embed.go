@@ -30,8 +30,8 @@ func embedding(cfg Config, models *llm.Router) []retrieval.Option {
 	})}
 }
 
-// vectorIndex returns the options for the memory of indexes, and for an index of vectors in the database. It logs what
-// searches vectors that do not fit.
+// vectorIndex returns the options for the memory of indexes, and for an index of vectors in the database. It logs how vectors
+// that do not fit into memory are searched.
 func (p *program) vectorIndex(ctx context.Context, cfg Config, db *store.DB) ([]retrieval.Option, error) {
 	memory := cfg.indexMemory()
 	options := []retrieval.Option{retrieval.WithMemory(memory)}

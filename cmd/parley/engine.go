@@ -48,7 +48,7 @@ type instance struct {
 	searcher  library.Searcher   // searches the corpus for clients
 }
 
-// openStore opens what keeps everything: the data folder, or the database of the configuration.
+// openStore opens the store: the data folder, or the database of the configuration.
 func (p *program) openStore(ctx context.Context, cfg Config) (*store.DB, error) {
 	if cfg.Database != "" {
 		return store.OpenPostgres(ctx, cfg.Database, cfg.Data, p.log)

@@ -62,8 +62,8 @@ func (s issuers) check() error {
 	return err
 }
 
-// verifier returns what verifies tokens of the providers, and signs people in there with the secrets that lookup
-// finds; nil for checks, which need none.
+// verifier returns a verifier of the providers' tokens, which also signs people in at the providers with the secrets that lookup
+// finds. lookup is nil for checks, which need no secrets.
 func (s issuers) verifier(lookup func(string) (string, bool)) (*oidc.Verifier, error) {
 	list := content[map[string]issuer](s)
 	var all []oidc.Provider

@@ -53,7 +53,7 @@ func locksOf(cfg Config, db *store.DB) ingest.Locks {
 	return ingest.Locks{Dir: cfg.Data, Shared: sharedLocks(db)}
 }
 
-// sharedLocks returns what takes locks in a database that several machines can reach.
+// sharedLocks returns a function that takes locks in a database that several machines can reach.
 func sharedLocks(db *store.DB) func(name string) (unlock func(), ok bool, err error) {
 	return func(name string) (func(), bool, error) { return db.TryLock(name, nil) }
 }

@@ -155,8 +155,8 @@ func (p *program) begunByPeople(a source.Address) bool {
 	return found.Paused && err == nil && at.String() == a.String()
 }
 
-// account returns with what a source is opened: what the configured source with the longest address says that contains it,
-// and for S3 without a secret what the variables of Amazon's tools say.
+// account returns the account with which a source is opened: from the configured source with the longest address that contains
+// the source's, and for S3 without a secret from the variables of Amazon's tools.
 func (p *program) account(a source.Address) (source.Account, error) {
 	found := p.config.IngestSources.of(a)
 	account := source.Account{User: found.User, KeyFile: found.KeyFile, KnownHosts: found.KnownHosts, Endpoint: found.Endpoint, Region: found.Region}

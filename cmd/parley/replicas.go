@@ -26,7 +26,7 @@ type board interface {
 	Noticed(ctx context.Context, name string) (value string, err error)
 }
 
-// board returns what makes values known to other servers, nil if there are none.
+// board returns the board of the servers on this database, nil for a data folder.
 func (in *instance) board() board {
 	if p := in.db.Peers(); p != nil {
 		return p
@@ -34,7 +34,7 @@ func (in *instance) board() board {
 	return nil
 }
 
-// turnsElsewhere returns what finds turns of other servers, nil if there are none.
+// turnsElsewhere returns a reader of the turns of other servers, nil for a data folder.
 func (s *serving) turnsElsewhere() interface {
 	Log(ctx context.Context, owner, id string) (*turn.Log, error)
 } {
@@ -105,7 +105,7 @@ func (s *serving) lead(ctx context.Context, waiting func(), work func(ctx contex
 // longestCall is longer than any call of a model takes.
 const longestCall = 20 * time.Minute
 
-// settleInterval is how often they are looked for.
+// settleInterval is the time between two searches for lost calls.
 const settleInterval = 5 * time.Minute
 
 // keepSettled settles calls that a crash left open, until ctx ends.

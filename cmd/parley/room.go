@@ -11,8 +11,8 @@ import (
 // roomInterval is the time between two checks of what was stored since the server last made room.
 const roomInterval = 2 * time.Second
 
-// keepRoom enforces the quotas of anonymous callers: at the start, and whenever a hundredth of the
-// smallest quota was stored since.
+// keepRoom enforces the quotas of anonymous callers: at the start, and whenever a hundredth of the smallest quota has been
+// stored since the last time.
 func (s *serving) keepRoom(ctx context.Context) {
 	quota := store.Quota{
 		Room:   roomFor(s.cfg.LimitsChats),

@@ -151,7 +151,7 @@ func (b *beside) reason(ctx context.Context, served error) error {
 	return served
 }
 
-// startBeside starts that work. A usage error of the ingestion and damage to the stored data call stop.
+// startBeside starts the work beside the server. A usage error of the ingestion and damage to the stored data call stop.
 func (s *serving) startBeside(ctx context.Context, stop func(), from documents.Sources, watch bool) *beside {
 	b := &beside{}
 	b.Go(func() {
@@ -220,7 +220,7 @@ func (s *serving) work(ctx context.Context, from documents.Sources, watch bool, 
 	b.Go(func() { s.keepExpiring(ctx) })
 }
 
-// keepOut takes out documents that an earlier version shows although they are restricted, in words that are not read here.
+// keepOut deletes documents that an earlier version made visible to everybody although they restrict access.
 func (s *serving) keepOut(ctx context.Context) {
 	out, err := s.documents.KeepOut(ctx)
 	for _, f := range out {

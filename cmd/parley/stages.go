@@ -9,7 +9,7 @@ import (
 	"parley/internal/ledger"
 )
 
-// Names in the configuration for what stages do without a model.
+// The names in the configuration of the built-in alternatives to models, by stage.
 const (
 	builtinRewriter = "builtin:rules"
 	builtinReader   = "builtin:reader"

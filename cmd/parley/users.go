@@ -131,7 +131,7 @@ func (p *program) withUsers(ctx context.Context, do func(*instance, *users.Users
 	return do(in, in.users())
 }
 
-// users returns what exports and deletes users.
+// users returns the service that exports and deletes users.
 func (in *instance) users() *users.Users {
 	return users.New(users.Config{Records: in.db.Users(), Documents: in.documents, Originals: in.db.Blobs()})
 }

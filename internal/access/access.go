@@ -50,7 +50,7 @@ const (
 	LocalPrefix = "local:"
 )
 
-// ProxyPrefix begins the subjects of front ends that are trusted to name the user who asks, when they name none. No other
+// ProxyPrefix begins the subject of a front end that is trusted to name the user of a request but names none. No other
 // caller has such a subject.
 const ProxyPrefix = "proxy:"
 
@@ -96,7 +96,7 @@ func Everybody(word string) (*List, error) {
 // Nobody returns the list that admits nobody.
 func Nobody() List { return List{Users: []string{nobody}} }
 
-// Restricted reports whether the list admits some only. Otherwise everyone is allowed.
+// Restricted reports whether the list admits only some callers. Otherwise it admits everyone.
 func (l List) Restricted() bool { return len(l.Users) > 0 || len(l.Groups) > 0 || l.SignedIn }
 
 // Allows reports whether p may see what l guards.

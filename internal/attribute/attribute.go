@@ -1,5 +1,5 @@
-// Package attribute has what documents say of themselves in keys and values, and conditions on it: "tags is policy,
-// and date is after 2025-01-01".
+// Package attribute has the attributes of documents, as keys and values, and conditions on them: "tags is policy, and date is
+// after 2025-01-01".
 package attribute
 
 import (
@@ -51,7 +51,7 @@ func size(key string, value any) int {
 	return n
 }
 
-// Bounded returns the attributes as far as the limits of a document allow, in the order of their keys.
+// Bounded returns the attributes that fit the limits of a document, taken in the order of their keys.
 func (v Values) Bounded() Values {
 	bytes, kept := 0, Values{}
 	for _, key := range slices.Sorted(maps.Keys(v)) {
@@ -99,7 +99,7 @@ func (v Values) anyOf(key string, f func(any) bool) bool {
 	}
 }
 
-// The limits of the attributes of a document. What is beyond them is left out.
+// The limits of the attributes of a document. Whatever exceeds them is left out.
 const (
 	MaxKeys  = 64
 	MaxKey   = 64       // bytes of a key
@@ -113,9 +113,8 @@ const (
 // Wanted describes the valid values of attributes, for errors.
 const Wanted = "a text of 1 to 512 bytes, a number, true or false, or a list of at most 100 of these"
 
-// FromYAML returns the attributes that a YAML mapping has, apart from those keys that skip holds for. A mapping inside
-// gives keys with a dot, such as author.name. left is the first key that is left out because of its value or a
-// limit; "" if there is none.
+// FromYAML returns the attributes in a YAML mapping, without the keys for which skip returns true. A nested mapping gives keys
+// with a dot, such as author.name. left is the first key that is left out because of its value or a limit; "" if there is none.
 func FromYAML(n *yaml.Node, skip func(key string) bool) (v Values, left string) {
 	r := yamlReader{values: Values{}, nodes: maxNodes, bytes: MaxBytes}
 	r.mapping(n, "", 0, skip)
@@ -124,8 +123,8 @@ func FromYAML(n *yaml.Node, skip func(key string) bool) (v Values, left string) 
 
 type yamlReader struct {
 	values Values
-	nodes  int // that may yet be looked at: aliases may repeat them without end
-	bytes  int // that values may yet take
+	nodes  int // that may still be read: aliases may repeat them without end
+	bytes  int // that values may still take
 	left   string
 }
 
@@ -196,8 +195,8 @@ func resolved(n *yaml.Node) *yaml.Node {
 // plainNumber matches a number in decimal digits.
 var plainNumber = lazyregexp.New(`^-?[0-9]+(\.[0-9]+)?$`)
 
-// scalar returns the value of a YAML scalar. Dates stay texts, as they are written, and so do numbers that would not be
-// written so: a version 1.10, a code 007.
+// scalar returns the value of a YAML scalar. Dates stay texts, and so do numbers that would be written differently once parsed,
+// such as a version 1.10 or a code 007.
 func scalar(n *yaml.Node) (value any, ok bool) {
 	if n.Kind != yaml.ScalarNode {
 		return nil, false

@@ -19,7 +19,7 @@ type Condition struct {
 // Holds reports whether a document with these attributes meets the condition.
 func (c *Condition) Holds(v Values) bool { return c == nil || c.holds(v) }
 
-// String returns a text that is the same for equal conditions only; "" for nil.
+// String returns a text that no two different conditions share; "" for nil.
 func (c *Condition) String() string {
 	if c == nil {
 		return ""
@@ -27,15 +27,15 @@ func (c *Condition) String() string {
 	return c.text
 }
 
-// Test returns a condition that any function decides. The text must tell it from all other conditions.
+// Test returns a condition that a function decides. No other condition may have the same text.
 func Test(text string, holds func(Values) bool) *Condition {
-	if len(text) > maxName { // conditions are made of conditions
+	if len(text) > maxName { // the text of a condition contains the texts of its parts
 		text = fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
 	}
 	return &Condition{holds, text}
 }
 
-// maxName is the length from which the hash of a condition's text stands for it.
+// maxName is the length of a condition's text above which a hash replaces it.
 const maxName = 500
 
 // Operators are the names of comparisons with one value, as OpenAI's filters have them.
@@ -64,7 +64,7 @@ func Compare(operator, key string, want any) *Condition {
 	wantedAt, isMoment := momentOf(want)
 	return Test(described(operator, key, want), func(v Values) bool {
 		return v.anyOf(key, func(have any) bool {
-			if isMoment { // what is not a date has no order with one
+			if isMoment { // a value that is not a date has no order relative to a date
 				at, ok := momentOf(have)
 				return ok && fit(cmp.Compare(at, wantedAt))
 			}
@@ -74,9 +74,9 @@ func Compare(operator, key string, want any) *Condition {
 	})
 }
 
-// In returns a condition that an attribute, or one value of a list, is one of the values.
+// In returns a condition that an attribute, or one value of a list, is among the given values.
 func In(key string, values []any) *Condition {
-	wanted := make(map[any]bool, len(values)) // a client may ask for a thousand, of a hundred thousand documents
+	wanted := make(map[any]bool, len(values)) // a client may send a thousand values, and each of a hundred thousand documents is tested
 	for _, v := range values {
 		wanted[normal(v)] = true
 	}
@@ -135,13 +135,13 @@ func joined(name string, parts []*Condition) string {
 // moment is a date: nanoseconds since 1970, in UTC.
 type moment int64
 
-// Date is a text of prepared attributes that is a date.
+// Date is a text of prepared attributes that was read as a date.
 type Date struct {
 	Text string
 	at   moment
 }
 
-// Prepared returns the attributes in a form in which each date is read once, however many conditions there are.
+// Prepared returns the attributes in a form in which each date is parsed only once, however many conditions there are.
 func (v Values) Prepared() Values {
 	prepared := make(Values, len(v))
 	for key, value := range v {
@@ -173,10 +173,10 @@ func momentOf(v any) (moment, bool) {
 	}
 	text, _ := v.(string)
 	at, ok := Moment(text)
-	return moment(at.UnixNano()), ok && at.Year() > 1678 && at.Year() < 2262 // what fits
+	return moment(at.UnixNano()), ok && at.Year() > 1678 && at.Year() < 2262 // the range of UnixNano
 }
 
-// normal returns a value in the form in which equal values are equal in Go: a date is a moment.
+// normal converts a value so that equal values are equal in Go: a date becomes a moment.
 func normal(v any) any {
 	if at, ok := momentOf(v); ok {
 		return at

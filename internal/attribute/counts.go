@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Counts counts how many documents have each value of each attribute, for people who choose one. It takes memory for a limited number
-// of attributes and values: beyond that, it ignores those that it meets for the first time. The zero value has counted nothing.
+// Counts counts how many documents have each value of each attribute, so that people can choose one. It keeps a limited number
+// of attributes and values, and ignores further new ones. The zero value has counted nothing.
 type Counts struct {
 	keys   map[string]*keyCounts
 	values int // of all of them
@@ -25,7 +25,7 @@ const (
 	maxCountedKeys   = 256
 	maxCountedValues = 2000   // of an attribute
 	maxCountedInAll  = 20_000 // values
-	maxCountedText   = 100    // bytes: a longer text is nothing to choose from a list
+	maxCountedText   = 100    // bytes: a longer text is not useful in a list of choices
 )
 
 // Add counts the attributes of one document.
@@ -103,8 +103,8 @@ type ValueCount struct {
 	Documents int
 }
 
-// Most returns the attributes whose values most documents share, and of each the values that most documents have; of equal ones, the first
-// by the alphabet.
+// Most returns the attributes whose values the most documents share, each with its most frequent values. Ties are in
+// alphabetical order.
 func (c *Counts) Most(keys, values int) (most []KeyCount) {
 	for key, counted := range c.keys {
 		if len(counted.values) == 0 {
@@ -119,7 +119,7 @@ func (c *Counts) Most(keys, values int) (most []KeyCount) {
 		})
 		most = append(most, k)
 	}
-	slices.SortFunc(most, func(a, b KeyCount) int { // by documents for each value: a department before an author
+	slices.SortFunc(most, func(a, b KeyCount) int { // by documents for each value: a department comes before an author
 		return cmp.Or(cmp.Compare(b.Documents*len(a.Values), a.Documents*len(b.Values)), strings.Compare(a.Key, b.Key))
 	})
 	most = most[:min(keys, len(most))]

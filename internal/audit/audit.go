@@ -1,5 +1,5 @@
-// Package audit keeps a log of who did what: sign-ins, refusals, and changes of documents, keys and sessions. Entries are
-// added and read, never changed; only their age removes them. They hold no secrets, and nothing that was asked or answered.
+// Package audit keeps a log of who did what: sign-ins, refusals, and changes of documents, keys and sessions. Entries are added
+// and read, never changed; they are removed only when they are old. They hold no secrets, questions or answers.
 package audit
 
 import (
@@ -23,7 +23,7 @@ const (
 	SignOut Action = "sign-out" // on the web page
 	Refused Action = "refused"  // a request without the right that it needs, or without a valid key or token
 	Change  Action = "change"   // of documents, keys, sessions or jobs
-	Start   Action = "start"    // of a server, whose settings hold until the next one
+	Start   Action = "start"    // the start of a server; its settings apply until its next start
 )
 
 // Actions are all actions.
@@ -71,7 +71,7 @@ type Log struct {
 // Requests that are refused are written as they come up to this number a minute, so that a flood does not fill the disk.
 const refusedPerMinute = 60
 
-// writeTime is the time limit for writing an entry, also when its request has ended.
+// writeTime is the time limit for writing an entry, which goes on after its request has ended.
 const writeTime = 10 * time.Second
 
 // New returns a log over a store.
@@ -79,8 +79,8 @@ func New(store Store, log *slog.Logger, now func() time.Time) *Log {
 	return &Log{store: store, log: log, now: now}
 }
 
-// Note writes an entry, whose ID and At it sets. What cannot be written goes to the server's log: it does not undo what
-// was done.
+// Note sets the ID and the time of an entry and writes it. An entry that cannot be written is reported in the server's log; the
+// action that it records stands.
 func (l *Log) Note(ctx context.Context, e Entry) {
 	now := l.now().UTC()
 	if e.Action == Refused {
@@ -96,7 +96,7 @@ func (l *Log) Note(ctx context.Context, e Entry) {
 	l.add(ctx, e)
 }
 
-// count counts a refusal. It returns whether to write it, and how many of an earlier minute were not written.
+// count counts a refusal. It returns whether to write it, and how many refusals of an earlier minute were not written.
 func (l *Log) count(now time.Time) (more int, write bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

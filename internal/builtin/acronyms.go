@@ -10,17 +10,17 @@ import (
 	"parley/internal/text"
 )
 
-// spellsOut reports whether a text says what an acronym stands for that is asked for.
+// spellsOut reports whether a text spells out an acronym that the question asks about.
 func (n need) spellsOut(s string) bool { return slices.ContainsFunc(acronyms(s), n.names) }
 
-// bracketed is what stands in brackets.
+// bracketed matches text in brackets.
 var bracketed = lazyregexp.New(`\(([^()]{2,80})\)`)
 
 // maxSpelled is how many bytes before an acronym may spell it out.
 const maxSpelled = 200
 
-// acronyms returns those of which a sentence says what they stand for: "the Key Performance Indicators (KPIs)" or
-// "KPI (Key Performance Indicator)".
+// acronyms returns the acronyms that a sentence spells out: "the Key Performance Indicators (KPIs)" or "KPI (Key Performance
+// Indicator)".
 func acronyms(s string) []string {
 	var found []string
 	for _, m := range bracketed.FindAllStringSubmatchIndex(s, -1) {

@@ -13,26 +13,25 @@ import (
 // ModelName is the name under which the answerer reports its answers.
 const ModelName = "extractive"
 
-// limits bound an answer, and what a further sentence must add to it.
+// limits bound an answer, and set how much a further sentence must add to it.
 type limits struct {
 	sentences int
 	bytes     int     // citations not counted
 	pages     int     // citations that differ
 	gain      float64 // a further block must add this, relative to the first
 	pageGain  float64 // the same for a block on a page that is not cited yet
-	again     float64 // what a word of the question adds that the answer holds already
+	again     float64 // weight of a word of the question that the answer already holds
 	unlike    float64 // how much worse than the first block a reader may find a further one
 }
 
 // An answer is short enough to be read at a glance.
 var brief = limits{sentences: 4, bytes: 900, pages: 3, gain: .4, pageGain: .5, again: .1, unlike: .1}
 
-// Answerer is the provider builtin, which reads Request.Evidence only. Its model extractive answers
-// with sentences of the evidence, each followed by the citation of the page on which it begins, or
-// says that it does not know; so it does without evidence. Its model findings lists all that the
-// evidence holds on the question (see findings).
+// Answerer is the provider builtin, which reads Request.Evidence only. Its model extractive answers with sentences of the
+// evidence, each followed by the citation of the page on which it begins; without an answer in the evidence, it says that it
+// does not know. Its model findings lists everything in the evidence that bears on the question (see findings).
 type Answerer struct {
-	Reader *Reader // compares what may be quoted with the question; nil: by words alone
+	Reader *Reader // compares quotable text with the question; nil: by words alone
 }
 
 var _ llm.Model = Answerer{}
@@ -101,7 +100,8 @@ func within(parts []string, tokens int) (cut []string) {
 	return nil
 }
 
-// unpasted returns the evidence without what was pasted below a question, so that a question of any length takes little time.
+// unpasted returns the evidence without text that was pasted below a question, so that a question of any length takes little
+// time.
 func unpasted(ev *llm.Evidence) *llm.Evidence {
 	if ev == nil || len(ev.Question) <= maxHistory && len(ev.Query) <= maxHistory {
 		return ev
@@ -111,7 +111,7 @@ func unpasted(ev *llm.Evidence) *llm.Evidence {
 	return &cut
 }
 
-// sentences returns the parts of an answer, none when the evidence does not hold one.
+// sentences returns the parts of an answer, none if the evidence does not hold one.
 func (a Answerer) sentences(ctx context.Context, ev *llm.Evidence) (parts []string) {
 	for i, q := range a.quotes(ctx, ev, brief) {
 		text := q.String()
@@ -123,8 +123,8 @@ func (a Answerer) sentences(ctx context.Context, ev *llm.Evidence) (parts []stri
 	return parts
 }
 
-// quotes returns what answers the question, in reading order and within limits; none when the evidence
-// does not hold an answer.
+// quotes returns the quotes that answer the question, in reading order and within limits; none if the evidence does not hold an
+// answer.
 func (a Answerer) quotes(ctx context.Context, ev *llm.Evidence, most limits) (quotes []quote) {
 	if c, ok := fromTable(ev); ok {
 		return c.quotes
@@ -150,7 +150,7 @@ type quote struct {
 	row      bool // of a table
 }
 
-// String returns the quote as it stands in an answer.
+// String returns the quote as it appears in an answer.
 func (q quote) String() string {
 	s := q.said()
 	if q.citation == "" {
@@ -176,8 +176,8 @@ func onOneLine(s string) string { return lineBreaks.Replace(s) }
 
 var lineBreaks = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ")
 
-// Read returns the passages that the answer to the evidence quotes, the first one first, as indices, and false;
-// or all those from which it is computed, and true.
+// Read returns the indices of the passages that the answer quotes, in the order of the quotes, and false. If the answer is
+// computed, it returns all passages from which it is computed, and true.
 func (a Answerer) Read(ctx context.Context, ev *llm.Evidence) (quoted []int, all bool) {
 	if c, ok := fromTable(ev); ok {
 		return c.passages, true

@@ -17,24 +17,24 @@ type piece struct {
 	text.Span
 	kind  kind
 	item  bool // of a list
-	after bool // it stands in the same paragraph as the piece before it
-	leans bool // it says nothing without the piece before it
+	after bool // it is in the same paragraph as the piece before it
+	leans bool // it is meaningless without the piece before it
 }
 
-// block is what an answer may quote: pieces of a passage that belong together and adjoin each other.
+// block is a unit that an answer may quote: pieces of a passage that belong together and are adjacent.
 type block struct {
 	first, last int // of the passage's pieces
-	lead        int // the piece that leads to it, which is part of it where it is not a heading; -1 for none
-	asked       int // the piece that asks what it answers; -1 for none
+	lead        int // the piece that leads to it, which is part of it unless it is a heading; -1 for none
+	asked       int // the piece that asks the question that it answers; -1 for none
 	list        bool
 	direct      bool // it begins the text after the piece that asks
 }
 
-// The limits of blocks, in bytes. A block that is longer is none; what it is made of is.
+// The limits of blocks, in bytes. A longer block is not used, but its pieces are.
 const (
 	maxPiece     = 900  // of a sentence that may be quoted alone
 	maxParagraph = 700  // of the answer below a question
-	maxList      = 2400 // of a list with what leads to it
+	maxList      = 2400 // of a list with the text that leads to it
 )
 
 // pieces returns the pieces of a passage, in order.
@@ -66,8 +66,8 @@ func pieces(p *llm.Passage) []piece {
 	return out
 }
 
-// begins reports whether what stands behind these pieces can begin a sentence: the document begins there, or something else
-// has ended.
+// begins reports whether the text after these pieces can begin a sentence: at the beginning of the document, after a heading, or
+// after a finished piece.
 func begins(p *llm.Passage, before []piece, text string) bool {
 	if len(before) == 0 {
 		return p.Part == 0 && p.Parts > 0
@@ -79,9 +79,9 @@ func begins(p *llm.Passage, before []piece, text string) bool {
 // maxAsking is how many sentences of a paragraph may ask together.
 const maxAsking = 4
 
-// markQuestions marks what leads to a question in its own paragraph as part of it: "I deleted much. Why is the
-// file no smaller?" asks as a whole. Where the answer stands in the same paragraph, so does what leads to the
-// question in its own line.
+// markQuestions marks the sentences that lead to a question in its own paragraph as part of it: "I deleted much. Why is the file
+// no smaller?" is one question. If the answer is in the same paragraph, this applies only to sentences in the line of the
+// question.
 func markQuestions(s string, all []piece) {
 	for i := range all {
 		inLine := i+1 < len(all) && all[i+1].after
@@ -107,11 +107,11 @@ func broken(s string, all []piece, i int) bool {
 	return i > 0 && strings.Contains(s[all[i-1].End:all[i].Start], "\n")
 }
 
-// announcing finds sentences that announce a list, though no colon ends them: "These steps must be done."
+// announcing matches sentences that announce a list without ending in a colon: "These steps must be done."
 var announcing = lazyregexp.New(`(?i)(?:^|[^\pL])(?:(?:the )?following|as follows|below|these (?:\pL+ ){0,3}(?:steps|things|documents|items|conditions|requirements|rules|points|options|cases|tasks|tools|ways|types|kinds|reasons)` +
 	`|folgende[nrsm]?|wie folgt|diese[nr]? (?:\pL+ )?(?:schritte|punkte|unterlagen|bedingungen|voraussetzungen|regeln)|suivante?s?|ci-dessous|siguientes?|a continuación|seguenti?|seguintes?|abaixo)(?:[^\pL]|$)|以下|下列|如下`)
 
-// markAnnouncements marks sentences that announce the list behind them.
+// markAnnouncements marks sentences that announce the list after them.
 func markAnnouncements(s string, all []piece) {
 	for i := range all[:max(0, len(all)-1)] {
 		q := &all[i]
@@ -130,7 +130,7 @@ var howTo = lazyregexp.New(`(?i)^(?:[-*•·–] |\d+[.)] )?how to [^.!:]*$`)
 // seeAlso matches headings of lists of other pages.
 var seeAlso = lazyregexp.New(`(?i)^(?:[\d.]+ )?(?:see also|related (?:topics|pages|articles|links)|siehe auch|voir aussi|véase también|vedi anche|ver(?: e)? también|ver também|veja também|另请参阅|参见|関連項目)[:：]?$`)
 
-// markContents marks lists of questions, of titles or of other pages. Such a list answers nothing.
+// markContents marks lists of questions, of titles or of other pages, which answer nothing.
 func markContents(s string, all []piece) {
 	for i := 0; i < len(all); i++ {
 		end, asking := i, 0
@@ -153,11 +153,11 @@ func markContents(s string, all []piece) {
 	}
 }
 
-// contentsEntry finds an entry of a table of contents: the number of a section, its heading and a page.
+// contentsEntry matches an entry of a table of contents: the number of a section, its heading and a page.
 var contentsEntry = lazyregexp.New(`^(?:\d+|[A-Z])((?:\.\d+)*)\.?\s[^\n]*\pL[^\n]*\s(\d{1,4})$`)
 
-// markEntries marks entries of a table of contents: at least two in a row with pages in their order, one of them of a
-// part of a chapter.
+// markEntries marks entries of a table of contents: at least two in a row with ascending page numbers, one of them of a
+// subsection.
 func markEntries(s string, all []piece) {
 	for i := 0; i < len(all); i++ {
 		end, page, part := i, 0, false
@@ -181,7 +181,7 @@ func markEntries(s string, all []piece) {
 	}
 }
 
-// markHeadings marks as headings what stands alone above a paragraph without a full stop, though it looks like the only
+// markHeadings marks pieces as headings that stand alone above a paragraph, without a full stop, though they look like the only
 // item of a list, "4. Canteen prices", or like a label, "Where to".
 func markHeadings(s string, all []piece) {
 	for i := range all {
@@ -202,8 +202,8 @@ func markHeadings(s string, all []piece) {
 	}
 }
 
-// smallLetters reports whether a text is written without capitals at the beginning of its sentences, as
-// notes are: then such a beginning does not tell the rest of a sentence that begins elsewhere.
+// smallLetters reports whether the sentences of a text begin without capitals, as in notes: a small letter then does not show
+// that a piece continues a sentence from elsewhere.
 func smallLetters(s string, all []text.Span) bool {
 	small, others := 0, 0
 	for _, sp := range all {
@@ -218,8 +218,8 @@ func smallLetters(s string, all []text.Span) bool {
 	return small >= others
 }
 
-// blocks returns the blocks of a passage: each statement with those that it leans on, each list with what
-// leads to it, and what stands below a question.
+// blocks returns the blocks of a passage: each statement with the statements that it depends on, each list with the text that
+// leads to it, and the text below a question.
 func blocks(p *llm.Passage, all []piece) []block {
 	var out []block
 	known := make(map[[2]int]bool)
@@ -235,7 +235,7 @@ func blocks(p *llm.Passage, all []piece) []block {
 		s := p.Text[q.Start:q.End]
 		switch {
 		case q.kind == question:
-			if asked < 0 || asked != i-1 || !q.after { // else the question goes on
+			if asked < 0 || asked != i-1 || !q.after { // else the question continues
 				asked = i
 			}
 			askedAt, lead = i, -1
@@ -298,7 +298,7 @@ func blocks(p *llm.Passage, all []piece) []block {
 	return out
 }
 
-// isCode reports whether what a sentence leads to is a command or other code: "pip install seaborn".
+// isCode reports whether a sentence leads to a command or other code: "pip install seaborn".
 func isCode(s string) bool {
 	first, _ := utf8.DecodeRuneInString(s)
 	return first < utf8.RuneSelf && !strings.HasSuffix(s, ".") && !strings.HasSuffix(s, ":") && !strings.HasSuffix(s, "?") &&

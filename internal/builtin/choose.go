@@ -17,28 +17,27 @@ import (
 // The parameters of refusal and of adding a further block, in units of the whole question's weight.
 const (
 	minEvidence   = 0.3 // share of the question that the evidence must hold in any case
-	compoundShare = 0.5 // what a word of several that hyphens join counts, beside its parts
+	compoundShare = 0.5 // weight of a compound with hyphens, beside its parts
 	minDefined    = 0.6 // share of the question that the subject of a definition must hold
-	talkShare     = 0.3 // what being about all of the conversation counts against what a question must hold
+	talkShare     = 0.3 // how far the share of the conversation in the evidence lowers the share of the question that it must hold
 	minAsked      = 0.5 // share of the question that a text must ask for a label to answer it
-	askedShare    = 0.6 // what a word in what asks for a block adds to an answer, relative to one in the block
+	askedShare    = 0.6 // what a word in the question above a block adds to an answer, relative to one in the block
 )
 
-// need is what a question asks for. Its terms have an order, that of the query, so that sums over
-// them come out the same each time.
+// need is what a question asks for. Its terms are in the order of the query, so that sums over them are the same each time.
 type need struct {
 	terms   []weighted // of the question
 	total   float64
 	aside   []weighted // of the conversation
 	asides  float64
-	goesOn  bool    // it has words of its own, and a conversation before it
+	goesOn  bool    // it has words of its own, and follows a conversation
 	unknown float64 // of an essence: share of its weight that no document knows
 
-	contacts []contact           // that are asked for
+	contacts []contact           // asked for
 	likes    map[string][]string // words of like meaning, with the terms of the question
 	forms    map[string]string   // other forms of words of the question, with the term that stands for both
 
-	wanted wanted // what an answer must have
+	wanted wanted // what an answer must contain
 }
 
 type weighted struct {
@@ -84,8 +83,8 @@ func sum(terms []weighted) (total float64) {
 	return total
 }
 
-// essence is the need with less weight on words in which questions are put about anything: what they
-// are about must be there, and "how long", "where can I send" or "colour" may be said in other words.
+// essence returns the need with less weight on general words of questions: the subject must be in the evidence, but other words
+// may express "how long", "where can I send" or "colour".
 func (n need) essence() need {
 	e := n
 	e.terms = slices.Clone(n.terms)
@@ -110,7 +109,7 @@ func choose(ev *llm.Evidence, most limits) []quote {
 	return Answerer{}.quotes(context.Background(), ev, most)
 }
 
-// chosen returns the units of which the answer is made, in reading order.
+// chosen returns the units that make up the answer, in reading order.
 func (a Answerer) chosen(ctx context.Context, ev *llm.Evidence, most limits) []unit {
 	if ev == nil {
 		return nil
@@ -204,14 +203,14 @@ func asksNothing(question string) bool {
 	return size == len(word) && !unicode.In(r, unicode.Han)
 }
 
-// grounds are what is known of how well the best block answers.
+// grounds describe how well the best block answers.
 type grounds [12]float64
 
-// groundWeights are what grounds count; see blockWeights.
+// groundWeights are the weights of grounds; see blockWeights.
 var groundWeights = grounds{-1.55, .28, .29, .5, .57, .31, -.37, -.52, -.01, -.27, -.1, 3.35}
 
-// minChance is how likely the best block must be to answer where no reader has read it, and the words of the
-// question are not there; docs/decisions.md has what other values give.
+// minChance is the least chance that the best block answers, if no reader has read it and it lacks the words of the question;
+// docs/decisions.md has the results of other values.
 const minChance = 0.7
 
 // chance returns how likely the block is to answer.
@@ -233,19 +232,19 @@ const (
 	heldAround  = 2
 	heldPassage = 3
 	heldUnknown = 5
-	maxUnknown  = 0.3 // share of the question that no document holds: what it is about may not be there
+	maxUnknown  = 0.3 // share of the question that no document holds: with more, its subject may be missing
 )
 
-// closeScore is how near to the best block another one must be to be quoted too, because either may answer. One that stands
-// beside it need not be so near: a sentence often repeats what is asked, and its neighbour says the answer. Where an amount is
-// asked for, the best block has it.
+// closeScore is the distance from the best block within which another one is quoted too, because either may answer. A neighbour
+// of the best block may be further off: a sentence often repeats the question, and the next one answers it. If the question asks
+// for an amount, the best block has it.
 const (
 	closeScore   = 0.2
 	closeBeside  = 0.6
 	unlikeBeside = 1.5 // how much worse than elsewhere a reader may find it
 )
 
-// maxGap is from how far on it tells no more that the second block is far behind: there may be none.
+// maxGap is the lead over the second block above which a larger lead tells no more, since there may be no second block.
 const maxGap = 0.6
 
 // grounds returns those of a unit among all.
@@ -261,8 +260,8 @@ func (n need) grounds(ev *llm.Evidence, units []unit, best int) grounds {
 	}
 }
 
-// lead returns how far the best unit is ahead of the next one that says something else. A second document that
-// says the same makes the answer no less likely.
+// lead returns how far the best unit is ahead of the next one that says something else. A second document with the same
+// statement does not make the answer less likely.
 func lead(units []unit, best int) float64 {
 	second := 0.0
 	for i := range units {
@@ -290,8 +289,8 @@ func repeats(a, b *unit) bool {
 	return shared > 0 && 2*shared >= len(a.terms)
 }
 
-// appendQuotes appends the pieces of a unit, those of one paragraph or list that begin on one page
-// as one quote.
+// appendQuotes appends the pieces of a unit as quotes. Pieces of one paragraph or list that begin on the same page become one
+// quote.
 func appendQuotes(quotes []quote, p *llm.Passage, u *unit) []quote {
 	start := u.start
 	for i, piece := range u.pieces {
@@ -309,9 +308,8 @@ func appendQuotes(quotes []quote, p *llm.Passage, u *unit) []quote {
 	return quotes
 }
 
-// answered reports whether the evidence holds an answer: whether it holds the words of the question, or of one of
-// its parts, or the best block is likely to answer all the same. A reader may find that the words are there and
-// the answer is not.
+// answered reports whether the evidence holds an answer: it holds the words of the question, or of one of its parts, or the best
+// block is likely to answer anyway. A reader may find that the words are there and the answer is not.
 func (n need) answered(ev *llm.Evidence, units []unit, r *Reader) bool {
 	best := 0
 	for i := range units {
@@ -337,7 +335,8 @@ func (n need) answered(ev *llm.Evidence, units []unit, r *Reader) bool {
 		if len(units) >= minCompeting && chance >= sure.far.chance && units[best].features[like] >= sure.far.like {
 			return near || !n.goesOn
 		}
-		// A question that goes on to something else is near to the old subject, too: the block must then answer the question alone.
+		// A question that moves on to something else is near to the old subject, too: the block must then answer the question
+		// alone.
 		return chance >= sure.alone.chance && units[best].features[like] >= sure.alone.like && (near || !n.goesOn || units[best].ownLike >= sure.alone.like)
 	}
 	if open && g.chance() < minChanceOther {
@@ -346,9 +345,8 @@ func (n need) answered(ev *llm.Evidence, units []unit, r *Reader) bool {
 	return worded || near && g.chance() >= minChance
 }
 
-// worded reports whether one passage, and one block, hold enough of the words of the question. Of a
-// question of few words they must hold nearly everything, of one with many words less; words that no
-// document knows count against it.
+// worded reports whether one passage, and one block, hold enough of the words of the question: nearly all words of a short
+// question, fewer of a long one. Words that no document knows count against it.
 func (n need) worded(ev *llm.Evidence, units []unit) bool {
 	n = n.essence()
 	passage, matched := 0.0, 0
@@ -367,9 +365,8 @@ func (n need) worded(ev *llm.Evidence, units []unit) bool {
 	return (passage+block)/2 >= max(enough, minEvidence)
 }
 
-// onTopic returns the share of the conversation's weight that a passage holds: a question that goes on
-// about what was talked of names less of it. It is 0 without a conversation, and where there is nothing else
-// to go by.
+// onTopic returns the share of the conversation's weight that a passage holds: a follow-up about the same subject names less of
+// it. It is 0 without a conversation, and if there is nothing else to judge by.
 func (n need) onTopic(ev *llm.Evidence) (share float64) {
 	if !n.goesOn {
 		return 0
@@ -391,8 +388,7 @@ func (n need) passageTerms(p llm.Passage) map[string]bool {
 	return n.termSet(p.Title + "\n" + strings.Join(p.Headings, "\n") + "\n" + p.Text)
 }
 
-// held returns the share of the question's weight that a set of terms holds, and how many of its
-// terms.
+// held returns the share of the question's weight that a set of terms holds, and the number of the question's terms in it.
 func (n need) held(terms map[string]bool) (share float64, matched int) {
 	for _, t := range n.terms {
 		switch {
@@ -466,8 +462,8 @@ func greedy(ev *llm.Evidence, units []unit, n need, most limits) []int {
 	return chosen
 }
 
-// wholeList returns the list that a unit is an item of, where the question is for several things and the list answers it
-// nearly as well; else the unit.
+// wholeList returns the list to which a unit belongs, if the question asks for several things and the list answers it nearly as
+// well; else the unit.
 func (n need) wholeList(units []unit, item int) int {
 	if !n.wanted.list {
 		return item
@@ -483,7 +479,7 @@ func (n need) wholeList(units []unit, item int) int {
 	return best
 }
 
-// wholeBlock returns the longest unit of which a unit is a part and which answers as well: a sentence with the one that goes on.
+// wholeBlock returns the longest unit that contains a unit and answers as well: a sentence together with its continuation.
 func (n need) wholeBlock(units []unit, part int) int {
 	if n.wanted.amount() {
 		return part
@@ -499,8 +495,8 @@ func (n need) wholeBlock(units []unit, part int) int {
 	return best
 }
 
-// gain returns what a unit adds to an answer that already holds the covered terms: what of the question was
-// not there yet, and a share of what was where an answer may say more on the same.
+// gain returns what a unit adds to an answer that already holds the covered terms: the weight of new terms of the question, and
+// a share of the weight of covered ones, since an answer may say more about them.
 func (n need) gain(u *unit, covered map[string]bool, most limits) (gain float64) {
 	for _, t := range n.terms {
 		share := 0.0
@@ -523,7 +519,7 @@ func (n need) gain(u *unit, covered map[string]bool, most limits) (gain float64)
 	return gain
 }
 
-// overlaps reports whether a unit has a part in common with one that is chosen, or says the same.
+// overlaps reports whether a unit overlaps a chosen one, or repeats its text.
 func overlaps(units []unit, chosen []int, i int) bool {
 	return slices.ContainsFunc(chosen, func(c int) bool {
 		a, b := &units[c], &units[i]
@@ -531,13 +527,13 @@ func overlaps(units []unit, chosen []int, i int) bool {
 	})
 }
 
-// adjoins reports whether nothing stands between two units of a passage.
+// adjoins reports whether two units of a passage are adjacent.
 func (u *unit) adjoins(p *llm.Passage, other *unit) bool {
 	from, to := min(u.end, other.end), max(u.start, other.start)
 	return from <= to && strings.TrimSpace(p.Text[from:to]) == ""
 }
 
-// pagesWith returns how many pages are cited when a unit joins those that cite some.
+// pagesWith returns the number of cited pages after a unit is added to the chosen ones.
 func (u *unit) pagesWith(ev *llm.Evidence, pages map[string]bool) int {
 	n, last := len(pages), ""
 	for _, piece := range u.pieces {
@@ -549,8 +545,8 @@ func (u *unit) pagesWith(ev *llm.Evidence, pages map[string]bool) int {
 	return n
 }
 
-// order sorts the chosen units so that they read: by passage in the order of their best unit, or of the
-// question where that has several parts, and within a passage as they stand there.
+// order sorts the chosen units for reading: by passage, in the order of each passage's best unit, or of the question's parts if
+// it has several; within a passage in the order of its text.
 func order(units []unit, chosen []int, n need, parts bool) {
 	rank := make(map[int]int)
 	for i, c := range chosen {

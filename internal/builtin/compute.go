@@ -13,7 +13,7 @@ import (
 	"parley/internal/text"
 )
 
-// operation is what a question wants to be done with a column of a table.
+// operation is what a question wants done with a column of a table.
 type operation struct {
 	asks  *lazyregexp.Regexp
 	price bool // the column is that of the price, whatever the question calls it
@@ -31,7 +31,7 @@ var operations = []operation{
 	{lazyregexp.New(`(?i)\bhow many\b|\bwie ?viele\b|\bcombien d(?:e |['’])|\bcuánt[oa]s\b|\bquant[ie]\b|\bquant[oa]s\b`), false, "count"},
 }
 
-// bounded finds words that look like an operation and set a limit: "at most".
+// bounded matches words that look like an operation but set a limit: "at most".
 var bounded = lazyregexp.New(`(?i)\bat (?:most|least)\b|\bzumindest\b`)
 
 var (
@@ -40,21 +40,21 @@ var (
 	fromTo      = lazyregexp.New(`(?i)\b(?:from|between|von|zwischen|de|entre|desde|dal|tra|fra)\b\D{0,12}(\d{1,6})\D{1,12}?(\d{1,6})\b`)
 )
 
-// minRows is how many rows there must be to compare.
+// minRows is the least number of rows that can be compared.
 const minRows = 2
 
-// maxTied is how many rows that share the first place are quoted.
+// maxTied is the number of rows sharing the first place that are quoted.
 const maxTied = 3
 
 // computed is an answer that was computed from a whole table.
 type computed struct {
 	quotes   []quote
-	passages []int // on which the table stands
+	passages []int // on which the table is
 }
 
-// computedFrom answers a question for the highest or lowest value, the sum, the average or the number of rows from
-// a table that the evidence holds whole. It does so only when each word of the question belongs to the operation,
-// to the table or to the rows that are to count.
+// computedFrom answers a question for the highest or lowest value, the sum, the average or the number of rows from a table that
+// is complete in the evidence. It does so only if each word of the question belongs to the operation, to the table or to the
+// rows that count.
 func computedFrom(ev *llm.Evidence) (c computed, ok bool) {
 	if ev == nil || bounded.MatchString(ev.Query) {
 		return c, false
@@ -74,8 +74,8 @@ func computedFrom(ev *llm.Evidence) (c computed, ok bool) {
 	return c, false
 }
 
-// computeOver carries out an operation over the rows of a table that the question wants; it returns none when
-// the question asks for something else.
+// computeOver carries out an operation over the rows of a table that the question wants; it returns none if the question asks
+// for something else.
 func (n need) computeOver(ev *llm.Evidence, t table, op operation) []quote {
 	t.rows = slices.DeleteFunc(t.rows, func(r row) bool { return totalRow.MatchString(r.cells[0]) })
 	left, ok := n.filter(ev.Query, &t, op)
@@ -125,7 +125,7 @@ var sums = map[string]*[3]string{
 	"zh": {"%s 共 %d 行之和：%s。", "%s 共 %d 行的平均值：%s。", "行数（%s）：%[3]s。"},
 }
 
-// maxCounted is up to how many rows an answer says which cells it counted.
+// maxCounted is the largest number of counted cells that an answer names.
 const maxCounted = 8
 
 // counted names the rows with their cells in a column, as they stand before a result; "" for many rows.
@@ -146,13 +146,13 @@ func (t *table) said(ev *llm.Evidence, form, column, result string) quote {
 	return quote{text: fmt.Sprintf(form, column, len(t.rows), result), citation: ev.Passages[first.passage].CitationAt(first.start)}
 }
 
-// rounded writes a number with as many decimals as tell something.
+// rounded writes a number with its significant decimals.
 func rounded(v float64) string {
 	s := strconv.FormatFloat(v, 'f', 4, 64)
 	return strings.TrimRight(strings.TrimRight(s, "0"), ".")
 }
 
-// tied returns the rows that have a value; none when too many have it.
+// tied returns the rows that have a value; none if too many have it.
 func (t *table) tied(ev *llm.Evidence, values []float64, value float64) (quotes []quote) {
 	for i, r := range t.rows {
 		if values[i] == value {
@@ -166,8 +166,8 @@ func (t *table) tied(ev *llm.Evidence, values []float64, value float64) (quotes 
 	return quotes
 }
 
-// filter keeps the rows that the question wants: those of a range of the first column, and those that hold the
-// words that are not about the table as a whole. It returns the terms that choose a column, false where a word
+// filter keeps the rows that the question wants: those of a range of the first column, and those that hold the words of the
+// question that are not about the table as a whole. It returns the terms that choose a column. It returns false if a word
 // belongs neither to the table nor to a row.
 func (n need) filter(query string, t *table, op operation) (left map[string]bool, ok bool) {
 	ignored := n.termSet(strings.Join(op.asks.FindAllString(query, -1), " "))
@@ -202,7 +202,7 @@ func (n need) filter(query string, t *table, op operation) (left map[string]bool
 	return left, held > 0
 }
 
-// between returns the rows from one number in the first column to another one, none when those are not there.
+// between returns the rows from one number in the first column to another one, none if these are not there.
 func (t *table) between(from, to string) (rows []row) {
 	low, _ := strconv.Atoi(from)
 	high, _ := strconv.Atoi(to)
@@ -225,7 +225,7 @@ func (t *table) between(from, to string) (rows []row) {
 	return rows
 }
 
-// column returns the column that the question asks about: the one of numbers that has most of its words.
+// column returns the column that the question asks about: the column of numbers that shares most words with it.
 func (n need) column(t *table, op operation, left map[string]bool) (column int, ok bool) {
 	best, second := 0.0, 0.0
 	for i, name := range t.columns {
@@ -251,7 +251,7 @@ func (n need) column(t *table, op operation, left map[string]bool) (column int, 
 	return column, best > second
 }
 
-// countsRows reports whether the question asks how many things there are of which the first column names one each.
+// countsRows reports whether the question counts the things that the first column names, one per row.
 func (n need) countsRows(query string, t *table, op operation) bool {
 	at := op.asks.FindStringIndex(query)
 	words := strings.Fields(query[at[1]:])

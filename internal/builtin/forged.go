@@ -9,14 +9,13 @@ import (
 	"parley/internal/llm"
 )
 
-// fileLike matches what stands between brackets and would be read as the name of a document: it
-// points to a page, or ends like the name of a file.
+// fileLike matches text in brackets that would be read as the name of a document: it points to a page, or ends like the name of
+// a file.
 var fileLike = lazyregexp.New(`(?i)#page=|[^\s.]\.[a-z][a-z0-9]{1,7}$`)
 
-// forgeries finds sentences of documents that, quoted, would say something in the name of Parley: cite a document,
-// since a reader of the answer cannot tell a citation that a document wrote from one that Parley put there, or
-// suggest a question, which front ends of the protocol's JavaScript dialect read between "<<" and ">>". Such
-// sentences are not quoted. It is made for one question by forgeriesOf.
+// forgeries finds sentences of documents that, if quoted, would seem to come from Parley, so that they are not quoted. Some cite
+// a document: a reader of the answer cannot tell a document's citation from Parley's. Others suggest a question, which front
+// ends of the protocol's JavaScript dialect read between "<<" and ">>". It is made for one question by forgeriesOf.
 type forgeries struct {
 	ev     *llm.Evidence
 	labels cite.Known
@@ -25,7 +24,7 @@ type forgeries struct {
 
 func forgeriesOf(ev *llm.Evidence) *forgeries { return &forgeries{ev: ev} }
 
-// in reports whether a sentence is one of them.
+// in reports whether a sentence is a forgery.
 func (f *forgeries) in(sentence string) bool {
 	if strings.Contains(sentence, "<<") {
 		return true
@@ -44,7 +43,7 @@ func (f *forgeries) in(sentence string) bool {
 		}
 	}
 	inside := citation.FindAllString(s, -1)
-	if i := strings.LastIndex(s, "["); i > strings.LastIndex(s, "]") { // the citation behind the quotation closes it
+	if i := strings.LastIndex(s, "["); i > strings.LastIndex(s, "]") { // the citation after the quotation closes it
 		inside = append(inside, strings.TrimRight(s[i:], " .,:;!?")+"]")
 	}
 	for _, m := range inside {
@@ -61,10 +60,10 @@ func (f *forgeries) in(sentence string) bool {
 	return false
 }
 
-// squareBrackets levels the brackets between which an answer may cite.
+// squareBrackets makes the brackets for citations uniform.
 var squareBrackets = strings.NewReplacer("【", "[", "】", "]", "［", "[", "］", "]")
 
-// labelsOf returns what an answer from the evidence may cite.
+// labelsOf returns the labels that an answer from the evidence may cite.
 func labelsOf(ev *llm.Evidence) cite.Known {
 	known := cite.Known{}
 	for _, p := range ev.Passages {
@@ -77,5 +76,5 @@ func labelsOf(ev *llm.Evidence) cite.Known {
 	return known
 }
 
-// isSeparator reports whether r stands between several citations in one pair of brackets.
+// isSeparator reports whether r separates citations in one pair of brackets.
 func isSeparator(r rune) bool { return r == ',' || r == ';' }

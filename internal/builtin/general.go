@@ -6,10 +6,10 @@ import (
 	"parley/internal/text"
 )
 
-// generalShare is what a general word counts for whether there is an answer, relative to others.
+// generalShare is the weight of a general word, relative to other words, in deciding whether there is an answer.
 const generalShare = 0.5
 
-// general returns the terms of words in which questions are put about anything.
+// general returns the terms of general words, which occur in questions about anything.
 var general = sync.OnceValue(func() map[string]bool {
 	terms := make(map[string]bool)
 	for _, t := range text.Terms(generalWords) {

@@ -9,8 +9,8 @@ import (
 	"parley/internal/text"
 )
 
-// gramLength is how many letters of a word are compared: inflections, compounds and derivations of a word share
-// such pieces in any language.
+// gramLength is the number of letters of the pieces of words that are compared: inflections, compounds and derivations of a word
+// share such pieces in any language.
 const gramLength = 4
 
 // The limits of the pieces of a question, and of those that are looked at: a compound of many parts repeats them.
@@ -19,15 +19,15 @@ const (
 	maxLookedAt = 20 * maxGrams
 )
 
-// grams are pieces of the words of a question, by how few of the blocks hold them.
+// grams are pieces of the words of a question, weighted by how few of the blocks hold them.
 type grams struct {
 	pieces []string
 	weight []float64
 	total  float64
 }
 
-// gramsOf returns the pieces of the words of a question that say what it is about: of a word some of its
-// letters, in a script without spaces each character and each two.
+// gramsOf returns the pieces of the words that name the subject of a question: some letters of each word or, in a script without
+// spaces, each character and each pair of characters.
 func gramsOf(question string) (pieces []string) {
 	seen := make(map[string]bool)
 	add := func(s string) {

@@ -9,7 +9,7 @@ import (
 	"parley/internal/lazyregexp"
 )
 
-// asksWhich finds the things of which a question wants to know which one it is: "which database", "quelle base".
+// asksWhich matches the kind of thing that a question asks to identify: "which database", "quelle base".
 var asksWhich = lazyregexp.New(`(?i)^\W*(?:(?:and|but|so|in|on|at|from|by|with|und|mit|in|auf|et|avec|dans|y|con|en|e|com|em) )?` +
 	`(?:which|what|welche[nrsm]?|quel(?:le)?|qu[eé]|cuál|quale?|che)\s(?:(?:kind|type|sort) of )?(\pL[\pL-]*(?: \pL[\pL-]*)?)`)
 
@@ -18,10 +18,10 @@ var verbs = set(`is are was were do does did can could may must should will woul
 	ist sind war waren hat haben kann können muss müssen soll darf wird werden braucht nutzt gilt gibt
 	est sont était a ont peut doit faut utilise es son era tiene puede debe usa hay è sono ha può deve são tem pode`)
 
-// several finds words for several things: what they are may be said in many words.
+// several matches plurals, since there are many ways to say what several things are.
 var several = lazyregexp.New(`[^s]s$|(?:tt|ng|ft|kt|el)e$|en$`)
 
-// whichOf returns the terms of the things that a question wants one of, nil for none.
+// whichOf returns the terms of the kind of thing that a question asks to identify, nil for none.
 func whichOf(question string) map[string]bool {
 	m := asksWhich.FindStringSubmatch(question)
 	if m == nil {
@@ -33,7 +33,7 @@ func whichOf(question string) map[string]bool {
 	}
 	things := first
 	if second != "" && !verbs[second] && strings.HasPrefix(strings.ToLower(strings.TrimLeft(question, " ")), "w") {
-		things = second // "which Python version": in English and German the last word says what it is
+		things = second // "which Python version": in English and German the last word is the kind of thing
 	}
 	if several.MatchString(things) {
 		return nil
@@ -47,11 +47,12 @@ func whichOf(question string) map[string]bool {
 	return terms
 }
 
-// nearby is how many words may stand between a thing and its name: "PostgreSQL as its database".
+// nearby is the number of words that may be between a thing and its name: "PostgreSQL as its database".
 const nearby = 3
 
-// identifies reports whether a block says which of the things it means, by a name or a number beside them or by saying what
-// they are, stands below words for them, or names something without them. "The backup holds each database" does not say which one.
+// identifies reports whether a block says which of the things it means: by a name or a number beside them, by saying what they
+// are, by a heading that has words for them, or by naming something without them. "The backup holds each database" does not say
+// which one.
 func (n need) identifies(u *unit, things map[string]bool) bool {
 	if len(things) == 0 {
 		return true
@@ -92,10 +93,10 @@ func (n need) identifies(u *unit, things map[string]bool) bool {
 
 var predicates = set("is are was were = : ist sind war heißt lautet est sont es son è sono é são")
 
-// asWhat stand before what something serves as.
+// asWhat are words before the role of something.
 var asWhat = set("as als comme como come")
 
-// isPredicate reports whether the words before a thing make it what is said of something else: "SQLite is the default".
+// isPredicate reports whether the words before a thing make it the predicate of something else: "SQLite is the default".
 func (n need) isPredicate(before []string) bool {
 	for i := len(before) - 1; i > 0 && i >= len(before)-nearby; i-- {
 		w := strings.ToLower(before[i])
@@ -115,7 +116,7 @@ func (n need) asks(w string) bool {
 	return slices.ContainsFunc(n.terms, func(t weighted) bool { return own[t.text] || own[likeMark+t.text] })
 }
 
-// isOneOf reports whether a word is one of those for things. A path or an address that holds one is none.
+// isOneOf reports whether a word is one of those for things. A path or an address that contains one is not.
 func (n need) isOneOf(w string, things map[string]bool) bool {
 	if strings.ContainsAny(strings.Trim(w, ".,;:()"), "./_@") {
 		return false
@@ -133,7 +134,7 @@ func holdsAny(terms, things map[string]bool) bool {
 	return false
 }
 
-// isName reports whether a word is a name, a number or code, and no word of the question.
+// isName reports whether a word is a name, a number or code, and not a word of the question.
 func (n need) isName(w string, begins bool) bool {
 	bare := strings.TrimFunc(w, unicode.IsPunct)
 	if bare == "" || n.asks(bare) {
@@ -144,7 +145,7 @@ func (n need) isName(w string, begins bool) bool {
 		strings.ContainsAny(bare, "._/=@") || strings.HasPrefix(w, "--") || strings.ContainsAny(w, "`\"“”«»„'‘") || !begins && startsUpper(bare)
 }
 
-// endsSentence reports whether a sentence, or an item of a list, may begin behind a word.
+// endsSentence reports whether a sentence, or an item of a list, may begin after a word.
 func endsSentence(w string) bool {
 	return strings.Trim(w, bullets) == "" || strings.HasSuffix(w, ".") || strings.HasSuffix(w, ":") || strings.HasSuffix(w, "!") || strings.HasSuffix(w, "?")
 }

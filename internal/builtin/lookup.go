@@ -11,7 +11,7 @@ import (
 
 // A cell answers a question if the name of its row and the question agree well enough.
 const (
-	minAsking  = 0.6  // share of what the question asks for that row and column hold
+	minAsking  = 0.6  // share of the question's words that row and column hold
 	minNamed   = 0.5  // share of the words of the row's name that the question has
 	minAgree   = 0.62 // harmonic mean of the two
 	minAhead   = 0.04 // by which a row must agree better than every other row
@@ -21,17 +21,17 @@ const (
 )
 
 var (
-	// asksValue finds questions for the value of something.
+	// asksValue matches questions for the value of something.
 	asksValue = lazyregexp.New(`(?i)\b(?:what(?:['’]s| is| was| are| were| does| did)|how (?:much|many|high|large|big|long|old|tall|heavy|far|fast)|wie ?(?:viele?|hoch|groß|lange?|schwer|alt|weit)|was (?:ist|sind|war|waren|kostet|kosten)|wie lautete?|combien|quel(?:le)?s? (?:est|sont|était|étaient|a été)|cuánt[oa]s?|cuál(?:es)? (?:es|son|fue|fueron|era)|qual[ei]? (?:è|é|sono|era|erano|foi|foram|são)|quant[oiae]s?)(?:[^\pL]|$)|多少|几|是什么|是几`)
-	// inUnits finds what the numbers of a table count, above it.
+	// inUnits matches the words above a table that give the unit of its numbers: "amounts in thousands".
 	inUnits = lazyregexp.New(`(?i)(?:\b(?:amounts?|dollars|euros?|usd|eur|gbp|chf|shares|beträge|angaben|montants?|importi|valores) |[$€£¥] )?\b(?:in|en|em) (?:(?:us)?[$€£¥] ?|(?:usd|eur|gbp|chf) ?)?(?:thousands|millions|billions|tausend|mio\.?|mrd\.?|millionen|milliarden|milliers|milliards|miles|millones|migliaia|milioni|milhares|milhões|t€)(?: (?:(?:of|de|di) )?(?:u\.?s\.? )?(?:dollars|euros?|[$€£¥]|usd|eur|gbp|chf))?`)
-	// filler finds words that say only that a value is asked for, or that it is of the end of a time.
+	// filler matches words that say only that a value is asked for, or that it is for the end of a period.
 	filler   = lazyregexp.New(`(?i)\b(?:total )?(?:amount|value|number) of\b|\b(?:at|by|as of) (?:the )?end of\b|\byear[- ]end\b|\bend of (?:the )?(?:fiscal )?year\b|\b(?:gesamt)?(?:betrag|wert|summe) (?:de[rs]|von)\b|\b(?:am|zum) ende\b|\bmontant (?:total )?d|\b(?:fin|final) de\b|\b(?:importe|valor|montante|importo) (?:total[e]? )?d`)
-	asides   = lazyregexp.New(`^ *\([^()]*\)`) // what stands before the name of the first column: "(in millions) 2021"
+	asides   = lazyregexp.New(`^ *\([^()]*\)`) // an aside before the name of the first column: "(in millions) 2021"
 	someYear = lazyregexp.New(`(?:^|[^\pL\d]|(?i:fy))((?:19|20)\d\d)(?:[^\pL\d]|$)`)
 )
 
-// lookedUp answers a question for one value with a cell of a table: the one whose row has the name that the question uses, in the
+// lookedUp answers a question for one value with a cell of a table: the one in the row whose name the question uses, and in the
 // column that it names. Each word of the question must belong to the row, to the column or to the table.
 func lookedUp(ev *llm.Evidence) (c computed, ok bool) {
 	if ev == nil || decides.MatchString(ev.Query) || asksTime.MatchString(ev.Query) || !asksValue.MatchString(ev.Query) {
@@ -71,7 +71,7 @@ type lookup struct {
 	filler map[string]bool // terms that a row need not have
 }
 
-// lined is a table of a passage whose rows stand below a header, as far as it has been read.
+// lined is a table of a passage, with a header above its rows, as far as it has been read.
 type lined struct {
 	document map[string]bool // terms of its name and title
 	headings map[string]bool // terms of the headings above the passage
@@ -82,7 +82,7 @@ type lined struct {
 	about    map[string]bool // terms of the headings and of the lines above
 }
 
-// in returns how well the best row of a passage agrees with the question, and a quote of its cell; 0 if none answers.
+// in returns how well the best row of a passage matches the question, and a quote of its cell; 0 if no row answers.
 func (l *lookup) in(p *llm.Passage) (best float64, q quote) {
 	t := lined{document: l.termSet(documentAt(p) + "\n" + p.Title), headings: l.termSet(strings.Join(p.Headings, "\n"))}
 	t.end()
@@ -125,7 +125,7 @@ func (l *lookup) in(p *llm.Passage) (best float64, q quote) {
 	return best, q
 }
 
-// end forgets the table, since prose has begun.
+// end drops the table, since prose has begun.
 func (t *lined) end() {
 	t.header, t.rows, t.above, t.group = nil, 0, "", ""
 }
@@ -156,8 +156,8 @@ func isHeader(cells []string) (names, years bool) {
 	return words >= 2 && (years || words == len(cells)), years
 }
 
-// agrees returns how well a row agrees with the question, and the column that the question wants, -1 for all of them; 0 if it does
-// not answer.
+// agrees returns how well a row matches the question, and the column that the question wants, -1 for all of them; 0 if the row
+// does not answer.
 func (l *lookup) agrees(t *lined, cells []string) (agree float64, column int) {
 	values := cells[1:]
 	header := t.header[max(0, len(t.header)-len(values)):] // its first cell may name the rows
@@ -200,7 +200,7 @@ func (l *lookup) agrees(t *lined, cells []string) (agree float64, column int) {
 		return 0, 0
 	}
 	share, precise := 1.0, min(1, float64(named)/float64(words))
-	if precise < 1 { // the name may be that of something else, also below a heading that has the other words: "Net sales"
+	if precise < 1 { // the name may be that of another thing, even below a heading that has the other words: "Net sales"
 		share = held / (held + aside)
 	}
 	if share < minAsking || precise < minNamed {
@@ -209,8 +209,8 @@ func (l *lookup) agrees(t *lined, cells []string) (agree float64, column int) {
 	return 2 * share * precise / (share + precise), column
 }
 
-// column returns the column that the question names by a year or by words that the name of the row has not, -1 for all if each
-// is a year or a date.
+// column returns the column that the question names by a year or by words that the name of the row lacks, -1 for all if each is
+// a year or a date.
 func (l *lookup) column(t *lined, header []string, name map[string]bool) (column int, ok bool) {
 	if l.year != "" {
 		column = slices.IndexFunc(header, func(h string) bool { return strings.Contains(h, l.year) })
@@ -251,7 +251,7 @@ func (l *lookup) column(t *lined, header []string, name map[string]bool) (column
 	return -1, dated && best == 0
 }
 
-// told returns a row in words: its name, the columns and their values, and what the numbers count.
+// told returns a row in words: its name, the columns and their values, and the unit of the numbers.
 func (t *lined) told(cells []string, column int) string {
 	values := cells[1:]
 	header := t.header[len(t.header)-len(values):]

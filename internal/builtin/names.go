@@ -9,11 +9,11 @@ import (
 	"parley/internal/text"
 )
 
-// name is a word of a question that stands for one thing: "TL-40", "2025", "MySQL". What is said of another
-// thing is no answer, however many other words it shares with the question.
+// name is a word of a question that stands for one thing: "TL-40", "2025", "MySQL". Text about another thing does not answer,
+// however many other words it shares with the question.
 type name struct {
 	looks *regexp.Regexp // how texts write it
-	term  string         // its term, "" for what must be written alike
+	term  string         // its term, "" for a name that must be spelled identically
 }
 
 var (
@@ -26,12 +26,11 @@ var (
 // Names that begin with a capital are known in these languages. German writes all nouns so.
 var capitalNames = map[string]bool{"en": true, "fr": true, "es": true, "it": true, "pt": true}
 
-// minNameIDF is the weight from which on a name tells things apart: one that stands in every third text is
-// what all of them are about.
+// minNameIDF is the weight from which a name tells things apart: a name in every third text is their common subject.
 const minNameIDF = 1
 
-// namesAsked returns the names in the query. A year or a word with a capital is one if some document holds it;
-// an identifier is one in any case.
+// namesAsked returns the names in the query. A year or a capitalised word is a name only if some document holds it; an
+// identifier always is.
 func namesAsked(ev *llm.Evidence) (names []name) {
 	terms := make(map[string]llm.Term)
 	for _, t := range ev.Terms {
@@ -61,7 +60,7 @@ func namesAsked(ev *llm.Evidence) (names []name) {
 func isCapital(s string) bool   { return strings.ContainsFunc(s, isCapitalRune) }
 func isCapitalRune(r rune) bool { return r >= 'A' && r <= 'Z' }
 
-// titleCase reports whether most words of a question begin with capitals, which then tell nothing.
+// titleCase reports whether most words of a question begin with capitals, so that a capital does not mark a name.
 func titleCase(s string) bool {
 	words := strings.Fields(s)
 	n := 0
@@ -73,7 +72,7 @@ func titleCase(s string) bool {
 	return 2*n > len(words)
 }
 
-// spelled finds a name whatever joins its letters and digits: "TL-40", "TL 40", "tl40".
+// spelled matches a name however its letters and digits are joined: "TL-40", "TL 40", "tl40".
 func spelled(w string) *regexp.Regexp {
 	parts := runs.FindAllString(w, -1)
 	s := `(?i)(?:^|[^\pL\d])` + strings.Join(parts, `[-_/ ]?`)
@@ -83,8 +82,8 @@ func spelled(w string) *regexp.Regexp {
 	return regexp.MustCompile(s)
 }
 
-// named reports whether the chosen units are about what the question names: the best one's passage has one
-// of the names, or its document is about one, and each identifier stands near one of the units.
+// named reports whether the chosen units are about the things that the question names: the passage of the best unit has one of
+// the names, or its document is about one, and each identifier is near one of the units.
 func (n need) named(ev *llm.Evidence, units []unit, chosen []int) bool {
 	names := namesAsked(ev)
 	if len(names) == 0 {
@@ -130,7 +129,7 @@ func (n need) has(s string, x name) bool {
 	return n.termSet(s)[x.term]
 }
 
-// passageText returns a passage below what stands above it, and the name of its document.
+// passageText returns a passage below its headings, and the name of its document.
 func passageText(p *llm.Passage) string {
 	return documentAt(p) + "\n" + p.Title + "\n" + strings.Join(p.Headings, "\n") + "\n" + p.Text
 }

@@ -8,11 +8,11 @@ import (
 	"parley/internal/lazyregexp"
 )
 
-// option finds the options of programs in a question: "-s", "--dry-run".
+// option matches the options of programs in a question: "-s", "--dry-run".
 var option = lazyregexp.New(`(?:^|[\s"'“‘` + "`" + `(\[])(--?[\pL\d][\pL\d-]*)`)
 
-// aboutOptions returns the units that describe an option of the question, or else those that hold one, or else all
-// units. What is said of another option shares all other words with the answer.
+// aboutOptions returns the units that describe an option of the question, or else those that hold one, or else all units. Text
+// about another option shares all other words with the answer.
 func aboutOptions(question string, units []unit) []unit {
 	var asked []string
 	for _, m := range option.FindAllStringSubmatch(question, -1) {

@@ -14,11 +14,11 @@ const (
 	minPart  = 3 // words of a part
 )
 
-// further finds where a further question begins within a question.
+// further matches the place in a question where a further one begins.
 var further = lazyregexp.New(`(?i),? (?:and|or) (?:also )?((?:what|how|which|when|where|who|why|does|do|is|are|can)\b)|[?.;]\s`)
 
-// parts returns the parts of a question that asks for several things, as long as a part is no mere addition to the others:
-// "and what does it cost?".
+// parts returns the parts of a question that asks for several things, unless a part merely adds to the others: "and what does it
+// cost?".
 func (n need) parts(ev *llm.Evidence) (parts []string) {
 	ends := further.FindAllStringSubmatchIndex(ev.Query, -1)
 	if len(ends) == 0 {
@@ -37,7 +37,7 @@ func (n need) parts(ev *llm.Evidence) (parts []string) {
 	return parts
 }
 
-// clause returns what a part of a question asks for.
+// clause returns the need of a part of a question.
 func (n need) clause(ev *llm.Evidence, part string) need {
 	own := n.termSet(part)
 	c := needOf(slices.DeleteFunc(slices.Clone(ev.Terms), func(t llm.Term) bool { return !own[t.Text] }))
@@ -45,7 +45,7 @@ func (n need) clause(ev *llm.Evidence, part string) need {
 	return c
 }
 
-// clauses returns what each of the parts asks for.
+// clauses returns the needs of all parts.
 func (n need) clauses(ev *llm.Evidence) (clauses []need) {
 	for _, part := range n.parts(ev) {
 		clauses = append(clauses, n.clause(ev, part))

@@ -22,7 +22,7 @@ import (
 type Reader struct {
 	// Scores says how well each text answers an English question: 10 if it does, -10 if it has nothing to do with it.
 	Scores func(ctx context.Context, question string, texts []string) ([]float64, error)
-	// Vector says what a text in any language means.
+	// Vector returns the vector of the meaning of a text in any language.
 	Vector func(ctx context.Context, text string, kind encoder.Kind) ([]float32, error)
 
 	mu      sync.Mutex
@@ -30,7 +30,7 @@ type Reader struct {
 	vectors map[kindred][]float32 // of texts: they do not depend on the question
 }
 
-// kindred is a text with what it is embedded as.
+// kindred is a text together with the kind as which it is embedded.
 type kindred struct {
 	text string
 	kind encoder.Kind
@@ -39,7 +39,7 @@ type kindred struct {
 const (
 	maxRead   = 16      // blocks that are read at once: those that have most of the question's words
 	rounds    = 3       // how often blocks are read while none is likely to answer
-	likely    = 0.5     // the chance from which on no further blocks are read
+	likely    = 0.5     // the chance from which no further blocks are read
 	maxPairs  = 96      // of a block and a form of the question, unless that is less than one round
 	maxKnown  = 4 << 10 // most scores that are kept, and most vectors
 	maxLooked = 500     // bytes that are read of a block, and of a question that is read in parts or in rounds
@@ -70,7 +70,7 @@ var NewReader = sync.OnceValue(func() *Reader {
 	}
 })
 
-// read returns how well each text answers a question; zeros when it cannot, because ctx has ended.
+// read returns how well each text answers a question; zeros if ctx has ended.
 func (r *Reader) read(ctx context.Context, question string, texts []string) []float64 {
 	all := make([]float64, len(texts))
 	var unread []int
@@ -105,8 +105,7 @@ func (r *Reader) read(ctx context.Context, question string, texts []string) []fl
 	return all
 }
 
-// compare returns how near in meaning each text is to a question, as features; zeros when it cannot, because ctx
-// has ended. It uses all processors.
+// compare returns how near in meaning each text is to a question, as features; zeros if ctx has ended. It uses all processors.
 func (r *Reader) compare(ctx context.Context, question string, texts []string) []float64 {
 	all := make([]float64, len(texts))
 	asked, err := r.vector(ctx, question, encoder.Question)
@@ -134,9 +133,9 @@ func (r *Reader) compare(ctx context.Context, question string, texts []string) [
 	return all
 }
 
-// What turns cosines, of which the model gives unlike texts .75 and answers .85 to .92, into a feature. The spread was
-// chosen on the development half of test/answers: 62 of 128 best blocks are right without it, and 64, 69, 73, 74 and 72
-// with 1.25, 2.5, 5, 6.25 and 10.
+// The values that turn cosines into a feature; the model gives unrelated texts .75 and answers .85 to .92. The spread was chosen
+// on the development half of test/answers: 62 of 128 best blocks are right without the feature, and 64, 69, 73, 74 and 72 with a
+// spread of 1.25, 2.5, 5, 6.25 and 10.
 const (
 	leastLike  = .75
 	likeSpread = 6.25
@@ -164,8 +163,8 @@ func (r *Reader) vector(ctx context.Context, text string, kind encoder.Kind) ([]
 	return v, nil
 }
 
-// askedIn returns the language of a question. Where its words do not tell, as in "Preis Trockner", it is that of the best
-// passage that tells one.
+// askedIn returns the language of a question. If its words do not show it, as in "Preis Trockner", it is that of the best
+// passage whose language is clear.
 func askedIn(question string, passages []llm.Passage) string {
 	language := text.LanguageOf(question)
 	if language != "en" || text.Language(question) != "" {
@@ -184,7 +183,7 @@ func (r *Reader) Reads(question string) bool { return r.reads(question, text.Lan
 
 // reads reports whether there is a reader, and it reads texts together with a question in this language.
 func (r *Reader) reads(question, language string) bool {
-	return r != nil && language == "en" && isASCII(question)
+	return r != nil && language == "en" && isLatin(question)
 }
 
 // compares reports whether there is a reader, and it compares meanings with a question that it does not read.
@@ -192,7 +191,7 @@ func (r *Reader) compares(question, language string) bool {
 	return r != nil && r.Vector != nil && !r.reads(question, language) && isSpelled(question)
 }
 
-// knownScripts are the scripts that the model's vocabulary spells; it takes words in others for unknown.
+// knownScripts are the scripts that the model's vocabulary covers; words in other scripts are unknown to it.
 var knownScripts = []*unicode.RangeTable{unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul}
 
 // isSpelled reports whether the model's vocabulary spells most letters of a text.
@@ -209,8 +208,8 @@ func isSpelled(text string) bool {
 	return 2*known > letters
 }
 
-// judge keeps the units that have most of the question's words, and notes how well they answer it. While none of them is
-// likely to, an English question is read with more. Without a reader all units stay as they are.
+// judge keeps the units that have most of the question's words, and notes how well they answer it. If none of them is likely to,
+// it reads an English question with more units. Without a reader all units stay as they are.
 func (r *Reader) judge(ctx context.Context, ev *llm.Evidence, n need, units []unit) []unit {
 	language := askedIn(ev.Query, ev.Passages)
 	reads := r.reads(ev.Query, language)
@@ -295,12 +294,12 @@ const (
 	likeOfTalk = 0.06
 )
 
-// foreign returns the units that answer in another language than the question's, with which they share no words; none
-// where none of them is likely to, or is much better than the units that were read.
+// foreign returns the units that answer in another language than the question's, with which they share no words. It returns none
+// if no such unit is likely to answer, or none is much better than the units that were read.
 func (r *Reader) foreign(ctx context.Context, ev *llm.Evidence, read, all []unit) []unit {
 	language := text.LanguageOf(ev.Query)
 	if language == "en" {
-		language = text.Language(ev.Query) // LanguageOf takes what it does not know for English
+		language = text.Language(ev.Query) // LanguageOf returns English for unknown languages
 	}
 	if r == nil || r.Vector == nil || language == "" || !isSpelled(ev.Query) {
 		return nil
@@ -333,31 +332,32 @@ func (r *Reader) foreign(ctx context.Context, ev *llm.Evidence, read, all []unit
 	return all
 }
 
-// foreignLike is added to the likeness of a block in another language than the question, since the model puts languages
-// apart: the medians of blocks that answer are .88 in the language of the question and .44 in another one, and those of blocks
-// that do not .75 and .15.
+// foreignLike is added to the likeness of a block in another language than the question, since the model scores these lower: the
+// medians of blocks that answer are .88 in the language of the question and .44 in another one; those of blocks that do not
+// answer are .75 and .15.
 const foreignLike = 0.5
 
-// What tells whether the best of the blocks that were read answers: how well it does by itself, and how far it is ahead of
-// the next one. docs/decisions.md says what the values were fitted to, and what others give.
+// The values that decide whether the best of the blocks that were read answers: how well it scores by itself, and its lead over
+// the next one. docs/decisions.md says to what the values were fitted, and what others give.
 const (
-	minChanceOther     = 0.75 // where it does not count, or name, what the question asks for: it may do so in other words
+	minChanceOther     = 0.75 // if the block does not count or name what the question asks for: it may do so in other words
 	minChanceOfForeign = 0.7  // in another language: at .5 four more are right in test/answers/across, and two of 22 elsewhere invented
 	maxLead            = 1.5
 )
 
-// minCompeting is among how many blocks a lead tells something: in a document of a few sentences one is always far ahead.
+// minCompeting is the number of blocks from which a lead is significant: in a document of a few sentences one block is always
+// far ahead.
 const minCompeting = maxRead / 2
 
-// sureness is how likely a best block is to answer, by what the reader says of it and by its lead.
+// sureness gives the chance that a best block answers, from the reader's score and its lead.
 type sureness struct {
 	always, like, lead float64
 	worded             float64 // the least chance where the words of the question are there
-	alone              bar     // what is wanted where they are not
+	alone              bar     // the bar if they are not
 	far                bar     // … if the block is ahead of many others
 }
 
-// bar is the least that lets a block answer: its chance, and what the reader says of it.
+// bar is the least chance and the least reader's score with which a block answers.
 type bar struct{ chance, like float64 }
 
 var (
@@ -382,11 +382,11 @@ func (r *Reader) sureness(ev *llm.Evidence) (sureness, bool) {
 	return sureness{}, false
 }
 
-// squash maps the score of a scorer to [0, 1]: -10, what has nothing to do with the question, to 0 and 10 to 1.
+// squash maps the score of a scorer to [0, 1.1]: -10, for unrelated text, to 0, and 10 to 1.
 func squash(score float64) float64 { return min(max(score/20+.5, 0), 1.1) }
 
-// isASCII reports whether hardly any character of a text is of another script.
-func isASCII(s string) bool {
+// isLatin reports whether nearly all letters of a text are Latin, that is, below U+0250.
+func isLatin(s string) bool {
 	others := 0
 	for _, r := range s {
 		if r >= 0x250 && unicode.IsLetter(r) {

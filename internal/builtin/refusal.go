@@ -11,18 +11,17 @@ import (
 	"parley/internal/llm"
 )
 
-// Refusal is what the answerer says when the passages do not hold an answer. Where passages come near, it
-// goes on with what comes nearest.
+// Refusal is the answer if the passages do not hold one. If passages come near, it is followed by the nearest ones.
 const Refusal = unknown + "I found no clear answer in the documents that I can search."
 
 const unknown = "I don't know. "
 
-// phrases are what a refusal is made of in one language.
+// phrases are the parts of a refusal in one language.
 type phrases struct {
 	refusal string
-	nearest string // stands before the nearest sources
+	nearest string // precedes the nearest sources
 	quoted  string // the nearest text between quotation marks
-	page    string // stands behind the name of a document, with the number
+	page    string // follows the name of a document, with the number
 }
 
 var english = phrases{Refusal, "What comes nearest:", "“%s”", ", page %s"}
@@ -48,9 +47,9 @@ const (
 	minChanceNear = .2 // how likely a block must be to answer, if its passage lacks the subjects of the question
 )
 
-// refusal returns what the answerer says without an answer, in the language of the question, and why
-// that may be so or, if asked to, what comes nearest: the text of the best block, its source, and up to two others. They are
-// not citations, since they need not answer.
+// refusal returns the text of a refusal in the language of the question. It adds a possible reason or, if nearest is set, what
+// comes nearest: the text of the best block, its source, and up to two others. These are not citations, since they need not
+// answer.
 func (a Answerer) refusal(ctx context.Context, ev *llm.Evidence, nearest bool) string {
 	switch {
 	case ev == nil:

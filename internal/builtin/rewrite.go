@@ -1,5 +1,5 @@
-// Package builtin holds what Parley does without a model: it rewrites follow-up questions,
-// answers by quoting, and suggests what to ask next. Everything here is deterministic.
+// Package builtin holds the parts of Parley that work without a model: it rewrites follow-up questions, answers by quoting, and
+// suggests further questions. All of it is deterministic.
 package builtin
 
 import (
@@ -29,12 +29,10 @@ const (
 // in the search.
 const minConfidence = 0.65
 
-// Rewrite turns the last question of a conversation into a standalone one by rules: it puts the
-// topic of the question before in the place of a pronoun, or after a question that is too short
-// to stand alone. The words of the history, whose weights fall with distance, go beside it as
-// context in any case. Confidence says how sure the rule is: 0.9 where a name was put in, 0.7
-// for any other topic, 0.5 for one that was added to an elliptic question; the last is not
-// enough, so there the question stays and only the context speaks.
+// Rewrite turns the last question of a conversation into a standalone one by rules: it puts the topic of the previous question
+// in the place of a pronoun, or after a question that is too short to stand alone. In any case the words of the history are
+// returned as context, with weights that fall with distance. Confidence is 0.9 if a name was put in, 0.7 for any other topic,
+// and 0.5 for a topic added to an elliptic question. That is not enough: the question then stays, and only the context is used.
 func Rewrite(_ context.Context, history []chat.Message, question string) chat.QueryRewritten {
 	q := chat.QueryRewritten{Original: question, Query: question, Reason: "no history"}
 	if len(history) == 0 {
@@ -46,7 +44,7 @@ func Rewrite(_ context.Context, history []chat.Message, question string) chat.Qu
 		if m.Role != llm.User {
 			continue
 		}
-		// The topic of a question that goes on about the one before is that of its rewritten form.
+		// The topic of a question that continues the one before is that of its rewritten form.
 		standalone, _, _ := resolve(beginning(m.Text()), topic, named)
 		if t, n := topicOf(standalone); t != "" {
 			topic, named = t, n
@@ -78,7 +76,7 @@ func contextTerms(history []chat.Message) []retrieval.WeightedTerm {
 		weight[m.Role] *= turnDecay
 		s := uncite(beginning(m.Text()))
 		if m.Role == llm.Assistant && text.IsRefusal(s) {
-			continue // its words are not what the conversation is about
+			continue // its words are not the subject of the conversation
 		}
 		for _, tok := range text.Analyze(s) {
 			if tok.Stop {
@@ -95,8 +93,8 @@ func contextTerms(history []chat.Message) []retrieval.WeightedTerm {
 	return terms
 }
 
-// maxHistory is how many bytes of a message of the history are read for what it is about. Longer ones were
-// pasted, and say so at their beginning.
+// maxHistory is the number of bytes of a message of the history that are read for its subject. Longer messages were pasted, and
+// name their subject at the beginning.
 const maxHistory = 4 << 10
 
 // beginning returns the first maxHistory bytes of a message.
@@ -119,7 +117,7 @@ var citation = lazyregexp.New(`\[[^\[\]\n]{1,300}\]`)
 // uncite removes citations: the names of files are not what a conversation is about.
 func uncite(s string) string { return citation.ReplaceAllString(s, " ") }
 
-// pronouns that stand for the topic of the conversation, with the words before which they do not.
+// Pronouns that stand for the topic of the conversation, and the words before which they do not.
 var (
 	possessive = set("its their his her")
 	personal   = set("it they them he she him her this that these those")
@@ -167,9 +165,9 @@ func substitute(question, topic string, named bool) (string, float64, string) {
 
 func quoted(w string) string { return "“" + w + "”" }
 
-// isPronoun reports whether the word at words[i], which may look like a pronoun, can be one: it is
-// not written as a name or an acronym is ("the IT department", "die These"), and does not begin a
-// question in which no other word is English ("¿He pagado la factura?").
+// isPronoun reports whether the word at words[i], which may look like a pronoun, can be one. It cannot if it is written as a
+// name or an acronym ("the IT department", "die These"), or begins a question without any other English word ("¿He pagado la
+// factura?").
 func isPronoun(s string, words []text.Span, i int) bool {
 	if i > 0 {
 		return !startsUpper(s[words[i].Start:words[i].End])
@@ -227,8 +225,8 @@ var (
 	preposition = set("of in on at by for with from to about into as and or if when")
 )
 
-// isElliptic reports whether a question leans on the one before it: it opens like a
-// continuation, or holds hardly any word of its own and does not ask what that word means.
+// isElliptic reports whether a question depends on the one before it: it opens like a continuation, or has hardly any words of
+// its own and does not ask for the meaning of a word.
 func isElliptic(q string) bool {
 	lower := strings.ToLower(strings.TrimSpace(q))
 	content := len(text.Terms(q))
@@ -262,9 +260,8 @@ func wordSpans(s string) []text.Span {
 	return spans
 }
 
-// topicOf returns what a question is about: its longest name, that is, a run of words in capitals
-// within the sentence; else its longest run of words that carry meaning. Of equally long ones
-// the last, which is where English puts what is new.
+// topicOf returns the topic of a question: its longest name, that is, a run of capitalised words within the sentence; else its
+// longest run of words that carry meaning. Of equally long ones it returns the last, since English puts new information last.
 func topicOf(question string) (topic string, named bool) {
 	q := uncite(question)
 	words := wordSpans(q)
@@ -274,8 +271,7 @@ func topicOf(question string) (topic string, named bool) {
 	return longestRun(q, words, func(w string, _ int) bool { return len(text.Terms(w)) > 0 }), false
 }
 
-// isName reports whether the i-th word of a question is part of a name. The first word has a
-// capital in any case.
+// isName reports whether the i-th word of a question is part of a name. A capital does not show that for the first word.
 func isName(w string, i int) bool {
 	r, _ := utf8.DecodeRuneInString(w)
 	return i > 0 && unicode.IsUpper(r) && len(text.Terms(w)) > 0
@@ -284,8 +280,8 @@ func isName(w string, i int) bool {
 // maxTopic bounds a topic in words: a longer one is not a name but a text.
 const maxTopic = 12
 
-// longestRun returns the longest run of words, up to maxTopic, for which in holds and between which
-// only spaces stand, with the article before it. Of equally long ones it returns the last.
+// longestRun returns the longest run of words, up to maxTopic, for which in returns true and which only spaces separate, with
+// the article before it. Of equally long ones it returns the last.
 func longestRun(s string, words []text.Span, in func(w string, i int) bool) string {
 	best, bestWords := text.Span{}, 0
 	for i := 0; i < len(words); i++ {

@@ -10,35 +10,35 @@ import (
 	"parley/internal/llm"
 )
 
-// features are what is known of a block for a question, each about in [0, 1].
+// features describe a block for a question, each about in [0, 1].
 type features [featureCount]float64
 
 const (
 	inOwn       = iota // share of the question in the words of the block
-	inAsked            // … else in what asks for the block or leads to it
+	inAsked            // … else in the question above the block, or in the text that leads to it
 	inHeading          // … else in the headings above it
 	inTitle            // … else in the title of its document
 	inNear             // … else in the pieces before and after it
 	inPassage          // score of the passage
 	inTalk             // share of the conversation in the block
-	onTopic            // the heading right above the block is what is asked for
+	onTopic            // the heading right above the block names what is asked for
 	answering          // the block begins below a question that asks the same: the share of that question
-	defining           // it says what that is which is asked for
+	defining           // it defines what is asked for
 	typed              // it has what the question wants: a quantity, a list
 	untyped            // the question wants a quantity or one of several things, and it has none
-	opposing           // the question wants what is not so, and it does not say that, or says it alone
+	opposing           // the question asks what is not so, and the block does not say that, or says nothing else
 	deciding           // the question is for yes or no, and it says one
-	leaning            // it leans on what is not part of it
+	leaning            // it depends on text that is not part of it
 	listing            // it is a whole list, though the question does not want one
 	length             // how much longer it is than a short sentence
 	like               // how well it answers, says a reader
 	inGrams            // share of the pieces of the question's words in the block
-	gramsAround        // … in what asks for it, leads to it or stands above it
+	gramsAround        // … in the question above it, the text that leads to it, or its headings
 	dense              // share of the block's words that are the question's
 	featureCount
 )
 
-// blockWeights are what features count; docs/decisions.md says how they were fitted.
+// blockWeights are the weights of features; docs/decisions.md says how they were fitted.
 var blockWeights = features{
 	inOwn: .77, inAsked: .49, inHeading: .68, inTitle: .54, inNear: .41, inPassage: 1.27, inTalk: .79,
 	onTopic: .12, answering: .59, defining: .47, typed: .37, untyped: -.62, opposing: -.48, deciding: .14,
@@ -52,7 +52,7 @@ func (f *features) score() (sum float64) {
 	return sum
 }
 
-// surroundings is a passage with what stands around its blocks.
+// surroundings is a passage with the text around its blocks.
 type surroundings struct {
 	n            need
 	p            *llm.Passage
@@ -150,8 +150,8 @@ func (v *surroundings) features(b block, u *unit) (f features) {
 	return f
 }
 
-// topical notes whether a block stands where the question is answered: below a heading that is about it,
-// or a question that asks the same.
+// topical notes whether a block is where the question is answered: below a heading about it, or below a question that asks the
+// same.
 func (v *surroundings) topical(b block, f *features) {
 	topic := map[string]bool(nil)
 	switch {
@@ -174,8 +174,8 @@ func (v *surroundings) topical(b block, f *features) {
 // minTopic is the share of the question that a heading must hold to be about it.
 const minTopic = 0.7
 
-// read returns what a reader sees of a block: its text below the heading, and the question or the words
-// that lead to it.
+// read returns the text that a reader sees of a block: the block below its heading, and the question or the words that lead to
+// it.
 func (v *surroundings) read(b block, s string) string {
 	for _, i := range []int{b.lead, b.asked} {
 		if i >= 0 && i < b.first && (i != b.lead || b.lead != b.asked) {
@@ -194,8 +194,8 @@ func (v *surroundings) read(b block, s string) string {
 	return s
 }
 
-// placed returns a text below those headings, and the title of its document, that have words of the question which
-// the text lacks: "Installation requires NumPy." says of what only with them.
+// placed returns a text below those headings, and that title of its document, that have words of the question which the text
+// lacks: "Installation requires NumPy." names its subject only with them.
 func (v *surroundings) placed(s string) string {
 	held := v.n.termSet(s)
 	if !slices.ContainsFunc(v.n.terms, func(t weighted) bool { return !general()[t.text] && held[t.text] }) {

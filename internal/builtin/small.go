@@ -12,8 +12,8 @@ import (
 	"parley/internal/llm"
 )
 
-// smallTalk is, in one language, what people say to the answerer that no document answers, as expressions that match a whole
-// message without the signs round it, and what it replies.
+// smallTalk holds, in one language, expressions for messages that no document answers, and the replies to them. An expression
+// matches a whole message without the signs around it.
 type smallTalk struct {
 	greeting, thanks string
 	capability       string // "What can you do?"
@@ -89,7 +89,8 @@ var smallMatchers = sync.OnceValue(func() [][4]*regexp.Regexp {
 // maxSmall is the length in bytes of the longest message that may be small talk.
 const maxSmall = 100
 
-// matchSmall returns the language in which a message is small talk, and what it is of smallMatchers; false for any other message.
+// matchSmall returns the small talk of the language of a message, and the index of its match in smallMatchers; false for any
+// other message.
 func matchSmall(message string) (say smallTalk, what int, ok bool) {
 	if len(message) > maxSmall {
 		return smallTalk{}, 0, false
@@ -110,7 +111,7 @@ func IsSmallTalk(message string) bool {
 	return ok
 }
 
-// smallReply returns what to say to small talk; "" for any other message.
+// smallReply returns the reply to small talk; "" for any other message.
 func smallReply(ctx context.Context, ev *llm.Evidence) string {
 	if ev == nil {
 		return ""
@@ -129,7 +130,7 @@ func smallReply(ctx context.Context, ev *llm.Evidence) string {
 	return say.which(ctx, ev)
 }
 
-// which says which documents there are; "" if that is not known.
+// which names the available documents; "" if they are not known.
 func (t smallTalk) which(ctx context.Context, ev *llm.Evidence) string {
 	if ev.Missing != "" || ev.Documents == nil {
 		return ev.Missing
@@ -145,7 +146,7 @@ func (t smallTalk) which(ctx context.Context, ev *llm.Evidence) string {
 	return fmt.Sprintf(t.documents, total, list)
 }
 
-// joined returns sentences with a space between them, without the empty ones.
+// joined joins the sentences that are not empty with spaces.
 func joined(sentences ...string) string {
 	return strings.TrimSpace(strings.Join(sentences, " "))
 }

@@ -19,10 +19,9 @@ const (
 	maxCandidates  = 12 // candidates tried, each with a search or two
 )
 
-// Suggest returns up to three questions that the corpus answers and that were not asked yet.
-// They are made of the headings near the passages of the answer and of what the text around it
-// defines; each is searched for, alone and as the next question of the conversation, and kept only
-// if the answerer would answer both, and say something that the answer did not say.
+// Suggest returns up to three questions that the corpus answers and that were not asked yet. They are made from the headings
+// near the passages of the answer, and from definitions in the text around it. Each is searched for, alone and as the next
+// question of the conversation, and kept only if the answerer would answer both, and with something that the answer did not say.
 func (a Answerer) Suggest(ctx context.Context, in chat.SuggestInput) ([]string, error) {
 	in = shortened(in)
 	near, err := in.Search(ctx, in.Query, nil)
@@ -61,8 +60,8 @@ func (a Answerer) Suggest(ctx context.Context, in chat.SuggestInput) ([]string, 
 	return questions, nil
 }
 
-// shortened returns the input with the beginnings of long questions: reading a text of 30,000 bytes anew
-// for each use here would cost more than the answer did.
+// shortened returns the input with only the beginnings of long questions: reading a text of 30,000 bytes again for each use here
+// would cost more than the answer did.
 func shortened(in chat.SuggestInput) chat.SuggestInput {
 	in.Question, in.Query = beginning(in.Question), beginning(in.Query)
 	in.Previous = slices.Clone(in.Previous)
@@ -81,8 +80,8 @@ func historyOf(in chat.SuggestInput) []chat.Message {
 	return append(history, chat.TextMessage(llm.User, in.Question), chat.TextMessage(llm.Assistant, in.Answer))
 }
 
-// answers returns what the answerer would answer to a question behind a history. The reader reads only for a
-// question that is answered by its words.
+// answers returns the answer to a question that follows a history. The reader is used only for a question whose words give an
+// answer.
 func (a Answerer) answers(ctx context.Context, in chat.SuggestInput, history []chat.Message, question string) ([]quote, error) {
 	q := Rewrite(ctx, history, question)
 	res, err := in.Search(ctx, q.Query, q.Context)
@@ -106,7 +105,7 @@ func topicTerms(q string) []string {
 	return slices.Compact(terms)
 }
 
-// sameTopic reports whether one question asks for nothing that the other does not.
+// sameTopic reports whether one of two questions asks for nothing beyond the other.
 func sameTopic(a, b []string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -119,7 +118,7 @@ func sameTopic(a, b []string) bool {
 	return len(a) > 0
 }
 
-// questionsFrom returns candidates: those that headings answer, innermost first, then definitions, and at last those for
+// questionsFrom returns candidates: first those that headings answer, innermost first, then definitions, and last those that ask
 // what is said about a heading.
 func questionsFrom(passages []retrieval.Passage) []string {
 	names, languages := namesIn(passages), languagesOf(passages)
@@ -164,19 +163,18 @@ func questionsFrom(passages []retrieval.Passage) []string {
 
 var leadingNumber = lazyregexp.New(`^[0-9]{4}-[0-9]{2}-[0-9]{2}:?\s+|^(?:[0-9]+|[A-Z][.][0-9]+)([.)][0-9]*)*[.)]?\s+|^[•▪‣-]\s+`)
 
-// bare returns a heading without its number and its last colon or full stop.
+// bare returns a heading without its number and its final colon or full stop.
 func bare(h string) string {
 	return strings.TrimRight(strings.TrimSpace(leadingNumber.ReplaceAllString(strings.TrimSpace(h), "")), ":.")
 }
 
-// dangling finds headings whose subject is named elsewhere.
+// dangling matches headings whose subject is named elsewhere.
 var dangling = lazyregexp.New(`\b(?:it|its|they|them|their|he|she|him|his|her)\b`)
 
-// maxTitle is how many words a heading may have that ends with a full stop; with more it is a sentence.
+// maxTitle is the number of words that a heading with a full stop may have; with more it is a sentence.
 const maxTitle = 4
 
-// fromHeading returns the question that a heading answers, "" when it makes none, and whether it only asks what is said
-// about the heading.
+// fromHeading returns the question that a heading answers, "" for none, and whether it only asks what is said about the heading.
 func fromHeading(h, above string, names map[string]bool) (question string, plain bool) {
 	sentence := strings.HasSuffix(h, ".")
 	h, above = bare(h), bare(above)
@@ -229,7 +227,7 @@ func isProcess(h string) bool {
 	return (gerund || done) && !slices.Contains(words, "and") && !strings.HasPrefix(h, "the ") && !slices.ContainsFunc(words, startsUpper)
 }
 
-// values are what there is one of, and what a question for it asks: "notice period".
+// values are words for things with a single value, which a question can ask for: "notice period".
 var values = set(`period price limit size date deadline address number amount fee cost rate age time name default password version
 	capacity duration frequency threshold address port licence license budget salary allowance minimum maximum`)
 
@@ -239,10 +237,10 @@ func isValue(h string) bool {
 	return len(words) > 1 && values[words[len(words)-1]] && !slices.Contains(words, "and") && !slices.ContainsFunc(words, startsUpper)
 }
 
-// prepositions end what a heading is about: "exit codes for scripts".
+// prepositions end the part of a heading that names its subject: "exit codes for scripts".
 var prepositions = set("of in on at by for from with to under before after during without when if and or as between")
 
-// adjectives end like verbs, and stand before what there are several of.
+// adjectives end like gerunds, and precede plural nouns.
 var adjectives = set("opening closing working training parking meeting building operating accounting")
 
 // isPlural reports whether a heading in small letters names several things.
@@ -260,7 +258,7 @@ func isPlural(h string) bool {
 		!strings.HasSuffix(noun, "ics")
 }
 
-// Words with which headings begin that ask, or that tell to do something.
+// Words that begin headings which ask something, or tell the reader to do something.
 var (
 	asking     = set("what why when where who which how whether")
 	imperative = set(`add allow apply ask choose configure connect convert create delete deploy disable edit
@@ -273,7 +271,7 @@ var (
 		to with for from in into on off up out over by yourself`)
 )
 
-// keepNames returns the end of h, which lower is in small letters, as h has it.
+// keepNames returns the end of h whose small-letter form is lower.
 func keepNames(lower, h string, names map[string]bool) string {
 	if len(lower) <= len(h) && strings.EqualFold(h[len(h)-len(lower):], lower) {
 		return inSentence(h[len(h)-len(lower):], names)
@@ -281,8 +279,8 @@ func keepNames(lower, h string, names map[string]bool) string {
 	return lower
 }
 
-// inSentence returns a heading as it stands within a sentence: in small letters when it is all
-// capitals, and without the capital of its first word unless that is a name or an acronym.
+// inSentence returns a heading as it is written within a sentence: in small letters if it is all capitals, and without the
+// capital of its first word unless that is a name or an acronym.
 func inSentence(h string, names map[string]bool) string {
 	if !strings.ContainsFunc(h, unicode.IsLower) && len(strings.Fields(h)) > 1 {
 		return strings.ToLower(h)
@@ -295,13 +293,13 @@ func inSentence(h string, names map[string]bool) string {
 	return string(unicode.ToLower(r)) + h[size:]
 }
 
-// capitalised finds words with a capital that do not begin a sentence, and anyWord all.
+// capitalised matches words with a capital that do not begin a sentence, and anyWord matches all words.
 var (
 	capitalised = lazyregexp.New(`[\pL\pN,] (\p{Lu}\p{Ll}+)`)
 	anyWord     = lazyregexp.New(`\pL+`)
 )
 
-// namesIn returns the words that passages write with a capital within sentences, and never without.
+// namesIn returns the words that passages write with a capital within sentences, and nowhere without one.
 func namesIn(passages []retrieval.Passage) map[string]bool {
 	names := make(map[string]bool)
 	for _, p := range passages {
@@ -329,10 +327,10 @@ func isMostlyLetters(s string) bool {
 	return letters*5 >= utf8.RuneCountInString(s)*4
 }
 
-// defined finds "Coinsurance is a …", "An Out-of-Network Provider is a …", "Deductibles are the …".
+// defined matches "Coinsurance is a …", "An Out-of-Network Provider is a …", "Deductibles are the …".
 var defined = lazyregexp.New(`^(The |An? )?(\pL[\pL-]*(?: [\pL-]+){0,3}) (is|are|refers to) ((?:an?|the|any|when|what) )`)
 
-// placed finds predicates that say how something is or where it stands, not what it is: "Second class is the rule."
+// placed matches predicates that say how something is or where it is, not what it is: "Second class is the rule."
 var placed = lazyregexp.New(`^(?:the|an?) (?:rule|exception|same|only|main|reason|case|problem|question` +
 	`|best|better|worst|most|good|bad|great|must|little|lot|few)\b`)
 
@@ -352,7 +350,7 @@ func fromDefinition(s string, names map[string]bool) string {
 	return "What " + verb + " " + strings.ToLower(m[1]) + inSentence(m[2], names) + "?"
 }
 
-// evidence returns what a search found as the answerer takes it. Citations do not matter here.
+// evidence converts the result of a search for the answerer. Citations do not matter here.
 func evidence(q chat.QueryRewritten, res retrieval.Result) *llm.Evidence {
 	ev := &llm.Evidence{Question: q.Original, Query: q.Query}
 	for _, t := range res.Terms {

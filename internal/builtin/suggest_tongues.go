@@ -11,14 +11,14 @@ import (
 	"parley/internal/text"
 )
 
-// tongue is how questions are made in a language other than English.
+// tongue has the forms of questions in a language other than English.
 type tongue struct {
-	says    string             // what a document says about something: the document, the thing
-	about   string             // what is said about something, wherever
-	explain string             // asks to explain what a heading says that begins like a question
-	process *lazyregexp.Regexp // finds headings that name something that is done
-	works   string             // asks how that works; it stands behind an article
-	defines *lazyregexp.Regexp // finds what a sentence defines: its article, its name, the verb
+	says    string             // asks what a document says about something: the document, the thing
+	about   string             // asks what is said about something in any document
+	explain string             // asks to explain the subject of a heading that begins like a question
+	process *lazyregexp.Regexp // matches headings that name something that is done
+	works   string             // asks how that works; follows an article
+	defines *lazyregexp.Regexp // matches a definition: its article, its name, the verb
 	what    string             // asks what that is
 	several string             // … where there are several
 }
@@ -55,8 +55,8 @@ var tongues = map[string]tongue{
 	},
 }
 
-// languagesOf returns the language of each document, by all of its passages: one that holds mostly names or code does not
-// tell it alone.
+// languagesOf returns the language of each document, from all of its passages: a passage that holds mostly names or code does
+// not show it alone.
 func languagesOf(passages []retrieval.Passage) map[string]string {
 	texts := make(map[string]string)
 	for _, p := range passages {
@@ -68,8 +68,7 @@ func languagesOf(passages []retrieval.Passage) map[string]string {
 	return texts
 }
 
-// fromHeading returns the question that a heading answers, "" when it makes none, and whether it only asks what is said
-// about the heading.
+// fromHeading returns the question that a heading answers, "" for none, and whether it only asks what is said about the heading.
 func (t *tongue) fromHeading(h, title string) (question string, plain bool) {
 	h = bare(h)
 	switch {
@@ -91,10 +90,10 @@ func (t *tongue) fromHeading(h, title string) (question string, plain bool) {
 	return fmt.Sprintf(t.about, h), true
 }
 
-// elided finds the article of French and Italian before a vowel.
+// elided matches the article of French and Italian before a vowel.
 var elided = lazyregexp.New(`((?:fonctionne|funziona) )la ([aeiouéèêh])`)
 
-// fromDefinition returns the question that a sentence answers that says what something is.
+// fromDefinition returns the question that a defining sentence answers.
 func (t *tongue) fromDefinition(s string) string {
 	m := t.defines.FindStringSubmatch(s)
 	if m == nil || len(text.Terms(m[2])) == 0 || openings.MatchString(m[2]) {
@@ -111,7 +110,7 @@ func (t *tongue) fromDefinition(s string) string {
 // maxTitleWords is how many words the name of a document may have in a question.
 const maxTitleWords = 5
 
-// isTitle reports whether a document has a name that a person would say.
+// isTitle reports whether the name of a document is one that a person would say.
 func isTitle(title string) bool {
 	title = bare(title)
 	return isMostlyLetters(title) && !strings.ContainsAny(title, "._/") && utf8.RuneCountInString(title) > 3 && len(strings.Fields(title)) <= maxTitleWords &&
@@ -123,13 +122,13 @@ func lowerFirst(s string) string {
 	return string(unicode.ToLower(r)) + s[size:]
 }
 
-// aPart finds headings that only count the parts of a document.
+// aPart matches headings that only count the parts of a document.
 var aPart = lazyregexp.New(`(?i)^(?:kapitel|chapter|chapitre|cap[ií]tulo|capitolo|teil|part|partie|parte|anhang|appendix|annexe?|anexo|allegato|abschnitt|section|sección|sezione|seção) ?[\dIVXA-Z.]{0,6}$|^第.{1,4}[章节条编]$`)
 
-// isVague reports whether a heading says nothing of what stands below it.
+// isVague reports whether a heading says nothing about the text below it.
 func isVague(h string) bool { return vague[strings.ToLower(h)] || aPart.MatchString(h) }
 
-// vague are headings that say nothing of what stands below them.
+// vague are headings that say nothing about the text below them.
 var vague = set(`introduction overview general preamble summary contents background conclusion miscellaneous notes other
 	einleitung einführung überblick allgemeines inhalt inhaltsverzeichnis hintergrund zusammenfassung verschiedenes sonstiges anmerkungen vorwort
 	aperçu généralités sommaire contexte résumé divers remarques préambule introducción generalidades resumen índice antecedentes varios notas

@@ -8,12 +8,12 @@ import (
 	"parley/internal/llm"
 )
 
-// table is a table of which the evidence holds all rows.
+// table is a table whose rows are all in the evidence.
 type table struct {
 	columns  []string
 	rows     []row
-	passages []int  // on which it stands, in its order
-	about    string // what stands above it, with the names of its columns
+	passages []int  // that hold it, in its order
+	about    string // the text above it, with the names of its columns
 }
 
 // row is one row of a table.
@@ -23,7 +23,7 @@ type row struct {
 	cells      []string // by column, "" for an empty one
 }
 
-// part is what one passage holds of a table.
+// part is the part of a table in one passage.
 type part struct {
 	passage      int
 	header       string
@@ -32,7 +32,7 @@ type part struct {
 	first, final bool // the header begins the passage; the last row ends it
 }
 
-// wholeTables returns the tables that stand whole in the evidence, in the order of their best passages.
+// wholeTables returns the tables that are complete in the evidence, in the order of their best passages.
 func wholeTables(ev *llm.Evidence) []table {
 	parts := make(map[string]map[int]part) // by document and position
 	for i := range ev.Passages {
@@ -67,10 +67,10 @@ func wholeTables(ev *llm.Evidence) []table {
 	return tables
 }
 
-// joinParts joins the parts of the table that goes through the passage at. whole says whether the passages have its
-// first and its last row.
+// joinParts joins the parts of the table that continues across the passage at. whole says whether the passages have its first
+// and its last row.
 func joinParts(ev *llm.Evidence, parts map[int]part, at int) (t table, whole bool) {
-	continues := func(i int) bool { // whether the part at i goes on with the table of the one before
+	continues := func(i int) bool { // whether the part at i continues the table of the one before
 		p, ok := parts[i]
 		before, was := parts[i-1]
 		return ok && was && p.first && before.final && p.header == before.header
@@ -148,7 +148,7 @@ func inTable(p *llm.Passage, s string) bool {
 	return isRow(s) && !strings.Contains(s, "\n") && strings.Contains("\n"+p.Text, "\n"+name+" | ")
 }
 
-// numbers returns the numbers of a column, row by row; false where a cell is none or has another unit.
+// numbers returns the numbers of a column, row by row; false if a cell is not a number or has another unit.
 func (t *table) numbers(column int) ([]float64, bool) {
 	unit, comma := "", t.decimalComma(column)
 	values := make([]float64, len(t.rows))
@@ -171,7 +171,7 @@ func (t *table) decimalComma(column int) bool {
 	})
 }
 
-// currencies are what may stand beside a number in a cell.
+// currencies are the characters that may be beside a number in a cell.
 const currencies = " \u00a0$€£¥₩元円%"
 
 // number reads a cell that holds one number, perhaps with a unit, and nothing else.

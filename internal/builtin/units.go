@@ -14,17 +14,17 @@ import (
 	"parley/internal/text"
 )
 
-// unit is a block with what is known of it for a question.
+// unit is a block and its properties for a question.
 type unit struct {
 	passage    int
 	start, end int
-	pieces     []text.Span     // of which it is made
+	pieces     []text.Span     // that make it up
 	key        string          // its text with single spaces
-	text       string          // the same below what it stands under, as a reader sees it
+	text       string          // its text below its headings, as a reader sees it
 	list       bool            // it is a whole list
-	answers    bool            // it stands below a question
+	answers    bool            // it is below a question
 	anyOne     bool            // it does not say which of the things that are asked for
-	terms      map[string]bool // of its own words
+	terms      map[string]bool // of the words of the block itself
 	asked      map[string]bool // the terms of the question or lead-in before it; nil for none
 	features   features
 	ownLike    float64 // the reader's score for the question alone, without the one before it
@@ -32,8 +32,8 @@ type unit struct {
 	score      float64
 }
 
-// candidates returns the blocks of all passages with their scores; one that stands in two passages,
-// because chunks overlap, counts once.
+// candidates returns the blocks of all passages with their scores. A block that is in two passages, because chunks overlap,
+// counts once.
 func candidates(ev *llm.Evidence, n need) []unit {
 	var units []unit
 	seen := make(map[string]bool)
@@ -82,7 +82,7 @@ func candidates(ev *llm.Evidence, n need) []unit {
 	return units
 }
 
-// quotedQuestion finds a question between quotation marks behind other words.
+// quotedQuestion matches a question in quotation marks after other words.
 var quotedQuestion = lazyregexp.New(`[^\s"“”„«»「][^"“”„«»「]*["“„«「]([^"“”„«»「」]+[?？])\s?["”“»」]`)
 
 // onlyQuoted reports whether a text quotes the question instead of answering it: `"What is the capital of France?" was refused`.
@@ -112,7 +112,7 @@ func compareGrams(question string, units []unit) {
 	}
 }
 
-// termSet returns the terms of s, each form of a word of the question as that word.
+// termSet returns the terms of s, with each form of a word of the question replaced by that word.
 func (n need) termSet(s string) map[string]bool {
 	set := termSet(s)
 	for form, t := range n.forms {
@@ -138,14 +138,14 @@ func (n need) termSet(s string) map[string]bool {
 // isRow reports whether a unit is a row of a table.
 func (u *unit) isRow() bool { return isRow(u.key) || hasCells(u.key) }
 
-// likeMark stands before a term for which a text has a word of like meaning, and likeShare is what such a word
-// counts, relative to the word itself.
+// likeMark precedes a term for which a text has a word of like meaning, and likeShare is the weight of such a word, relative to
+// the word itself.
 const (
 	likeMark  = "~"
 	likeShare = 0.6
 )
 
-// contact is a way to reach somebody, which documents give without saying what it is.
+// contact is a way to reach somebody; documents give it without saying what kind it is.
 type contact struct {
 	names func() map[string]bool // terms for it
 	looks *lazyregexp.Regexp
@@ -161,7 +161,7 @@ func named(words string) func() map[string]bool {
 	return sync.OnceValue(func() map[string]bool { return termSet(words) })
 }
 
-// contactsIn returns those that terms ask for.
+// contactsIn returns the contacts that terms ask for.
 func contactsIn(terms []weighted) []contact {
 	var asked []contact
 	for _, c := range contacts {
@@ -189,8 +189,8 @@ func union(a, b map[string]bool) map[string]bool {
 // maxRow bounds the length of the row of a table in bytes.
 const maxRow = 1200
 
-// spans returns the statements of a passage: its sentences, and the rows of its tables, of which the header
-// says nothing without them.
+// spans returns the statements of a passage: its sentences, and the rows of its tables. The header of a table is not a statement
+// without its rows.
 func spans(s string) []text.Span {
 	var out []text.Span
 	prose := 0 // where the text outside tables begins
@@ -218,13 +218,13 @@ func spans(s string) []text.Span {
 	return byFields(s, out)
 }
 
-// addressed finds the lines of a mail's header that say from whom it is and to whom.
+// addressed matches the lines of a mail's header that name the sender and the recipients.
 var addressed = lazyregexp.New(`^(?:From|To|Cc|Bcc|Reply-To|Von|An|Kopie|De|À|Para|Da|A|发件人|收件人|差出人|宛先)\s?[:：] [^\n]{0,200}@[^\n]{0,200}$`)
 
-// aField finds the line of a form: "Subject: quotation".
+// aField matches the line of a form: "Subject: quotation".
 var aField = lazyregexp.New(`^\pL[\pL -]{0,24}: \S`)
 
-// byFields splits what are several lines of a form, such as the header of a mail.
+// byFields splits spans that are several lines of a form, such as the header of a mail.
 func byFields(s string, all []text.Span) (out []text.Span) {
 	for _, sp := range all {
 		start, field := sp.Start, aField.MatchString(s[sp.Start:sp.End])
@@ -246,7 +246,7 @@ func byFields(s string, all []text.Span) (out []text.Span) {
 // hasCells reports whether a line is a row without names for its cells: "Standard | $2,000".
 func hasCells(line string) bool { return strings.Contains(line, " | ") }
 
-// isRow reports whether a line is a row whose cells are named: "Plan: Standard; Deductible: $2,000".
+// isRow reports whether a line is a row with named cells: "Plan: Standard; Deductible: $2,000".
 func isRow(line string) bool { return strings.Contains(line, "; ") && namedRow.MatchString(line) }
 
 var namedRow = lazyregexp.New(`^[^:;\s][^:;]{0,60}: [^;]*[^;\s]; [^:;\s][^:;]{0,60}: \S`)
@@ -266,8 +266,7 @@ func proseSpans(s string) []text.Span {
 
 const bullets = "•◦▪‣·–-*"
 
-// isItem reports whether the sentence at start is a list item: it stands behind a mark, or begins
-// with a number.
+// isItem reports whether the sentence at start is a list item: it follows a mark, or begins with a number.
 func isItem(s string, start int) bool {
 	if r, _ := utf8.DecodeLastRuneInString(strings.TrimRight(s[:start], " \t")); strings.ContainsRune(bullets, r) {
 		return true
@@ -276,15 +275,15 @@ func isItem(s string, start int) bool {
 	return len(digits) < len(s)-start && (strings.HasPrefix(digits, ". ") || strings.HasPrefix(digits, ") "))
 }
 
-// kind says what part a sentence can have in an answer.
+// kind says how a sentence can be used in an answer.
 type kind uint8
 
 const (
 	statement kind = iota // can be quoted
-	question              // what follows answers it
-	heading               // what follows is about it
-	label                 // too short to say something without what stands before it
-	lends                 // leads to what follows: "The kit holds:"
+	question              // the text after it answers it
+	heading               // the text after it is about it
+	label                 // too short to mean anything without the text before it
+	lends                 // leads to the text after it: "The kit holds:"
 	fragment              // none of these: code, contents, the rest of a sentence
 )
 
@@ -294,9 +293,9 @@ const (
 	maxLineMean = 40 // bytes of a line of code, on average
 )
 
-// kindOf tells the kinds apart. Headings that the document marks as such are given; others are
-// lines without a full stop that are short, or in capitals. Small says that a beginning in small letters
-// tells nothing: in an item of a list, and in a text that is written so.
+// kindOf determines the kind of a sentence. headings are those that the document marks as such; other headings are lines without
+// a full stop that are short, or in capitals. small says that a small letter at the beginning is not significant: in an item of
+// a list, and in a text that is written so.
 func kindOf(s string, headings []string, small bool) kind {
 	words := strings.Fields(s)
 	first, _ := utf8.DecodeRuneInString(s)
@@ -306,7 +305,7 @@ func kindOf(s string, headings []string, small bool) kind {
 	case last == '?' || last == '？' || last == '؟' || questionLabel.MatchString(s):
 		return question
 	case strings.HasSuffix(strings.TrimRight(s, "\"'”’»)"), "?"):
-		return fragment // what somebody may ask
+		return fragment // a quoted question
 	case slices.ContainsFunc(headings, func(h string) bool { return strings.EqualFold(h, s) }):
 		return heading
 	case last == ':' || last == '：':
@@ -336,8 +335,8 @@ func kindOf(s string, headings []string, small bool) kind {
 // entry matches a name with its description, as in a manual page.
 var entry = lazyregexp.New(`^[\pL\p{Nd}][\pL\p{Nd}_.+()-]{1,40} [-–—] \pL.{12,}`)
 
-// isWhole reports whether a sentence that begins with a small letter may be one all the same, as one does that begins with
-// the name of a program: it ends as a sentence does.
+// isWhole reports whether a text that begins with a small letter may still be a sentence, such as one that begins with the name
+// of a program: it must end like a sentence.
 func isWhole(s string) bool {
 	return strings.HasSuffix(s, ".") && len(text.Analyze(s)) >= minTokens && !strings.Contains(s, "\n") && !strings.Contains(s, "...")
 }
@@ -348,26 +347,26 @@ func unfinished(s string) bool {
 	return unicode.IsLower(last) || last == ','
 }
 
-// numbered finds headings by the number of their section, which cannot be a decimal: "2.1.3 Fees", "2.1. Fees".
+// numbered matches headings by the number of their section, which cannot be a decimal: "2.1.3 Fees", "2.1. Fees".
 var numbered = lazyregexp.New(`^\d+(?:\.\d+){2,}\.? |^\d+\.\d+\. `)
 
-// dated finds headings of logs: "2026-11-21: what was decided".
+// dated matches headings of logs: "2026-11-21: what was decided".
 var dated = lazyregexp.New(`^\d{4}-\d{2}-\d{2}\b`)
 
-// asks reports whether a piece asks what follows it answers. A heading does so without a question mark too.
+// asks reports whether a piece asks a question that the text after it answers. A heading can do so without a question mark.
 func asks(k kind, s string) bool {
 	return k == question || k == heading && askingHeading.MatchString(bare(s))
 }
 
 var askingHeading = lazyregexp.New(`(?i)^(?:what|when|where|who|which|why|how|can|may|do|does|is|are|should|must|was|wer|wann|wo|wie|warum|welche|comment|quand|qui|que|quel\pL*|pourquoi|cómo|cuándo|quién|cuál\pL*|come|quando|chi|che|quale|quali|como|quem|qual|quais)\b|^(?i:où|qué)(?:[^\pL]|$)`)
 
-// answerLabel stands before an answer: "A:", "Answer:".
+// answerLabel matches the label of an answer: "A:", "Answer:".
 var answerLabel = lazyregexp.New(`^(?i:A|R|Answer|Antwort|Réponse|Respuesta|Risposta|Resposta|答|回答)\s?[:.：]\s+`)
 
-// questionLabel stands before what is asked, which need not be put as a question: "Q: I lost the receipt."
+// questionLabel matches the label of a question, which need not have the form of one: "Q: I lost the receipt."
 var questionLabel = lazyregexp.New(`^(?i:Q|Question|Frage|Pregunta|Pergunta|Domanda|问|質問)\s?[:：]\s*\S`)
 
-// subject is what a sentence says something of.
+// subject matches the subject of a sentence.
 var subject = lazyregexp.New(`^(?:(?:The|An?|D(?:er|ie|as)|Eine?|L[ea]s?|Une?|El|L[oa]s?|Una?|Il|Gli|[OA]s?|Uma?) |L['’])?([^,;:]{1,80}?)` +
 	`(?: (?:is|are|was|were|means?|refers? to|provides?|allows?|lets?|enables?|denotes?|describes?|represents?|stands? for|consists? of|ist|sind|bedeutet|bezeichnet|est|sont|désigne|consiste|signifie|es|son|significa|è|sono|é|são) |: | [-–—] |是指?|指)`)
 
@@ -375,11 +374,11 @@ var subject = lazyregexp.New(`^(?:(?:The|An?|D(?:er|ie|as)|Eine?|L[ea]s?|Une?|El
 var placing = lazyregexp.New(`(?i)^(?:for|in|on|at|by|with|without|from|to|of|if|when|while|as|after|before|during|until|using|like|unlike|because|since|this|that|these|those|such|another|other|some|any|each` +
 	`|für|bei|mit|ohne|von|vor|nach|zu|wenn|falls|während|wegen|durch|diese[rsmn]?|pour|dans|avec|sans|chez|si|quand|pendant|cette?|ces|para|con|sin|por|cuando|per|senza|quando|questo|questa|com|sem|este|esta)\s`)
 
-// denies finds what begins by saying what something is not.
+// denies matches text that begins with a denial of what something is.
 var denies = lazyregexp.New(`(?i)^(?:not|never|no|nicht|keine?|pas|non)\b`)
 
-// defines reports whether a sentence says what that is which is asked for: its subject is made of
-// the question's words and hardly any other.
+// defines reports whether a sentence defines what is asked for: its subject consists of the question's words and hardly any
+// other.
 func (n need) defines(s string) bool {
 	if m := subject.FindStringSubmatchIndex(s); m != nil && n.names(s[m[2]:m[3]]) && !denies.MatchString(s[m[1]:]) && !placing.MatchString(s) {
 		return true
@@ -403,7 +402,7 @@ func (n need) namesAnother(s string) bool {
 	return len(words) > 1 && unicode.IsLower(first) && len(termSet(last)) > 0 && !holdsAny(n.termSet(last), n.wanted.words) && n.asks(words[len(words)-2])
 }
 
-// yesOrNo finds what begins by saying yes or no.
+// yesOrNo matches text that begins with yes or no.
 var yesOrNo = lazyregexp.New(`(?i)^(?:yes|no|ja|nein|oui|non|sí|sì|sim|não|是的|不是|不)[,.!:;，。！]`)
 
 // leans reports whether a sentence opens with words that refer to the one before it.
@@ -419,14 +418,14 @@ func leans(s string) bool {
 	return false
 }
 
-// refersBack finds sentences that refer to the one before them behind an adverb, or in a set phrase: "Currently these are …".
+// refersBack matches sentences that refer to the one before them after an adverb, or in a set phrase: "Currently these are …".
 var refersBack = lazyregexp.New(`(?i)^(?:\pL+,? )?(?:these|those|this) (?:are|is|were|was)\b|^\pL+ (?:sind|ist|waren|war) (?:dies|das)\b|^(?:\pL+,? )?(?:il s['’]agit d|se trata de|si tratta d|trata-se d)|^es handelt sich (?:dabei |hierbei )?um\b`)
 
 // pointing matches sentences whose object was named before: "You can find them in the folder."
 var pointing = lazyregexp.New(`(?i)^(?:(?:you|we|one|users|please|then|to|and)\s)?(?:(?:can|may|must|should|will|could)\s)?(?:(?:also|then|always|never)\s)?\pL{2,}\s(?:them|these|those)\s(?:in|at|on|from|by|to|with|for|as|below|here|there)\b`)
 
-// openings finds them in several languages. "Il", "es" and "sie" are not among them: they begin many sentences that
-// stand alone.
+// openings matches, in several languages, openings of sentences that depend on the sentence before them. "Il", "es" and "sie"
+// are not included: they begin many sentences that stand alone.
 var openings = lazyregexp.New(`(?i)^(?:(?:this|these|those|they|it|he|she|however|additionally|also|therefore|otherwise|instead` +
 	`|dies|diese|dieser|dieses|dabei|dazu|damit|dafür|hierzu|hierbei|außerdem|zudem|jedoch|andernfalls|sonst|stattdessen|zum beispiel|beispielsweise` +
 	`|cela|ceci|ces|ceux-ci|celui-ci|celle-ci|celles-ci|ils|elles|toutefois|cependant|sinon|en outre|de plus|par ex\pL+` +
@@ -435,7 +434,7 @@ var openings = lazyregexp.New(`(?i)^(?:(?:this|these|those|they|it|he|she|howeve
 	`|isto|isso|estes|esses|essas|além disso|no entanto|caso contrário|por exemplo)(?:[\s,:]|$)` +
 	`|例如|比如|此外|另外|否则|其中|这些|例えば|ただし|これ|この)`)
 
-// mostLikely returns the units with the highest scores, at most some, in their order.
+// mostLikely returns the units with the highest scores, at most the given number, in their order.
 func mostLikely(units []unit, most int) []unit {
 	if len(units) <= most {
 		return units

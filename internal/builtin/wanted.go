@@ -8,29 +8,29 @@ import (
 	"parley/internal/lazyregexp"
 )
 
-// wanted is what an answer must have to be one.
+// wanted is what an answer must contain.
 type wanted struct {
-	quantity   *lazyregexp.Regexp // nil for none: what the text of an answer must match
-	said       *lazyregexp.Regexp // what an answer may say instead; nil for nothing
-	asking     map[string]bool    // terms of the words in which it asks how long something is
+	quantity   *lazyregexp.Regexp // the text of an answer must match it; nil for none
+	said       *lazyregexp.Regexp // what an answer may say instead; nil for none
+	asking     map[string]bool    // terms of the words with which it asks how long something is
 	list       bool               // several things, or steps in their order
 	definition bool               // what something is
-	negation   bool               // what is not so, or not allowed
+	negation   bool               // something that is not so, or not allowed
 	decision   bool               // yes or no
 	time       bool               // when something is
 	person     bool               // who somebody is
-	who        bool               // nothing else than who somebody is
-	did        map[string]bool    // terms of what somebody did, with who; none for verbs without a term
-	contact    *lazyregexp.Regexp // nil for none: how to reach somebody, which the text of an answer must match
+	who        bool               // only who somebody is
+	did        map[string]bool    // terms of the deed, if the question is who did it; none for verbs without a term
+	contact    *lazyregexp.Regexp // the text of an answer must match it, a way to reach somebody; nil for none
 	counted    map[string]bool    // terms of the things that a question counts ("how many doors"); nil if it counts nothing
 	words      map[string]bool    // terms of the question as it is put
-	which      map[string]bool    // terms of the things of which it wants one ("which database"); nil for none
+	which      map[string]bool    // terms of the things of which it wants to know which one ("which database"); nil for none
 }
 
 // A kind of quantity, with how questions ask for it and how answers look, in several languages.
 type quantity struct {
 	asks, looks *lazyregexp.Regexp
-	says        *lazyregexp.Regexp // what an answer may say instead; nil for nothing
+	says        *lazyregexp.Regexp // what an answer may say instead; nil for none
 }
 
 // numberWords are numbers that are written in letters, and words for none and for all. Numerals of
@@ -42,8 +42,8 @@ const numberWords = `one|two|three|four|five|six|seven|eight|nine|ten|eleven|twe
 	`|due|tre|quattro|cinque|sei|sette|otto|nove|dieci|dodici|quindici|venti|ventisei|trenta|quaranta|cinquanta|sessanta|cento|nessun[oa]?|niente|doppio|metà|mezz[oa]` +
 	`|dois|duas|três|quatro|oito|dez|quinze|vinte|trinta|quarenta|cinquenta|sessenta|cem|nenhuma?|nada|dobro|metade|mei[oa]|um`
 
-// money finds an amount of money, or what stands for one; bareNumber one without a currency, as tables have. The number of a version,
-// a date and a name with a number are none.
+// money matches an amount of money, or words for one; bareNumber matches an amount without a currency, as in tables. Numbers of
+// versions, dates and names with a number do not count.
 var (
 	money = lazyregexp.New(`(?i)\p{Sc}(?: ?\p{Nd}|\))|\b(?:eur|usd|gbp|chf)\b|\b(?:rs\.?|` + currencyCodes + `) ?\p{Nd}|\p{Nd}(?:p|ct)\b|\p{Nd} ?(?:kr|zł|kč)(?:[^\pL]|$)` +
 		`|[\p{Nd}一二三四五六七八九十百千万两半십백천만] ?(?:[\p{Sc}元円원%]|(?:eur|usd|gbp|chf|` + currencyCodes + `|[ck]|m)\b)|\p{Nd}[.,]-|\b(?:free|nothing|double|half|euros?|dollars?|pounds?|rupees?|yen|yuan|kron(?:er|or|en)|zloty|pesos?|gratis|kostenlos|gratuit\pL*|gratuito|grátis)\b|免费|倍|无料|\b(?:cents?|pence|francs?|franken|kostenfrei|beitragsfrei)\b` +
@@ -51,7 +51,8 @@ var (
 	bareNumber = lazyregexp.New(`(?i)(?:^|[^\p{Latin}\p{Nd}.,/-])[\p{Nd}]+(?:[.,'’ ][\p{Nd}]+)?(?:[^\p{Latin}\p{Nd}.,/-]|[.,]?-?(?:\s|$))|[一二三四五六七八九十百千万两半零]|(?:^|[^\pL])(?:` + onlyNumbers + `)(?:[^\pL]|$)`)
 )
 
-// currencyCodes are other currencies that are traded much (ISO 4217). Some are names, too, so that they count beside a number only.
+// currencyCodes are other currencies that are traded much (ISO 4217). Some of them are also names, so they count only beside a
+// number.
 const currencyCodes = `jpy|cny|rmb|aud|cad|hkd|sgd|sek|krw|nok|nzd|inr|mxn|twd|zar|brl|dkk|pln|thb|ils|idr|czk|huf|ron|aed`
 
 // timeWords say how often, how long or how soon without a number.
@@ -60,8 +61,8 @@ const timeWords = `always|never|daily|weekly|monthly|quarterly|yearly|annual(?:l
 	`|toujours|jamais|quotidien\pL*|hebdomadaire\pL*|mensuel\pL*|trimestriel\pL*|annuel\pL*|chaque|tous les|toutes les|immédiatement|jusqu\pL*` +
 	`|siempre|nunca|diari[oa]\pL*|semanal\pL*|mensual\pL*|anual\pL*|cada|hasta|inmediatamente|sempre|mai|giornalier\pL*|settimanal\pL*|mensil\pL*|annual[ei]|ogni|fino|subito|diariamente|semanalmente|mensalmente|até`
 
-// anyNumber finds a number, in digits or in words, or what says how often or how long without one. Articles are none: "ein Jahr"
-// is, "eine Bank" and "um zu" are not.
+// anyNumber matches a number, in digits or in words, or words for how often or how long. Articles do not count: "ein Jahr" does,
+// "eine Bank" and "um zu" do not.
 var anyNumber = lazyregexp.New(`(?i)[每]|(?:^|[^\pL])(?:` + timeWords + `|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth)(?:[^\pL]|$)|` + aNumber)
 
 // aCount matches a number of things, or words for "any number".
@@ -97,12 +98,12 @@ var onlyNumbers = func() string {
 	return strings.Join(slices.DeleteFunc(strings.Split(numberWords, "|"), func(w string) bool { return articles[w] }), "|")
 }()
 
-// measure finds a number with a unit. A year is none.
+// measure matches a number with a unit. A year does not count.
 var measure = lazyregexp.New(`(?i)(?:[\p{Nd}\p{No}]|(?:^|[^\pL])(?:` + numberWords + `))(?:[,.][-–—]{1,2})? ?-?(?:[%€$£¥°"′″]|(?:[mckµ]?m|ft|feet|foot|in|inch(?:es)?|yards?|mi|miles?|meilen?|millas?|miglia|milhas?|[mck]?g|lbs?|oz` +
 	`|(?:[a-zé]+)?met(?:re|er|ro|ri)s?|mètres?|(?:kilo|milli)?gramm?[eoi]?s?|kilos?|tonn?[eas]*|pounds?|pfund|percent|prozent|pour ?cent|per ?cento|por ?ciento|degrees?|grad|degrés?|grad[oi]s?|celsius|fahrenheit|kelvin` +
 	`|euros?|dollars?|stories|storeys|floors|minutes?|minuten|hours?|stunden|days?|tage)(?:[^\pL]|$)|[米公里尺厘度斤克吨层元])`)
 
-// aVersion finds the number of a version.
+// aVersion matches the number of a version.
 var aVersion = lazyregexp.New(`[\p{Nd}]`)
 
 // size matches an amount of data.
@@ -115,11 +116,11 @@ var references = lazyregexp.New(`(?i)\b(?:(?:sub)?sections?|chapters?|appendix|f
 	`|\bdue (?:dates?|to|on|by|in|at|for)\b|\b(?:the|is|are|be|was|were|amounts?|falls?|when|past) due\b` +
 	`|^\(?\d{1,3}[a-z]?[.)] |^\(\d{1,3}[a-z]?\)|§{1,2} ?\d+[a-z]?|\b(?:abs|art|nr)(?:\.|atz|ikel|icle|ículo|icolo|igo) ?\d+[a-z]?\b`)
 
-// versionNumbers match numbers that stand for no quantity without a unit.
+// versionNumbers match numbers that are not a quantity without a unit.
 var versionNumbers = lazyregexp.New(`(?i)\bversi[oó]ns?(?:e|en)? \d[\d.]*`)
 
-// quantities are looked at in their order; the first that a question asks for counts. Other questions for a time than
-// those for a date, or for what is past, may be answered by a condition ("when the lamp is green") and are not among them.
+// quantities are tried in their order; the first that a question asks for counts. They include questions for a date and for past
+// times; other questions for a time may be answered by a condition ("when the lamp is green").
 var quantities = []quantity{
 	{
 		lazyregexp.New(`(?i)\b(?:how (?:much|many|large|big)|what (?:is|are) the (?:minimum|maximum|least|recommended|required)|minimum|maximum)\b.*\b(?:memory|ram|disk|storage|swap|bandwidth|(?:file|upload|message) size|[kmgt]i?b|(?:mega|giga|kilo|tera)?bytes)\b` +
@@ -169,24 +170,24 @@ var quantities = []quantity{
 	},
 }
 
-// asksList finds questions for several things or for what to do, step by step.
+// asksList matches questions for several things or for steps.
 var asksList = lazyregexp.New(`(?i)\b(?:steps?|list|order|procedure|which|what|who|whom|where)\b.*\b(?:steps?|all|every|things|documents|items|kinds|types|order|countries|conditions|requirements|teams|people|products|exceptions)\b` +
 	`|\bhow (?:do|can|should|must|to)\b|\bwhat (?:all|should|must|do|does|can|are|may|need)\b|\bwhat .*\b(?:have to|need to|not allowed|include|includes|cover|covers|contain|contains|hold|consist)\b|\bwho (?:is|are|was|were|has|have|can|may)\b|^\W*(?:which|what) \pL+s\b|\bname (?:the|all)\b` +
 	`|\bwelche[nrs]?\b|\bwas (?:muss|müssen|soll|sollte|darf|dürfen|gehört|umfasst|zählt|sind|brauch)|\bwie (?:kann|geht?|muss|\pL+e|\pL+st|\pL+t|\pL+en) (?:ich|man|du|wir|sie)\b|\bwie (?:kann|muss|geht)\b|\bwer (?:darf|ist|hat|sind|muss)\b|schritte` +
 	`|\b(?:quels|quelles)\b|\bque (?:faut|dois|doit|faire|comprend)|\bcomment\b|étapes|\b(?:cuáles|qué (?:debo|hay|documentos|incluye|pasos)|cómo|pasos|quiénes)\b|\b(?:quali|che cosa (?:devo|include|comprende)|cosa devo|come (?:si|posso|devo)|passi)\b|\b(?:quais|o que (?:devo|inclui)|como (?:posso|devo|faço)|passos)\b` +
 	`|哪些|什么(?:材料|情况|条件|步骤)|怎么|怎样|如何|步骤`)
 
-// negated finds questions for what is not so, and texts that say it.
+// negated matches questions for what is not so, and texts that say it.
 var negated = lazyregexp.New(`(?i)\b(?:not|never|no|none|nobody|nothing|cannot|can't|cant|don't|doesn't|isn't|aren't|won't|mustn't|may not|forbidden|prohibited|banned|excluded|except|without|unless|ineligible|not ok` +
 	`|nicht|nie|niemals|keine?[nrms]?|verboten|untersagt|ausgeschlossen|außer|ohne|unzulässig|interdite?s?|ne|pas|jamais|aucune?|sauf|exclue?s?|prohibid[oa]s?|nunca|jamás|no|ningun[oa]?|salvo|excepto|vietat[oaie]|non|mai|nessun[oa]?|tranne|escluso|proibid[oa]s?|não|nunca|nenhuma?|exceto)\b|不|禁止|没有|未|除外|不得|勿`)
 
-// asksNegation finds questions for what is not so or not allowed, not those that only hold the word "no".
+// asksNegation matches questions for what is not so or not allowed, but not those that merely contain the word "no".
 var asksNegation = lazyregexp.New(`(?i)\b(?:not|never|cannot|can't|cant|mustn't|may not|forbidden|prohibited|banned|excluded|exempt|nicht|verboten|untersagt|ausgeschlossen|interdits?|interdites?|prohibid[oa]s?|vietat[oaie]|proibid[oa]s?|exclue?s?)\b|不能|不得|禁止|不可`)
 
-// decides finds questions that are answered by yes or no.
+// decides matches questions that are answered by yes or no.
 var decides = lazyregexp.New(`(?i)^\W*(?:and |but |so )?(?:is|are|was|were|do|does|did|can|could|may|must|should|will|would|has|have|am|might)\b|^\W*(?:ist|sind|war|darf|dürfen|kann|können|muss|müssen|gibt es|hat|haben|wird|werden|bekomme|soll)\b|^\W*(?:est-ce|peut-on|puis-je|y a-t-il|dois-je|faut-il|est-il)|^\W*¿?(?:es|puedo|se puede|hay|tengo|debo|tiene)\b|^\W*(?:posso|si può|devo|c['’]è|ci sono|pode|devo|tenho)(?:[^\pL]|$)|^[^\pL]*(?:está|è|é|há)(?:[^\pL]|$)|[吗嗎]|是否|能否|可以.*吗`)
 
-// wantedBy returns what an answer to a question must have.
+// wantedBy returns what an answer to a question must contain.
 func wantedBy(question string) wanted {
 	w := wanted{
 		words:      termSet(question),
@@ -228,14 +229,14 @@ func wantedBy(question string) wanted {
 	return w
 }
 
-// howMuchOf finds the word behind "how much", and paid are those with which that asks for an amount of money.
+// howMuchOf matches the word after "how much", and paid are the words that make it a question for an amount of money.
 var (
 	howMuchOf = lazyregexp.New(`(?i)\bhow much (\pL+)`)
 	paid      = set(`do does did is are was were will would can could may might must should shall has have had to if when am i it they we you
 		money cash tax rent pay salary interest compensation deposit`)
 )
 
-// asksDefinition finds questions for what something is.
+// asksDefinition matches questions for what something is.
 var asksDefinition = lazyregexp.New(`(?i)^\W*(?:what|who)(?:'s|’s| is| are| was| were) |^\W*what (?:does|do) .* (?:mean|stand for|do)\W*$|^\W*define ` +
 	`|^\W*was (?:ist|sind|bedeutet|heißt|versteht)\b|^\W*wer ist\b|^\W*qu['’]est-ce qu|^\W*que signifie|^\W*¿?qué (?:es|son|significa)\b|^\W*(?:che )?cos['’]è|^\W*o que (?:é|são|significa)|是什么|什么是|とは`)
 
@@ -257,11 +258,12 @@ var (
 	asksTime = lazyregexp.New(`(?i)\b(?:when|what (?:time|date|day|year)|by when|until when|wann|um wie ?viel uhr|welche[rsnm]? (?:tag|datum|jahr)|quand|quelle date|cuándo|a qué hora|quando|a che ora|a que horas)\b|^\W*à quelle heure|什么时候|何时|几点|哪天|いつ|언제`)
 	aTime    = lazyregexp.New(`(?i)\b(?:january|february|march|april|may|june|july|august|september|october|november|december|monday|tuesday|wednesday|thursday|friday|saturday|sunday|noon|midnight|januar|februar|märz|mai|juni|juli|oktober|dezember|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|uhr|janvier|février|mars|avril|juin|juillet|août|septembre|octobre|novembre|décembre|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre|lunes|martes|miércoles|jueves|viernes|gennaio|febbraio|aprile|maggio|giugno|luglio|settembre|ottobre|dicembre|janeiro|fevereiro|março|maio|junho|julho|setembro|outubro|novembro|dezembro|segunda|terça|quarta|quinta|sexta)\b|(?:^|[^\pL])(?:luned|marted|mercoled|gioved|venerd)ì(?:[^\pL]|$)|\d{1,2}(?::\d\d|\s?[ap]\.?m\b|\s?(?:st|nd|rd|th)\b|\.\s|\s?h\b)|\b(?:19|20)\d\d\b|[年月日时点]`)
 
-	// aDate finds when something was, which may be said by what was before or after it.
+	// aDate matches the time of an event, which may be given by what was before or after it.
 	aDate = lazyregexp.New(aTime.String() + `|\b1\d{3}\b|(?i)(?:^|[^\pL])(?:ago|yesterday|today|since|before|after|during|century|vor|nach|seit|während|jahrhundert|avant|après|depuis|pendant|siècle|antes|después|desde|durante|siglo|prima|dopo|secolo|depois|século)(?:[^\pL]|$)|[前后後]`)
 )
 
-// asksContact finds questions for a phone number or an address of e-mail, asksPhone those for the former, and asksPlace those for any address.
+// asksContact matches questions for a phone number or an e-mail address, asksPhone those for a phone number, and asksPlace those
+// for any address.
 var (
 	asksContact = lazyregexp.New(`(?i)^\W*(?:what|which|wie lautet|wie ist|welche|quel(?:le)?|cuál|qual[ei]?|che)\b.{0,40}` +
 		`(?:` + phoneNumber + `|e-?mail[ -]?address|e-?mail-?adresse|adresse (?:e-?mail|mail|électronique)|correo electrónico|indirizzo e-?mail|endereço de e-?mail)`)
@@ -274,12 +276,11 @@ var (
 
 const phoneNumber = `(?:phone|fax|mobile) number|telefonnummer|handynummer|numéro de (?:téléphone|portable)|(?:número|numero) d[ei] tel[eé]fon[eo]|número de telefone`
 
-// asksCount finds questions for how many things there are. German is not among its languages: the things are often a part
-// of a longer word there.
+// asksCount matches questions for how many things there are. German is not included, because there the things are often part of
+// a longer word.
 var asksCount = lazyregexp.New(`(?i)\b(?:how many|number of|combien d[e'’]|nombre d[e'’]|cuánt[oa]s|número de|quant[ie]|quantos|quantas)\s?(\pL{3,})`)
 
-// countedBy returns the terms of the things that a question wants counted; none if it says so only in words in which questions are put
-// about anything.
+// countedBy returns the terms of the things that a question wants counted; none if it names them only in general words.
 func countedBy(question string) map[string]bool {
 	m := asksCount.FindStringSubmatch(question)
 	if m == nil {
@@ -301,7 +302,8 @@ func (w *wanted) settle(terms map[string]bool, s string) {
 	}
 }
 
-// amount reports whether the question is for an amount, an address or a number to call: what has it needs nothing beside it.
+// amount reports whether the question is for an amount, an address or a number to call: a text that has it needs nothing beside
+// it.
 func (w *wanted) amount() bool { return w.quantity != nil || w.contact != nil }
 
 // isOpen reports whether the type of the answer is unknown.
@@ -331,7 +333,7 @@ func (n need) lacks(u *unit) bool {
 		w.who && !n.namesDoer(u.key)
 }
 
-// countsOthers reports whether a block says nothing of the things that the question wants counted.
+// countsOthers reports whether a block says nothing about the things that the question wants counted.
 func (n need) countsOthers(u *unit) bool {
 	own := n.termSet(u.text)
 	for t := range n.wanted.counted {
@@ -342,7 +344,7 @@ func (n need) countsOthers(u *unit) bool {
 	return len(n.wanted.counted) > 0
 }
 
-// leavesUndefined reports whether the question is for what one thing is, "What is Parley?", and a block only mentions it.
+// leavesUndefined reports whether the question asks what one thing is, "What is Parley?", and a block only mentions it.
 func (n need) leavesUndefined(u *unit, f *features) bool {
 	w := &n.wanted
 	return w.definition && !w.person && w.quantity == nil && len(n.terms) == 1 &&

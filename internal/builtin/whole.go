@@ -11,7 +11,8 @@ import (
 	"parley/internal/llm"
 )
 
-// Requests for a summary: what asks for one, the words that may stand before it, and questions that are one as a whole.
+// Requests for a summary: the words that ask for one, the words that may precede them, and questions that are such a request as
+// a whole.
 var (
 	summaryWord = lazyregexp.New(`(?i)\b(?:summary|summari[sz]e|summari[sz]ing|overview|gist|tl;? ?dr|(?:main|key) (?:points|ideas|takeaways)|nutshell` +
 		`|zusammenfass\pL+|fass(?:e|en|t)?|überblick|sommaire|synthèse|resum(?:en|ir|a|o)|resúme\pL*|riassun\pL+|sintesi)(?:[^\pL]|$)|résum\pL+|总结|概括|概述|摘要|主要内容|要約|まとめ|概要`)
@@ -30,7 +31,7 @@ var (
 		`|wo|wer|wann|wie|warum|welche\pL*|où|qui|quand|comment|pourquoi|quel\pL*|dónde|quién|cuándo|cómo|dove|chi|quando|come|onde|quem)(?:[^\pL]|$)`)
 )
 
-// kindOfText names what may be asked about as a whole.
+// kindOfText matches words for a text that may be asked about as a whole.
 const kindOfText = `(?:document|file|text|paper|article|pdf|page|report)s?`
 
 // summaryTerms are the terms of words that ask for a summary, or name a kind of text.
@@ -46,7 +47,7 @@ var summaryTerms = sync.OnceValue(func() map[string]bool {
 		总结 概括 概述 摘要 主要 内容 文档 文件 文章 要約 概要 まとめ 文書 讲 请 一下`)
 })
 
-// asksSummary reports whether a question is for what a text says as a whole.
+// asksSummary reports whether a question asks what a text says as a whole.
 func asksSummary(question string) bool {
 	if asksSubject.MatchString(question) {
 		return true
@@ -63,15 +64,15 @@ func asksSummary(question string) bool {
 	return true
 }
 
-// whole returns the passages of which a question wants to know what they say as a whole, in their order: those of a document
-// that it names, or those below a heading that it names. It returns none for any other question. A question that names
-// nothing is for what was talked of, or for the only document.
+// whole returns the passages that a question wants summarised, in their order: those of a document that it names, or those below
+// a heading that it names. It returns none for any other question. A question that names nothing is about the subject of the
+// conversation, or about the only document.
 func (n need) whole(ev *llm.Evidence) []int {
 	summary := asksSummary(ev.Query)
 	named := slices.DeleteFunc(slices.Clone(n.terms), func(t weighted) bool {
 		return summaryTerms()[t.text] || !summary && general()[t.text]
 	})
-	if n.asides == n.total { // all there is to go by is the conversation
+	if n.asides == n.total { // only the conversation is left to go by
 		named = nil
 	}
 	belongs := func(in func(p *llm.Passage) bool) (found []int) {
@@ -122,7 +123,7 @@ const (
 	maxOpening = 450
 )
 
-// goesOn finds sentences that go on with what stands before them.
+// goesOn matches sentences that continue the text before them.
 var goesOn = lazyregexp.New(`(?i)^(?:but|so|and|or|then|thus|hence|because|aber|also|denn|mais|donc|pero|entonces|ma|quindi|mas|então)\b|^(?:但|所以|因此)`)
 
 // opening returns the units with which passages begin, within limits, as a summary of them: the first two of the first

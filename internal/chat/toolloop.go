@@ -48,9 +48,9 @@ func (t *turn) mayCall(name string) bool {
 }
 
 // useTools runs the tools that the model asked for and lets a model answer with the results, until it
-// asks for no more. The message's text continues. A model that says nothing and makes only invalid calls
-// is told so; when the server runs no tools, it gets one such chance. After the last round it is offered
-// no tools, and its text is the answer, whatever it says.
+// asks for no more. The message's text continues. A model that writes no text and makes only invalid
+// calls is told so; if the server runs no tools, the model gets only one such chance. After the last round
+// it is offered no tools, and its text is the answer, whatever it says.
 func (a *answer) useTools(ctx context.Context) error {
 	for len(a.wanted) > 0 || a.calledInVain() && (a.round == 0 || len(a.offered) > 0) {
 		if a.round++; a.round == maxToolRounds {

@@ -46,7 +46,7 @@ func (s *Service) DeleteAddress(ctx context.Context, who access.Principal, names
 
 // documentsAt returns the documents at an address.
 func (s *Service) documentsAt(ctx context.Context, f retrieval.Filter, address string) ([]retrieval.Document, error) {
-	name := strings.TrimPrefix(address, "file://") // as the original calls what was uploaded
+	name := strings.TrimPrefix(address, "file://") // the original server calls an upload file://NAME
 	doc, err := s.cfg.Store.Document(ctx, f, name)
 	if err == nil {
 		return []retrieval.Document{doc}, nil

@@ -12,7 +12,7 @@ import (
 	"parley/internal/format"
 )
 
-// SourceEstimate is what the first run of a source would read, from the list of its objects alone.
+// SourceEstimate estimates what the first run of a source would read. It is based only on the list of the source's objects.
 type SourceEstimate struct {
 	Objects int           // that may become documents
 	Bytes   int64         // of them, as far as the source says
@@ -27,7 +27,7 @@ const (
 	estimateObjects = 100_000
 )
 
-// What reading takes, see docs/measurements.md. Binary formats, with their pictures and fonts, hold little text.
+// The assumed costs of reading, see docs/measurements.md. Binary formats hold little text beside their pictures and fonts.
 const (
 	objectTime     = 50 * time.Millisecond // to fetch and store one
 	readSpeed      = 1_000_000             // bytes a second, of the slower formats
@@ -35,8 +35,8 @@ const (
 	binaryPerToken = 60
 )
 
-// EstimateSource lists the objects of a source and reads none of them; a git repository is fetched for that, and its copy deleted. A
-// *ingest.RemoteError means that it cannot be listed.
+// EstimateSource lists the objects of a source and reads none of them. It fetches a git repository for that, and then deletes the copy.
+// A *ingest.RemoteError means that the source cannot be listed.
 func (s *Service) EstimateSource(ctx context.Context, namespace, address string) (e SourceEstimate, err error) {
 	if _, known, err := s.remoteRoot(ctx, namespace, address); err != nil || !known {
 		return e, errors.Join(err, ErrNoSource)

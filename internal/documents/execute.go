@@ -152,7 +152,7 @@ type uploadWatch struct {
 // members counts the files inside a file.
 type members struct {
 	total, good, same int
-	refused           ingest.Outcome // the first that gave none
+	refused           ingest.Outcome // the first that gave no document
 }
 
 func newUploadWatch(t *job.Task) *uploadWatch {
@@ -274,7 +274,7 @@ func (w *uploadWatch) settle() {
 			f, inside := &j.Files[w.waiting[name]], fmt.Sprintf("%d of the %d files inside it are indexed.", m.good, m.total)
 			if f.Detail == "" {
 				f.Detail = inside
-			} else { // why it was not read completely
+			} else { // Detail says why the file was not read completely
 				f.Detail = strings.TrimSuffix(f.Detail, ".") + ". " + inside
 			}
 		}

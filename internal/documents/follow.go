@@ -131,7 +131,7 @@ func (f *following) changed(ctx context.Context, roots diskRoots, c watch.Change
 	return err
 }
 
-// logRefresh logs what changes have led to.
+// logRefresh logs the result of a refresh.
 func (s *Service) logRefresh(ctx context.Context, r ingest.Report, err error) {
 	log := s.cfg.Logger
 	_, locked := errors.AsType[*ingest.LockedError](err)

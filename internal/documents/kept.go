@@ -63,8 +63,8 @@ func (s *Service) Kept(owner, id string) (io.ReadSeekCloser, error) {
 // Drop removes a kept file, if it is there.
 func (s *Service) Drop(owner, id string) error { return s.full(s.files.Drop(owner, id)) }
 
-// DeleteUploads deletes all uploaded files of a scope with their documents, and cancels the jobs that wait to read
-// some.
+// DeleteUploads deletes all uploaded files of a scope with their documents, and cancels the jobs that have yet to read
+// any of them.
 func (s *Service) DeleteUploads(ctx context.Context, at upload.Scope) error {
 	waiting, err := s.waiting(ctx, at)
 	if err != nil {
@@ -128,7 +128,7 @@ func (s *Service) UploadRevisions(ctx context.Context, at upload.Scope) (map[str
 	return all, nil
 }
 
-// UploadOf returns the name of the uploaded file of a scope that a document was made of, or ErrNotFound.
+// UploadOf returns the name of the uploaded file, in a scope, from which a document was made, or ErrNotFound.
 func (s *Service) UploadOf(ctx context.Context, at upload.Scope, documentID string) (string, error) {
 	rows, err := s.cfg.Store.FilesOf(ctx, at.Namespace, documentID)
 	if err != nil {

@@ -42,7 +42,8 @@ func (r RemoteSource) State() string {
 	return "ok"
 }
 
-// RemoteSources returns the remote sources of a namespace, in the order in which they were added. every is the schedule.
+// RemoteSources returns the remote sources of a namespace, in the order in which they were added. every is the
+// interval of KeepRemotesFresh.
 func (s *Service) RemoteSources(ctx context.Context, namespace string, every time.Duration) (all []RemoteSource, err error) {
 	roots, err := s.cfg.Store.Roots(ctx, namespace)
 	if err != nil {
@@ -78,7 +79,7 @@ func (s *Service) PauseSource(ctx context.Context, namespace, address string, pa
 }
 
 // WantSource makes a server read a source soon, even if it is paused. With lose, the run deletes the documents
-// of a source that lists nothing any more. One that has waited for its first run is read by the schedule from then on.
+// of a source that lists nothing any more. A source whose first run was to be started by hand joins the schedule.
 func (s *Service) WantSource(ctx context.Context, namespace, address string, lose bool) error {
 	return s.wish(ctx, namespace, address, func(w *wishes) {
 		w.Wanted, w.Lose = time.Now().UTC(), lose
@@ -134,8 +135,8 @@ const (
 	mostRemotes     = 2
 )
 
-// KeepRemotesFresh reads the remote sources of all namespaces at an interval, which may be 0 for never, and when somebody
-// asks for it, until ctx ends.
+// KeepRemotesFresh reads the remote sources of all namespaces until ctx ends: at an interval, unless it is 0, and when
+// somebody asks for it.
 func (s *Service) KeepRemotesFresh(ctx context.Context, every time.Duration) {
 	var beside sync.WaitGroup
 	defer beside.Wait()
@@ -186,7 +187,7 @@ func (s *Service) dueRemotes(ctx context.Context, every time.Duration) (due []Re
 			if !source.IsRemote(root.Path) {
 				continue
 			}
-			// One that was cut short goes on.
+			// A run that was cut short continues.
 			if r := describe(namespace, root, every); r.State() == "running" && !r.Paused || !r.Next.IsZero() && r.Next.Before(now) {
 				due = append(due, r)
 			}
@@ -195,7 +196,7 @@ func (s *Service) dueRemotes(ctx context.Context, every time.Duration) (due []Re
 	return due, nil
 }
 
-// freshenRemote reads a source, and logs what that has led to.
+// freshenRemote reads a source and logs the result.
 func (s *Service) freshenRemote(ctx context.Context, r RemoteSource) {
 	log := s.cfg.Logger.With("source", r.Address, "namespace", r.Namespace)
 	a, err := source.Parse(r.Address)

@@ -63,8 +63,8 @@ func (s *Service) EachFileOf(owner string, visit func(name string, r io.ReadSeek
 }
 
 // DeleteOwner deletes everything that an owner has brought in, in all namespaces: jobs are cancelled, and uploads, kept files,
-// documents and their originals deleted. It returns how many documents there were. The caller has ended what could bring in
-// more. After an error, such as a *BusyError, it can be called again.
+// documents and their originals deleted. It returns how many documents there were. The caller must first stop everything that
+// could bring in more. After an error, such as a *BusyError, it can be called again.
 func (s *Service) DeleteOwner(ctx context.Context, owner string) (deleted int, err error) {
 	if owner == "" {
 		return 0, ErrNotFound
@@ -107,7 +107,7 @@ func (s *Service) DeleteOwner(ctx context.Context, owner string) (deleted int, e
 	return len(all), s.cfg.Disk.DropBlobs(ctx, originals)
 }
 
-// stopJobs cancels the unfinished jobs of an owner, waits until they have ended, and removes what was staged for any.
+// stopJobs cancels the unfinished jobs of an owner, waits until they have ended, and removes the files that were staged for them.
 func (s *Service) stopJobs(ctx context.Context, owner string) error {
 	deadline := time.Now().Add(stopPatience)
 	for {
@@ -119,7 +119,7 @@ func (s *Service) stopJobs(ctx context.Context, owner string) error {
 			break
 		}
 		if s.nobodyRunsJobs() {
-			break // its process has died
+			break // the process that ran it has died
 		}
 		if time.Now().After(deadline) {
 			return &BusyError{busy}
@@ -134,7 +134,7 @@ func (s *Service) stopJobs(ctx context.Context, owner string) error {
 	}
 	for _, id := range ids {
 		switch _, err := s.cfg.Jobs.Job(ctx, owner, id); {
-		case errors.Is(err, job.ErrNotFound): // somebody else's
+		case errors.Is(err, job.ErrNotFound): // it belongs to somebody else
 		case err != nil:
 			return fmt.Errorf("look for the owner of an upload: %w", err)
 		default:

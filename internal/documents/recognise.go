@@ -25,7 +25,7 @@ type Recognition struct {
 	Languages []string // Tesseract's names of them
 	Data      string   // folder with the data of languages other than English; "" for none
 	MaxPages  int      // of one document; a document with more is left alone; 0 means no limit
-	Vision    *Vision  // reads pages, and Tesseract those that it refuses; nil leaves all to Tesseract
+	Vision    *Vision  // reads pages; Tesseract reads the pages that it refuses, or all if it is nil
 }
 
 // The limits for the recognition of one page.
@@ -54,7 +54,7 @@ func (r *Recognition) vision() *Vision {
 	return r.Vision
 }
 
-// recognition is the part that ingestion has in it.
+// recognition returns the configuration of recognition for an ingestion.
 func (r *reader) recognition() *ingest.Recognition {
 	if r.recognised == nil && r.transcribed == nil {
 		return nil
@@ -247,7 +247,7 @@ type recogniser interface {
 	Close() error
 }
 
-// findTesseract returns the program of this machine that recognises text, nil to do without.
+// findTesseract returns the program of this machine that recognises text, or nil if it cannot be used.
 func (s *Service) findTesseract() *sandbox.Tesseract {
 	about, log := s.cfg.Recognition, s.cfg.Logger
 	if about.Vision != nil {
@@ -315,7 +315,7 @@ func (s *Service) recogniseFile(ctx context.Context, pool recogniser, w ingest.W
 	return kept.Done(w.SHA256)
 }
 
-// busyTries is how often something is tried on a machine that is too busy for it.
+// busyTries is the maximum number of attempts while the machine is too busy.
 const busyTries = 5
 
 // recognisePages recognises the pages of a file that were not recognised before.

@@ -54,7 +54,7 @@ func (s *Service) Reindex(ctx context.Context, who access.Principal, doc retriev
 	return s.add(ctx, j)
 }
 
-// isSite reports whether a root is one of the web.
+// isSite reports whether a root is a web site.
 func isSite(root string) bool {
 	return strings.HasPrefix(root, "http://") || strings.HasPrefix(root, "https://")
 }

@@ -32,12 +32,12 @@ type wishes struct {
 type SourceRun struct {
 	Began time.Time `json:"began,omitzero"`
 	Ended time.Time `json:"ended,omitzero"` // before Began: it is running, or was cut short
-	// Succeeded is the end of the last run that could list the source, and FailingSince that of the first one that could
-	// not since then.
+	// Succeeded is the end of the last run that could list the source. FailingSince is the end of the first run after it that
+	// could not.
 	Succeeded    time.Time `json:"succeeded,omitzero"`
 	FailingSince time.Time `json:"failing_since,omitzero"`
 	Error        string    `json:"error,omitempty"` // why the last run could not read the source; for people
-	// What the last run did.
+	// The results of the last run.
 	Indexed   int           `json:"indexed"`
 	Updated   int           `json:"updated"`
 	Unchanged int           `json:"unchanged"`
@@ -59,8 +59,8 @@ const maxFaults = 20
 // ErrNoSource says that there is no such source in the namespace.
 var ErrNoSource = errors.New("no such source")
 
-// readRemotes brings the service's namespace up to date with remote sources, except those that are paused, unless from.Paused, and those
-// that another process is reading. One that cannot be read is a failure in the report.
+// readRemotes brings the service's namespace up to date with remote sources. It skips sources that another process is reading, and
+// unless from.Paused is set, paused ones. A source that cannot be read is a failure in the report.
 func (s *Service) readRemotes(ctx context.Context, in *ingest.Ingester, from Sources, progress func(ingest.Progress)) (total ingest.Report, err error) {
 	var locked error
 	namespace := s.cfg.Namespace
@@ -92,7 +92,7 @@ func (s *Service) readRemotes(ctx context.Context, in *ingest.Ingester, from Sou
 	return total, locked
 }
 
-// readRemote runs one source, and records how that went.
+// readRemote reads one source, and records the result.
 func (s *Service) readRemote(ctx context.Context, in *ingest.Ingester, namespace string, a source.Address, progress func(ingest.Progress)) (ingest.Report, error) {
 	root, known, err := s.remoteRoot(ctx, namespace, a.String())
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *Service) readRemote(ctx context.Context, in *ingest.Ingester, namespace
 	}
 	wish, before := decodeWishes(root.Source), decodeRun(root.State)
 	if s.cfg.KeepLost > 0 && time.Since(before.Ended) > s.cfg.KeepLost/2 {
-		before.FailingSince = time.Time{} // nobody has looked for so long that it may have been there
+		before.FailingSince = time.Time{} // nobody has looked for so long: the source may have worked meanwhile
 	}
 	if !known {
 		if err := s.putWishes(ctx, namespace, root, wishes{Remote: true}); err != nil {
@@ -118,7 +118,7 @@ func (s *Service) readRemote(ctx context.Context, in *ingest.Ingester, namespace
 	failed, isRemote := errors.AsType[*ingest.RemoteError](err)
 	switch {
 	case errors.As(err, new(*ingest.LockedError)), ctx.Err() != nil:
-		// Another run records how it went, or this one goes on at the next start.
+		// Another run is reading the source and records its own result, or this run continues at the next start.
 		if now.Began = before.Began; ctx.Err() == nil {
 			return report, errors.Join(err, s.putRun(ctx, namespace, root.Path, before))
 		}
@@ -184,7 +184,7 @@ func (r *SourceRun) end(report ingest.Report, failed *ingest.RemoteError, err er
 	case err == nil:
 		r.Succeeded, r.FailingSince = r.Ended, time.Time{}
 	case failed != nil && failed.Full:
-		r.FailingSince = time.Time{} // it is not away
+		r.FailingSince = time.Time{} // the source can be reached
 	case failed != nil && r.FailingSince.IsZero():
 		r.FailingSince = r.Ended
 	}
@@ -202,7 +202,7 @@ type SaidOfSource struct {
 	Rights bool            // the source decides who may see each document
 }
 
-// saidOf returns what is said of a source.
+// saidOf returns what the configuration says of a source.
 func (s *Service) saidOf(a source.Address) (said SaidOfSource) {
 	if s.cfg.Said != nil {
 		said = s.cfg.Said(a)
@@ -245,7 +245,7 @@ func (s *Service) open(ctx context.Context, a source.Address, cache string, righ
 func (s *Service) surveyRemotes(ctx context.Context, in *ingest.Ingester, all []source.Address, visit func(retrieval.Put) error, progress func(ingest.Progress)) (total ingest.Report, err error) {
 	for _, a := range all {
 		from := s.remoteOf(a, "estimates", s.cfg.Namespace)
-		from.Quota = 0 // the estimate says what it would take
+		from.Quota = 0 // the estimate is to include everything
 		report, err := in.SurveyRemote(ctx, from, visit, progress)
 		total.Add(report)
 		if err != nil {

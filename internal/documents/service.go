@@ -127,7 +127,7 @@ type Config struct {
 	Said func(source.Address) SaidOfSource
 	// BegunByPeople reports whether the first run of a remote source waits until somebody starts it. Nil: none waits.
 	BegunByPeople func(source.Address) bool
-	KeepLost      time.Duration // how long the documents of a source stay that cannot be read; 0 means for ever
+	KeepLost      time.Duration // how long the documents stay if their source cannot be read; 0 means for ever
 
 	Reading   func(ingest.Reading) // called concurrently for each file that was read; optional
 	Passwords []string             // tried on every file, after those that its metadata gives

@@ -29,8 +29,9 @@ type Sources struct {
 func (f Sources) Empty() bool { return len(f.Paths)+len(f.Sites)+len(f.Remotes) == 0 }
 
 // Ingest brings the namespace of the Service up to date with sources, files before web sites and remote
-// sources, which take longer. A remote source that cannot be read is a failure in the report. A *ingest.PathError or *ingest.SiteError means that a source cannot be ingested at all.
-// progress, which may be nil, is called from Ingest's goroutine.
+// sources, which take longer. A remote source that cannot be read is a failure in the report. A *ingest.PathError or
+// *ingest.SiteError means that a source cannot be ingested at all. progress, which may be nil, is called from Ingest's
+// goroutine.
 func (s *Service) Ingest(ctx context.Context, from Sources, progress func(ingest.Progress)) (ingest.Report, error) {
 	pool := s.reading.pool(s.reading.workers(), true)
 	defer pool.Close()
@@ -132,9 +133,8 @@ func (s *Service) Rebuild(ctx context.Context, progress func(ingest.Progress)) (
 	return report, s.SweepReplaced(ctx)
 }
 
-// KeepOut deletes documents of all namespaces that an earlier version shows to everybody although they
-// restrict who may see them, and returns them; see ingest.Ingester.KeepOut. It waits for other ingestions to
-// end.
+// KeepOut deletes documents of all namespaces that an earlier version made visible to everybody although they
+// restrict access, and returns them; see ingest.Ingester.KeepOut. It waits for other ingestions to end.
 func (s *Service) KeepOut(ctx context.Context) (out []ingest.FileResult, err error) {
 	namespaces, err := s.cfg.Store.Namespaces(ctx)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 type Transcription struct {
 	Model string // transcripts of another one are not used
 	// Write returns the speech of a recording, whose size is in bytes, as WebVTT. An *extract.Error says that this recording cannot be
-	// transcribed, any other error that none can at the moment.
+	// transcribed; any other error says that no recording can be transcribed at the moment.
 	Write func(ctx context.Context, name string, recording io.Reader, size int64) (string, error)
 }
 

@@ -24,7 +24,7 @@ import (
 type Vision struct {
 	Model string // pages that another model has read are read again
 	// Read returns the text on a picture, which is a JPEG file, as Markdown. An *extract.Error says that this picture cannot be
-	// read, any other error that none can at the moment.
+	// read; any other error says that no picture can be read at the moment.
 	Read func(ctx context.Context, picture []byte) (markdown string, err error)
 }
 
@@ -39,7 +39,7 @@ type sandboxed interface {
 type modelReader struct {
 	sandboxed
 	vision   *Vision
-	refused  func(error) // told of each page that Tesseract reads
+	refused  func(error) // called for each page that Tesseract reads instead
 	refusals int         // pages in a row that the model has refused
 
 	temporary func(name string) (string, error) // makes a folder
@@ -96,7 +96,7 @@ const (
 	sentQuality = 85
 )
 
-// jpegOf is a picture as it is sent to a model.
+// jpegOf encodes a picture for a model.
 func jpegOf(img *image.Gray) ([]byte, error) {
 	size := img.Rect.Size()
 	scale := min(1, math.Sqrt(sentPixels/float64(size.X*size.Y)), sentSide/float64(max(size.X, size.Y)))
@@ -124,7 +124,7 @@ func (m *modelReader) compose(ctx context.Context, markdown string, number int) 
 		return nil, err
 	}
 	var result *extract.Result
-	for i := 1; ; i++ { // the answer is paid for
+	for i := 1; ; i++ { // try again: the answer was paid for
 		result, err = m.Extract(ctx, extract.Request{Name: "page.md", Path: file, Post: ingest.KeepBlocks(ingest.SplitOptions{})})
 		if refused, ok := errors.AsType[*extract.Error](err); !ok || refused.Reason != extract.Busy || i == busyTries {
 			break
@@ -146,7 +146,7 @@ func (m *modelReader) compose(ctx context.Context, markdown string, number int) 
 	return &page, nil
 }
 
-// plainMarkdown takes from an answer the fence around it, and lines at its beginning that would begin front matter.
+// plainMarkdown removes the fence around an answer, and lines at its beginning that would begin front matter.
 func plainMarkdown(answer string) string {
 	answer = strings.TrimSpace(answer)
 	if first, rest, found := strings.Cut(answer, "\n"); found && (first == "```" || first == "```markdown" || first == "```md") {

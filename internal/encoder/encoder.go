@@ -11,7 +11,7 @@
 //
 // The network is BERT's (Devlin et al. 2018) with weights in eight bits. Matrices are multiplied as
 // integers by kernels in assembly where the processor has AVX2 or AVX-512 VNNI, and in plain Go
-// elsewhere; which one runs is decided at the start. All kernels give the same integers, so vectors
+// elsewhere; which one runs is decided when the program starts. All kernels give the same integers, so vectors
 // differ between processors only in the last digits of floats.
 //
 // Weights stay where they are and are not copied, so that a file that is part of the program costs
@@ -24,7 +24,7 @@ import (
 	"sync"
 )
 
-// Kind says what a text is. Some models embed questions differently from what answers them.
+// Kind says what a text is. Some models embed questions differently from passages.
 type Kind int
 
 // The kinds of text.
@@ -66,7 +66,7 @@ func (m *Model) Name() string { return m.weights.Name }
 // Dimensions returns the length of a vector.
 func (m *Model) Dimensions() int { return m.weights.Hidden }
 
-// Limit returns the number of tokens that are read of a text. What follows is cut off.
+// Limit returns the number of tokens of a text that are read. The rest is cut off.
 func (m *Model) Limit() int { return m.weights.Positions }
 
 // Tokens returns the tokens of a text as the model reads it, at most Limit.

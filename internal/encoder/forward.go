@@ -76,7 +76,7 @@ func (p *pass) embed(tokens []int32, second int) {
 		place, row := p.positions[i*h:][:h], p.x[i*h:][:h]
 		p.word(int(token), row)
 		for j := range row {
-			// In this order: another one rounds differently, and tips answers that are nearly equal.
+			// The order matters: another one rounds differently, and reverses the order of answers that are nearly equal.
 			row[j] = row[j] + float32(int(place[j])-128)*p.placeScale + float32(int(kind[j])-128)*p.kindScale
 		}
 		p.embedded.apply(row, p.Epsilon)
@@ -110,7 +110,7 @@ func (p *pass) multiply(l *linear, in, out []float32) {
 	}
 }
 
-// attend sets p.mixed to what each of the first tokens takes from all tokens, head by head. p.wide holds
+// attend sets p.mixed, for each of the first tokens, to what that token takes from all tokens, head by head. p.wide holds
 // queries, keys and values side by side.
 func (p *pass) attend(first int) {
 	size := p.Hidden / p.Heads

@@ -31,7 +31,7 @@ func newTokenizer(w *weights, r *reader) (tokenizer, error) {
 	return nil, fmt.Errorf("there is no tokenizer %q", w.Tokenizer)
 }
 
-// maxWordRunes is the length from which on WordPiece takes a word for unknown, as BERT has it.
+// maxWordRunes is the length above which WordPiece treats a word as unknown, as in BERT.
 const maxWordRunes = 100
 
 // wordPiece is BERT's tokenizer for text without case: it cleans the text, removes accents, splits it at
@@ -89,8 +89,8 @@ func (t *wordPiece) tokens(text string, limit int) []int32 {
 	return append(all[:min(len(all), limit-1)], t.finish)
 }
 
-// segment returns the length of a beginning of the text that can be folded by itself: it ends
-// before white space, or, in a word without end, where a character of ASCII begins.
+// segment returns the length of a prefix of the text that can be folded by itself: it ends before white space or, within a very
+// long word, before an ASCII character.
 func segment(text string) int {
 	const word = 4096
 	for i := 1; i < len(text); i++ {
@@ -118,7 +118,7 @@ func fold(text string) string {
 	}, text)
 }
 
-// clean drops what is not text.
+// clean drops characters that are not text.
 func clean(r rune) rune {
 	switch {
 	case r == '\t' || r == '\n' || r == '\r':

@@ -22,8 +22,8 @@ type unigram struct {
 // wordMark stands in pieces for the space before a word.
 const wordMark = "▁"
 
-// newUnigram takes the scores of a vocabulary whose first pieces are the marks of begin, padding, end and what
-// is unknown, and a table of characters with what replaces them: a code point, how many replace it, and these.
+// newUnigram takes the scores of a vocabulary, whose first pieces stand for begin, padding, end and unknown, and a table of
+// replacements of characters: a code point, the number of code points that replace it, and these code points.
 func newUnigram(vocabulary []string, scores []float32, table []byte) (*unigram, error) {
 	t := &unigram{pieces: make(map[string]int32, len(vocabulary)), scores: scores, normal: make(map[rune]string), begin: 0, finish: 2, unknown: 3}
 	least := float32(math.Inf(1))
@@ -86,8 +86,8 @@ func (t *unigram) tokens(text string, limit int) []int32 {
 	return append(all[:min(len(all), limit-1)], t.finish)
 }
 
-// maxUnigramWord is the number of bytes without a space that are cut at once, so that a long run of them costs no more
-// than other text.
+// maxUnigramWord is the number of bytes without a space that are cut at once. It keeps a long run of them from costing more than
+// other text.
 const maxUnigramWord = 1024
 
 // cut appends the pieces of one word.
@@ -124,7 +124,7 @@ func (t *unigram) cut(all []int32, word []byte) []int32 {
 	start := len(all)
 	for i := len(word); i > 0; i = steps[i].from {
 		if piece := steps[i].piece; piece != t.unknown || len(all) == start || all[len(all)-1] != t.unknown {
-			all = append(all, piece) // what is unknown side by side is one token
+			all = append(all, piece) // adjacent unknown characters form one token
 		}
 	}
 	for i, j := start, len(all)-1; i < j; i, j = i+1, j-1 {

@@ -26,7 +26,7 @@ type Header struct {
 	Positions int              `json:"positions"`
 	Epsilon   float32          `json:"epsilon"`
 	Query     string           `json:"query"`               // written before a question
-	Passage   string           `json:"passage,omitempty"`   // written before what may answer it
+	Passage   string           `json:"passage,omitempty"`   // written before a passage
 	Tokenizer string           `json:"tokenizer,omitempty"` // "unigram"; "" is WordPiece
 	Mean      bool             `json:"mean,omitempty"`      // the mean of all tokens stands for a text, not the first token
 	Arrays    map[string]Array `json:"arrays"`
@@ -161,7 +161,7 @@ const (
 	blockBytes  = 2 + blockValues/2
 )
 
-// word sets row to what a token means by itself.
+// word sets row to the embedding of a token's word.
 func (w *weights) word(token int, row []float32) {
 	if !w.fine {
 		for j, v := range w.words[token*len(row):][:len(row)] {

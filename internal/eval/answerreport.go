@@ -9,8 +9,8 @@ import (
 	"text/tabwriter"
 )
 
-// WriteAnswers prints each answer with its verdict, then totals. The text has neither times nor
-// anything else that changes between runs, so that two reports can be compared line by line.
+// WriteAnswers prints each answer with its verdict, then totals. The text has no times, nor anything else that changes between
+// runs, so that two reports can be compared line by line.
 func WriteAnswers(w io.Writer, judged []Judgement) error {
 	b := bufio.NewWriter(w)
 	for _, j := range judged {
@@ -37,13 +37,13 @@ func WriteAnswers(w io.Writer, judged []Judgement) error {
 	return b.Flush()
 }
 
-// group is the judgements of which something is the same.
+// group is a set of judgements that have something in common.
 type group struct {
 	name   string
 	judged []Judgement
 }
 
-// groups returns all judgements, and those of each corpus, language and type, and of follow-ups.
+// groups returns a group of all judgements, one for each corpus, language and type, and one for follow-ups.
 func groups(judged []Judgement) []group {
 	all := []group{{"all", judged}}
 	for _, by := range []func(j Judgement) string{

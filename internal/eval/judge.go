@@ -181,7 +181,7 @@ var (
 	decimalBehind = lazyregexp.New(`^[.,]\d`)
 )
 
-// joined reports whether a word or a number goes on across the border between two pieces.
+// joined reports whether a word or a number continues across the border between two pieces.
 func joined(before, behind string) bool {
 	a, _ := utf8.DecodeLastRuneInString(before)
 	b, _ := utf8.DecodeRuneInString(behind)

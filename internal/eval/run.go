@@ -152,8 +152,8 @@ type way struct {
 	mode      retrieval.Mode
 }
 
-// ways returns those that the product offers as it is configured. What follows a search, rewriting by
-// a model and reranking, is measured by RankStages.
+// ways returns the ways to search that the configured product offers. RankStages measures the stages around a search: rewriting
+// by a model, and reranking.
 func ways(env Env) []way {
 	var all []way
 	for _, mode := range Modes(env.Embedding) {
@@ -162,7 +162,7 @@ func ways(env Env) []way {
 	return all
 }
 
-// Modes returns the modes in which a search differs: only that by words without a model that embeds.
+// Modes returns the modes of search that an embedding model makes available; without a model, only search by words.
 func Modes(embedding string) []retrieval.Mode {
 	if embedding == "" {
 		return []retrieval.Mode{retrieval.Text}
@@ -239,11 +239,11 @@ type search struct {
 	Env
 	query    retrieval.Query
 	before   time.Duration // what the query itself took
-	embedded time.Duration // what embedding it took, which the corpus does once
+	embedded time.Duration // the part of before for embedding, which the corpus does once
 	found    retrieval.Result
 }
 
-// time searches for ten passages, and returns how long that takes alone.
+// time searches for ten passages, and returns how long that search alone takes.
 func (s *search) time(ctx context.Context, mode retrieval.Mode) (time.Duration, error) {
 	query := s.query
 	query.Mode, query.Limit = mode, 10

@@ -10,9 +10,9 @@ import (
 	"parley/internal/retrieval"
 )
 
-// RankStages measures what the stages of the product make of each query, with the models that are
-// configured for them: as asked, rewritten, reranked, and both. Ten passages are looked at, and MAP
-// is over those. The mode is what the searches really used.
+// RankStages measures the effect of the product's stages on each query, with the models that are configured for them: as asked,
+// rewritten, reranked, and both. It looks at ten passages, so MAP is over those. The mode is the one that the searches really
+// used.
 func RankStages(ctx context.Context, env Env, d *Dataset) ([]Ranking, error) {
 	var rankings []Ranking
 	for _, c := range []struct {

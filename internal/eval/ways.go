@@ -37,12 +37,11 @@ func (w Way) Try(ctx context.Context, find Find, req chat.Request) (*chat.Turn, 
 type Measures struct {
 	Recall  float64 // share of the relevant passages that are among the first k
 	NDCG    float64 // linear gain, as trec_eval's ndcg_cut
-	MRR     float64 // 1 / the rank of the first that is relevant; 0 where it is behind k
-	HitRate float64 // 1 where one of the first k is relevant
+	MRR     float64 // 1 / the rank of the first relevant passage; 0 if that rank is above k
+	HitRate float64 // 1 if one of the first k passages is relevant
 }
 
-// MeasuresAt returns the measures of one ranking: distinct ids, best first. What is relevant has a
-// grade above 0.
+// MeasuresAt returns the measures of one ranking: distinct ids, best first. Relevant ids have a grade above 0.
 func MeasuresAt(ranked []string, relevant map[string]int, k int) (m Measures) {
 	if len(relevant) == 0 {
 		return m
@@ -73,7 +72,7 @@ type Row struct {
 	latencies []time.Duration
 }
 
-// Add takes in what one question gave.
+// Add adds the measures of one question, and the time that it took.
 func (r *Row) Add(m Measures, took time.Duration) {
 	r.Recall += m.Recall
 	r.NDCG += m.NDCG
@@ -97,10 +96,9 @@ func (r *Row) Finish() {
 	r.P50, r.P99 = percentile(r.latencies, .5), percentile(r.latencies, .99)
 }
 
-// Ranked returns passages as a ranking of the things that gold names: documents by their name or URL
-// ("manual.pdf"), or pages of them ("manual.pdf#page=3"). A passage counts as each label of gold
-// that it meets first; one that meets none counts as its page where gold names pages, else as its
-// document, so that a document which is found again does not move others down.
+// Ranked returns passages as a ranking of the labels that gold uses: documents by their name or URL ("manual.pdf"), or pages of
+// them ("manual.pdf#page=3"). A passage yields each label of gold that it is the first to match. One that matches none yields
+// its page if gold names pages, else its document, so that finding a document again does not move others down.
 func Ranked(passages []retrieval.Passage, gold map[string]int) []string {
 	pages := false
 	for label := range gold {
@@ -134,7 +132,7 @@ func Ranked(passages []retrieval.Passage, gold map[string]int) []string {
 // pageMark stands between a document and the number of a page.
 const pageMark = "#page="
 
-// labels ranges over what gold may call a passage: its pages, in order, and its document.
+// labels ranges over the labels that gold may use for a passage: its pages, in order, and its document.
 func labels(p *retrieval.Passage) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, name := range []string{p.Document.Name, p.Document.URL} {

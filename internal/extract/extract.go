@@ -22,20 +22,20 @@ import (
 
 // Document is the content of one file.
 type Document struct {
-	Format string   // the name in format.Table: "PDF", "Excel"
+	Format string   // its name in format.Table: "PDF", "Excel"
 	Title  string   // from the file's own metadata or first heading; "" when it has none
 	Meta   Meta     // front matter
 	Pages  []Page   // in reading order; empty only where there are parts
 	Parts  []Part   // the files inside the file, which are documents of their own
-	Notes  []string // for people: what could not be read, although the rest could
-	Unread []int    // the pages whose text can only be seen, and that Input.Seen lacks, ascending
+	Notes  []string // for people: each says what could not be read; the rest was read
+	Unread []int    // the pages that show text only as pictures and are not in Input.Seen, ascending
 	Cut    *Error   // why Parts lacks files of the archive; nil if it has all
 }
 
 // Part is a file inside a file: an entry of an archive, an attachment of a mail, a page of a
 // wiki's dump. The content of part i lies in the file PartName(i) of Input.Spool.
 type Part struct {
-	Name    string // path in the file; fs.ValidPath holds for parts with content
+	Name    string // path in the file; a part with content has a name that satisfies fs.ValidPath
 	Size    int64
 	Refused *Error // why its content is missing; nil if it is there
 }
@@ -55,9 +55,9 @@ type Meta struct {
 
 	Namespace string `yaml:"namespace"` // where the document belongs; "" if it does not say
 
-	Attributes json.RawMessage // what else the document says of itself, see package attribute; nil for nothing
+	Attributes json.RawMessage // the document's other metadata, see package attribute; nil for none
 
-	// Unknown is a key that seems to say who may see the document, but is none of the above; "" if there is none.
+	// Unknown is a key, other than the above, that seems to say who may see the document; "" if there is none.
 	Unknown string
 }
 
@@ -68,12 +68,12 @@ type Page struct {
 	Blocks []Block // ascending and disjoint; together they cover the words of Text
 	Chars  []Run   // where Text came from in the original; nil for formats without such a map
 
-	// Boxes say where the characters of a page stand whose text was recognised on a picture, ascending by Char. They
-	// are nil where the original itself says it.
+	// Boxes say where the characters are on the page, ascending by Char, if the text was recognised on a picture. They
+	// are nil if the original itself gives the positions.
 	Boxes []CharBox
 }
 
-// CharBox says where the characters of Page.Chars from Char up to that of the next CharBox stand.
+// CharBox is the box of the characters of Page.Chars from Char up to the Char of the next CharBox.
 type CharBox struct {
 	Char int
 	Box  Box // its Range means nothing
@@ -138,7 +138,7 @@ type Error struct {
 	Detail string // one sentence for people, without paths
 	Format string // of the file; "" if unknown
 	Spent  bool   // a budget that the file shares with others is used up
-	Unread []int  // of ScanOnly: the pages whose text can only be seen
+	Unread []int  // for ScanOnly: the pages that show text only as pictures
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("%s: %s", e.Reason, e.Detail) }

@@ -21,7 +21,7 @@ type Extractor struct {
 	closed  bool
 }
 
-// loaded is a parser, or why there is none.
+// loaded is a parser, or the error of loading it.
 type loaded struct {
 	parser io.Closer
 	err    error
@@ -164,7 +164,7 @@ func (o *Opened) Render(ctx context.Context, r Rendering) (img *Image, err error
 	return render(ctx, o.file, r)
 }
 
-// Measure finds where characters stand on a page.
+// Measure finds the positions of characters on a page.
 func (o *Opened) Measure(ctx context.Context, m Measuring) (g *Geometry, err error) {
 	defer rescue(&err)
 	measure := readers[o.format.Name].Measure
@@ -200,7 +200,7 @@ func (x *Extractor) Close() error {
 type File struct {
 	Name      string
 	Ext       string         // lower case, without the dot
-	Kind      *format.Format // that Ext stands for; nil if that format is not read
+	Kind      *format.Format // the format of Ext; nil if that format is not read
 	Head      []byte         // its first headBytes bytes
 	Content   io.ReaderAt
 	Size      int64
@@ -208,7 +208,7 @@ type File struct {
 	Passwords []string
 	Seen      map[int]Seen // see Input
 	Spool     *Spool       // for the files inside
-	Parser    io.Closer    // what the Load of the format returned
+	Parser    io.Closer    // returned by Reader.Load of the format
 }
 
 func newFile(name string, r io.ReaderAt, size int64) *File {

@@ -27,7 +27,7 @@ type Reader struct {
 	// Unlock decrypts the content of an encrypted file in place. It is called for every file before
 	// the format is known, and leaves files of other formats alone.
 	Unlock func(*File) error
-	// Render and Measure draw a page and find where its characters stand.
+	// Render draws a page, and Measure finds the positions of its characters.
 	Render  func(context.Context, *File, Rendering) (*Image, error)
 	Measure func(context.Context, *File, Measuring) (*Geometry, error)
 	// Draw draws a page, from 1, for the recognition of its text: Document.Unread names such pages.

@@ -14,8 +14,8 @@ import (
 	"parley/internal/interrupt"
 )
 
-// What a file unpacks to may be UnpackRatio times its own size; the first UnpackRatioAfter bytes are
-// always allowed. Documents come near 50 times, bombs begin at 1,000.
+// A file may unpack to UnpackRatio times its own size; the first UnpackRatioAfter bytes are always allowed. Documents
+// reach about 50 times, bombs begin at 1,000.
 const (
 	UnpackRatio      = 200
 	UnpackRatioAfter = 8 << 20
@@ -25,18 +25,18 @@ const (
 type Spool struct {
 	dir    string // "" to count the parts and drop their content
 	limits Limits
-	packed int64 // size of the file around them
+	packed int64 // size of the enclosing file
 	bytes  int64 // of the parts so far
 	made   bool  // the folder exists
 	names  map[string]int
 	Parts  []Part
 }
 
-// maxPartName bounds the names of parts in bytes.
+// maxPartName is the maximum length in bytes of the name of a part.
 const maxPartName = 1024
 
-// Add writes one file. A problem of that file alone becomes its Refused. The error is a limit that all
-// parts together exceed, ctx's error, or that the folder cannot be written to.
+// Add writes one file. A problem of only that file becomes its Refused. The error is ctx's, or says that all parts together
+// exceed a limit or that the folder cannot be written to.
 func (s *Spool) Add(ctx context.Context, name string, content io.Reader) error {
 	name, ok := CleanName(name)
 	if !ok {
@@ -74,7 +74,7 @@ func (s *Spool) Unique(name string) string {
 	return s.Unique(fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, ext), n, ext))
 }
 
-// Refuse records a file that cannot be taken out.
+// Refuse records a file that cannot be extracted.
 func (s *Spool) Refuse(name string, why *Error) error {
 	s.Parts = append(s.Parts, Part{Name: name, Refused: why})
 	return s.check()
@@ -145,9 +145,8 @@ func (s *Spool) check() error {
 	return nil
 }
 
-// CleanName returns the name of a file in an archive as fs.ValidPath wants it, and reports whether it
-// stays within the archive. Archives come from systems with other rules: backslashes separate too, and
-// names of drives lead out.
+// CleanName returns the name of a file in an archive in the form of fs.ValidPath, and reports whether it stays within the
+// archive. Archives come from systems with different rules: backslashes also separate, and drive names lead out.
 func CleanName(name string) (string, bool) {
 	name = strings.ToValidUTF8(name, "_")
 	slashed := strings.ReplaceAll(name, `\`, "/")
@@ -173,7 +172,7 @@ func hasDrive(name string) bool {
 	return len(name) >= 2 && name[1] == ':' && (name[0]|0x20 >= 'a' && name[0]|0x20 <= 'z')
 }
 
-// ShownName returns a name as messages show it.
+// ShownName returns a name in the form for messages.
 func ShownName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

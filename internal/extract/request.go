@@ -12,13 +12,13 @@ type Box struct {
 	X, Y, Width, Height float64
 }
 
-// Geometry is where characters stand on a page.
+// Geometry is the positions of characters on a page.
 type Geometry struct {
 	Width, Height float64 // of the page as it is shown, in points
 	Boxes         []Box   // one for each line of each range, in the order of the ranges
 }
 
-// Measuring is a request for the places of characters on a page.
+// Measuring is a request for the positions of characters on a page.
 type Measuring struct {
 	Page   int     // from 1
 	Ranges [][]int // characters of PDFium's text page, as Page.CharIndexes gives them
@@ -31,15 +31,15 @@ type Request struct {
 	Spool      string   // folder for the files inside it, made when there are any; "" leaves them out
 	Passwords  []string // tried in this order
 	Without    []string // headings, in any case, whose sections are left out
-	Parts      int      // most files inside it; 0 for what the pool's Limits say
-	PartsBytes int64    // most bytes of these together; 0 for what the pool's Limits say
+	Parts      int      // maximum number of files inside it; 0 for that of the pool's Limits
+	PartsBytes int64    // maximum bytes of these together; 0 for that of the pool's Limits
 
 	Seen map[int]Seen // the text of pages that was recognised on their pictures
 
 	Post []byte // passed to the function given to sandbox.RunWorkerIfAsked
 
-	TextBytes int64         // most text taken out of it; 0 for what the pool's Limits say
-	Time      time.Duration // for reading it; 0 for what the pool's Limits say
+	TextBytes int64         // maximum size of its text; 0 for that of the pool's Limits
+	Time      time.Duration // for reading it; 0 for that of the pool's Limits
 }
 
 // Image is a picture of a page.
@@ -73,5 +73,5 @@ type Drawing struct {
 	Number int // of the page in the document; 0 where the format has no pages
 }
 
-// MaxDrawing bounds the pixels of a Drawing. A page of A3 at 300 dots an inch has 17 million.
+// MaxDrawing is the maximum number of pixels of a Drawing. A page of A3 at 300 dots an inch has 17 million.
 const MaxDrawing = 18 << 20

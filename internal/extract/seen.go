@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// withSeen adds to what a reader returned the pages that were recognised on their pictures.
+// withSeen adds the pages that were recognised on their pictures to the result of a reader.
 func (f *File) withSeen(doc *Document, err error) (*Document, error) {
 	refused, _ := errors.AsType[*Error](err)
 	switch {
@@ -44,7 +44,7 @@ func (f *File) withSeen(doc *Document, err error) (*Document, error) {
 	return nil, refused
 }
 
-// addSeen puts a page at its place, or its text behind that of the page that is there.
+// addSeen inserts a page at its place, or appends its text to the page that is there.
 func (d *Document) addSeen(p Page) {
 	i, found := slices.BinarySearchFunc(d.Pages, p.Number, func(q Page, number int) int { return q.Number - number })
 	if !found || len(d.Pages[i].Blocks) == 0 {
@@ -96,7 +96,7 @@ func (p Page) BoxesOf(start, end int) []Box {
 	return lines
 }
 
-// sameLine reports whether a word goes on a line: they are at one height, and not across a gap as between columns.
+// sameLine reports whether a word continues a line: it is at the same height, and not beyond a gap as between columns.
 func sameLine(line, word Box) bool {
 	const widest = 4 // heights
 	height := min(line.Height, word.Height)

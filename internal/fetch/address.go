@@ -70,7 +70,7 @@ func (c *Client) mayDial(host string, a netip.Addr) bool {
 	return false
 }
 
-// guard knows IANA's registries of special networks. It refuses the prefixes of NAT64 too.
+// guard knows IANA's registries of special networks. It also refuses the prefixes of NAT64.
 var guard = ssrf.New(ssrf.WithAnyPort())
 
 // IsPublic reports whether an address belongs to the public internet.

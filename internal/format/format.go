@@ -106,8 +106,8 @@ func MediaType(ext string) string {
 	return m.Type
 }
 
-// ExtensionOf returns the extension, with its dot, of files of a media type; empty if the type is unknown. A type of several
-// formats is that of the one as which pages of it are read: text/plain is plain text, not that of a wiki.
+// ExtensionOf returns the extension, with its dot, of files of a media type; empty if the type is unknown. If several formats
+// have the type, the extension is the one under which web pages of that type are read: text/plain is plain text, not a wiki's.
 func ExtensionOf(mediaType string) string {
 	if ext := PageExtension(mediaType); ext != "" {
 		return "." + ext

@@ -44,8 +44,8 @@ type BudgetOptions struct {
 // estimate before it makes any call, and reservations count as spent, so a period is overspent by at
 // most the turn that was admitted last, if estimates are not too low. Spending from before the process
 // started is read from the ledger once. Spending of other processes in the meantime is counted only with
-// BudgetOptions.Shared, when it is in the ledger: then a period is overspent by at most what the turns take
-// that run elsewhere at that moment. Zero limits refuse nothing.
+// BudgetOptions.Shared, when it is in the ledger: then a period is overspent by at most the spending of
+// the turns that are running elsewhere at that moment. Zero limits refuse nothing.
 type Budgets struct {
 	store Store
 	opts  BudgetOptions
@@ -121,7 +121,7 @@ func (b *Budgets) followChoice(ctx context.Context) error {
 		return fmt.Errorf("read the chosen budgets: %w", err)
 	}
 	if a != b.allowed {
-		b.allowed, b.used = a, nil // nobody has counted what was not limited
+		b.allowed, b.used = a, nil // spending that had no limit was not counted
 	}
 	b.asked = now
 	return nil
@@ -176,7 +176,7 @@ func (b *Budgets) Reserve(ctx context.Context, scope Scope, user string, estimat
 			if r.add(estimate, -1); *r == (Amount{}) {
 				delete(b.reserved, key)
 			}
-			if b.used != nil { // otherwise the ledger tells it
+			if b.used != nil { // otherwise it will be read from the ledger
 				of(b.used, key).add(took, 1)
 			}
 		}
@@ -223,14 +223,14 @@ func of(m map[budgetKey]*Amount, key budgetKey) *Amount {
 	return s
 }
 
-// rereadAfter is the time for which the spending of other servers may stay unknown. If reading it takes long, it is read less
-// often: one part of the time in rereadShare.
+// rereadAfter is how long the spending of other servers may stay unknown. If reading it is slow, it is read less often:
+// each read is followed by a pause of at least rereadShare times its duration.
 const (
 	rereadAfter = time.Second
 	rereadShare = 20
 )
 
-// turnWindow begins a new period when the last one is over. Unless others spend, too, it reads the ledger only
+// turnWindow begins a new period when the last one is over. Unless budgets are shared, it reads the ledger only
 // for the first period: this process has seen all later ones from their beginning.
 func (b *Budgets) turnWindow(ctx context.Context) error {
 	window := b.opts.Now().UTC().Truncate(b.opts.Window)

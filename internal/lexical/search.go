@@ -61,8 +61,9 @@ func (v *View) Search(ctx context.Context, terms []Term, k int) (hits []Hit, mat
 	return v.SearchAbout(ctx, terms, nil, k)
 }
 
-// SearchAbout is Search with a bonus, by document, for chunks that contain some of the terms. In the documents with the
-// highest bonuses a term counts by how rare it is there: the words that name a document stand all over it.
+// SearchAbout is Search with a bonus, by document, for chunks that contain some of the terms. In the documents with the highest
+// bonuses, the weight of a term depends on how rare it is in that document, because the words that name a document occur all
+// over it.
 func (v *View) SearchAbout(ctx context.Context, terms []Term, about Subjects, k int) (hits []Hit, matched int, err error) {
 	r := v.reader
 	query, postings := make([]weighted, 0, len(terms)), 0
@@ -147,9 +148,8 @@ type weighted struct {
 // scratch reuses working memory between searches.
 var scratch = sync.Pool{New: func() any { return new(scores) }}
 
-// search offers the chunks of a view with a score to top and returns their number. position is the
-// segment's index in the view. Documents with a bonus of at least least are those that the query names. The end of ctx
-// stops it.
+// search offers the chunks of a view with a score to top and returns their number. position is the segment's index in the view.
+// The query is taken to name the documents with a bonus of at least least. The search stops when ctx ends.
 func (s *Segment) search(ctx context.Context, query []weighted, about Subjects, least float32, position int, v *View, t *scores, top *top) (matched int) {
 	shown := &v.shown[position]
 	scorers := make([]scorer, 0, len(query))

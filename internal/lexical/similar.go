@@ -9,8 +9,8 @@ import (
 	"parley/internal/text"
 )
 
-// Lengths in characters of words that are corrected. Shorter words are one slip away from too many
-// others; longer strings are seldom words.
+// Lengths in characters of words that are corrected. Too many words are one slip away from a shorter word, and longer strings
+// are seldom words.
 const (
 	minSimilar = 4
 	maxSimilar = 64

@@ -10,7 +10,7 @@ type Subjects map[int64]float32
 
 // Parameters of subjects; docs/measurements.md has their effect on reports.
 const (
-	leading      = 2   // chunks at the beginning of a document that say what it is about
+	leading      = 2   // chunks at the beginning of a document that name its subject
 	leastChunks  = 8   // documents with fewer chunks get no bonus
 	namedShare   = 1.0 // weight of a word of the title or the file name
 	leadingShare = 0.5 // weight of a word of the leading chunks

@@ -109,8 +109,7 @@ func (v *View) Stat(term string) Stat {
 	return Stat{IDF: v.reader.idf(df), Known: known}
 }
 
-// Begins reports whether a term of the index begins with prefix, in a visible chunk or not. It
-// quickly rules out many terms.
+// Begins reports whether a term of the index begins with prefix, in a visible chunk or not. It quickly rules out most prefixes.
 func (v *View) Begins(prefix string) bool {
 	for _, s := range v.reader.segments {
 		for c := s.from([]byte(prefix)); c.next(); {

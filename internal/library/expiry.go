@@ -41,8 +41,8 @@ func (l *Library) isOver(at time.Time) bool { return !at.IsZero() && !l.cfg.Now(
 // sweepBatch is the number of deadlines that are read at a time.
 const sweepBatch = 100
 
-// Sweep deletes files and uploads that have expired, and what is in the vector stores that have, and returns how many
-// there were. What cannot be deleted now is left for the next call.
+// Sweep deletes expired files and uploads, and the contents of expired vector stores, and returns how many items had
+// expired. What cannot be deleted now is left for the next call.
 func (l *Library) Sweep(ctx context.Context) (n int, err error) {
 	list := shelf.List{Kind: shelf.Deadlines, Oldest: true, Limit: sweepBatch}
 	var failed error
@@ -139,7 +139,7 @@ func (l *Library) Expired(s Store) bool { return l.isOver(s.ExpiresAt()) }
 // useInterval is the least time between two updates of a store's last use.
 const useInterval = time.Minute
 
-// Use notes that a store is used, which puts off its end. The error is ErrExpired if it has come.
+// Use records a use of a store, which postpones its expiry. The error is ErrExpired if the store has expired.
 func (l *Library) Use(ctx context.Context, s Store) error {
 	switch {
 	case l.Expired(s):

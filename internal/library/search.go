@@ -10,8 +10,8 @@ import (
 	"parley/internal/shelf"
 )
 
-// Searcher searches a corpus. In a vector store, conditions are on the attributes of its files, which replace those that the
-// documents say themselves.
+// Searcher searches a corpus. In a vector store, conditions apply to the attributes of its files, which replace the
+// documents' own attributes.
 type Searcher struct {
 	*retrieval.Corpus
 	Library   *Library

@@ -47,7 +47,7 @@ type Upload struct {
 	Lifetime  time.Duration `json:"lifetime,omitempty"` // of the file; 0 means for ever
 }
 
-// ExpiresAt returns until when an upload can be completed.
+// ExpiresAt returns the time until which an upload can be completed.
 func (u Upload) ExpiresAt() time.Time { return u.CreatedAt.Add(UploadLifetime) }
 
 func uploadKey(owner, id string) shelf.Key {

@@ -58,8 +58,8 @@ func smaller(a, b int) int {
 	return a
 }
 
-// Capabilities describes the model that key names. It returns the zero value if there is no such model
-// or its provider is no Describer.
+// Capabilities describes the model that key names. It returns the zero value if there is no such model or its provider is not a
+// Describer.
 func (r *Router) Capabilities(key string) Capabilities {
 	key = cmp.Or(key, r.Default)
 	provider, name, _ := strings.Cut(key, ":")

@@ -181,7 +181,7 @@ type Usage struct {
 	Cached    int  `json:"cached"`    // the part of Input that came from a cache
 	Reasoning int  `json:"reasoning"` // the part of Output spent on reasoning
 	Estimated bool `json:"estimated"` // counted by Parley, not reported by the upstream
-	// Seconds are the length of a recording. Only the cost of the call tells of them later.
+	// Seconds are the length of a recording. Later they show only in the cost of the call.
 	Seconds int `json:"-"`
 }
 

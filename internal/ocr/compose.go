@@ -19,20 +19,20 @@ type line struct {
 	first  int // character of the page with which it begins
 }
 
-// What counts as text. Pictures and drawings give lines of letters that nobody wrote; they are read with little
-// confidence.
+// The limits that tell text from other marks. Pictures and drawings give lines of letters that nobody wrote; these are
+// read with little confidence.
 const (
 	leastConfidence = 50  // of a line, on average by characters
 	headingHeight   = 125 // per cent of the height of most lines
 	titleHeight     = 160
 	maxHeading      = 120 // characters
 	cellGap         = 3   // heights of a line between the cells of a row
-	widerStep       = 140 // per cent of the usual distance of lines, between paragraphs
+	widerStep       = 140 // least distance between paragraphs, in per cent of the usual distance of lines
 )
 
 // Compose makes a page from the words on a picture of the given size. Paragraphs are those of Tesseract; headings are
-// known by their height, rows by their gaps, items of lists by what they begin with. The Chars of the page count
-// the characters of its words, and its Boxes say where they stand.
+// recognised by their height, rows by their gaps, and items of lists by their first characters. The Chars of the page
+// count the characters of its words, and its Boxes are their positions.
 func Compose(words []Word, size image.Point, number int) (extract.Page, error) {
 	paragraphs, boxes := arrange(joinRows(words), size)
 	body := bodyHeight(paragraphs)
@@ -100,8 +100,7 @@ func newLine(words []Word) (l line, ok bool) {
 // lookalikes are the characters that Tesseract reads instead of bullets.
 const lookalikes = "e©®¢°«»o*+"
 
-// mendBullet makes a bullet of the letter for which one was taken at the start of a line: it stands further from the next
-// word than letters do.
+// mendBullet replaces a letter at the start of a line that was a bullet: it is further from the next word than letters are.
 func (l *line) mendBullet() {
 	if len(l.words) < 2 || len([]rune(l.words[0].Text)) != 1 || !strings.Contains(lookalikes, l.words[0].Text) {
 		return
@@ -118,7 +117,7 @@ func fraction(r image.Rectangle, size image.Point) extract.Box {
 	return extract.Box{X: float64(r.Min.X) / w, Y: float64(r.Min.Y) / h, Width: float64(r.Dx()) / w, Height: float64(r.Dy()) / h}
 }
 
-// bodyHeight is the height of the line in the middle, by characters.
+// bodyHeight returns the median height of lines, weighted by characters.
 func bodyHeight(paragraphs [][]line) int {
 	type weighed struct{ height, chars int }
 	var all []weighed
@@ -140,7 +139,7 @@ func bodyHeight(paragraphs [][]line) int {
 }
 
 // divide divides paragraphs where their lines change from the height of headings to that of the body or back, and
-// where the next line stands further below than lines of the page do.
+// where the next line is further below than usual on the page.
 func divide(paragraphs [][]line, body int) (out [][]line) {
 	step := lineStep(paragraphs)
 	tall := func(l line) bool { return l.height*100 >= body*headingHeight }
@@ -156,7 +155,7 @@ func divide(paragraphs [][]line, body int) (out [][]line) {
 	return out
 }
 
-// lineStep is the usual distance of a line from the one above it, 0 if that is not known.
+// lineStep returns the usual distance of a line from the one above it, or 0 if that is unknown.
 func lineStep(paragraphs [][]line) int {
 	var steps []int
 	for _, p := range paragraphs {
@@ -173,7 +172,7 @@ func lineStep(paragraphs [][]line) int {
 	return steps[len(steps)/2]
 }
 
-// bottom is about where the line's words end, most of which have no descender.
+// bottom returns the approximate baseline: the usual bottom of the line's words, most of which have no descender.
 func (l line) bottom() int {
 	ends := make([]int, len(l.words))
 	for i, w := range l.words {
@@ -183,7 +182,7 @@ func (l line) bottom() int {
 	return ends[len(ends)/2]
 }
 
-// left is where the text of an item begins, or that of any other line.
+// left returns the place at which the text of a line begins; for an item, that is after its mark.
 func (l line) left() int {
 	if l.isItem() {
 		return l.words[1].Box.Min.X
@@ -252,7 +251,7 @@ func headingLevel(p []line, body int) int {
 	return 2
 }
 
-// cells returns how many parts of a line stand apart like the cells of a table.
+// cells returns the number of parts of a line that are apart like the cells of a table.
 func (l line) cells() int {
 	n := 1
 	for i := 1; i < len(l.words); i++ {
@@ -263,7 +262,7 @@ func (l line) cells() int {
 	return n
 }
 
-// apart reports whether a word stands apart from the one before it.
+// apart reports whether a word is apart from the one before it.
 func (l line) apart(i int) bool {
 	if i == 1 && l.isItem() {
 		return false
@@ -272,7 +271,7 @@ func (l line) apart(i int) bool {
 	return max(b.Min.X-a.Max.X, a.Min.X-b.Max.X) > cellGap*l.height
 }
 
-// joined is the text of lines. A word that is divided at the end of a line becomes whole.
+// joined returns the text of lines. A word that is divided at the end of a line becomes whole.
 func joined(lines []line) (m compose.Mapped) {
 	for i, l := range lines {
 		char := l.first
@@ -292,8 +291,7 @@ func joined(lines []line) (m compose.Mapped) {
 	return m
 }
 
-// divided takes the hyphen from the end of a text that goes on with the rest of its last word, and reports
-// whether it did.
+// divided removes the hyphen at the end of a text if next continues its last word, and reports whether it did.
 func divided(m *compose.Mapped, next string) bool {
 	before, found := strings.CutSuffix(string(m.Text), "-")
 	last, _ := utf8.DecodeLastRuneInString(before)

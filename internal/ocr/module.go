@@ -12,8 +12,8 @@ import (
 	"github.com/tetratelabs/wazero/experimental/table"
 )
 
-// What the build of Tesseract in tesseract.js-core 7.0.0 calls its exports. Emscripten has shortened the names;
-// tesseract-core-simd-lstm.js says what they stand for.
+// The names of exports in the build of Tesseract in tesseract.js-core 7.0.0. Emscripten has shortened them;
+// tesseract-core-simd-lstm.js has the original names.
 const (
 	exportMemory   = "T"
 	exportInit     = "U" // runs the constructors of C++
@@ -35,14 +35,14 @@ const (
 // errThrown is a C++ exception or longjmp on its way to the function that catches it.
 var errThrown = errors.New("thrown")
 
-// module is an instance of Tesseract, with what Emscripten's JavaScript does for it.
+// module is an instance of Tesseract, with the functions that Emscripten's JavaScript provides for it.
 type module struct {
 	api.Module
 	functions map[string]api.Function
 	table     map[uint32][]api.Function // idle functions of the module's table; one call of each at a time
-	files     map[string][]byte         // what it may open
+	files     map[string][]byte         // the files that it may open
 	open      []*openFile               // by descriptor
-	ctx       context.Context           // of the call that is going on
+	ctx       context.Context           // of the current call
 	full      bool                      // it was refused memory
 }
 
@@ -122,14 +122,14 @@ func (m *module) bytes(ctx context.Context, b []byte) (uint64, error) {
 // ErrMemory says that a picture needs more memory than allowed.
 var ErrMemory = errors.New("the recognition of its text needs more memory than allowed")
 
-// import is a function that the module calls.
+// imported is a function that the module calls.
 type imported struct {
 	call            api.GoModuleFunc
 	params, results []api.ValueType
 }
 
-// imports returns the functions that the module calls, by their shortened names. Those that reading a picture
-// never calls say that they are not there.
+// imports returns the functions that the module calls, by their shortened names. Functions that reading a picture never
+// calls return an error, or do nothing if they have no result.
 func (m *module) imports(code wazero.CompiledModule) map[string]imported {
 	calls := map[string]api.GoModuleFunc{
 		"k": func(context.Context, api.Module, []uint64) { panic(errThrown) },                      // __cxa_throw
@@ -175,8 +175,8 @@ func (m *module) imports(code wazero.CompiledModule) map[string]imported {
 // refused returns the result of system calls that do not exist here.
 func refused() uint64 { return api.EncodeI32(-wasiNoSystem) }
 
-// invoke calls a function of the module's table for a function that catches exceptions. After one, which ends
-// the call, it sets back the stack and says so.
+// invoke calls a function of the module's table for a function that catches exceptions. If an exception ends the call, it
+// restores the stack and tells the caller.
 func (m *module) invoke(params, results []api.ValueType) api.GoModuleFunc {
 	return func(ctx context.Context, _ api.Module, stack []uint64) {
 		index := uint32(stack[0])
@@ -228,7 +228,7 @@ func (m *module) nested(ctx context.Context, name string, args ...uint64) (uint6
 	return stack[0], err
 }
 
-// progress is called for each few words that are read, and ends the work when its context has ended.
+// progress is called after every few words, and ends the work when its context has ended.
 func (m *module) progress(_ context.Context, _ api.Module, stack []uint64) {
 	if err := m.ctx.Err(); err != nil {
 		panic(err)
@@ -236,7 +236,7 @@ func (m *module) progress(_ context.Context, _ api.Module, stack []uint64) {
 	stack[0] = 0
 }
 
-// grow makes the memory larger: as much as is asked for and a part more, so that it is rarely asked for.
+// grow makes the memory larger. It adds more than the module asks for, so that the module rarely asks.
 func (m *module) grow(_ context.Context, mod api.Module, stack []uint64) {
 	memory := mod.Memory()
 	want, have := uint64(uint32(stack[0])), uint64(memory.Size())
@@ -330,7 +330,7 @@ func (m *module) seek(_ context.Context, mod api.Module, stack []uint64) {
 	stack[0] = 0
 }
 
-// write drops what is written: messages for people at a terminal.
+// write discards the output, which is messages for people at a terminal.
 func (m *module) write(_ context.Context, mod api.Module, stack []uint64) {
 	total := uint32(0)
 	vectors(mod.Memory(), stack[1], stack[2], func(_, size uint32) bool {

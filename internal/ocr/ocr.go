@@ -41,7 +41,7 @@ const English = "eng"
 // Options configure a Reader. A zero field means the default.
 type Options struct {
 	CacheDir  string   // where compiled code is kept for the next start; "" compiles each time
-	Memory    int64    // most memory of the module in bytes; 512 MiB
+	Memory    int64    // maximum memory of the module in bytes; 512 MiB
 	Languages []string // Tesseract's names of them, the most likely one first; English
 	Data      string   // folder with LANGUAGE.traineddata for languages besides English; "" for none
 }
@@ -53,7 +53,7 @@ type Reader struct {
 	cache   wazero.CompilationCache
 	runtime wazero.Runtime
 	code    wazero.CompiledModule
-	module  *module // nil before the first picture, and after one that it failed on
+	module  *module // nil before the first picture, and after a picture on which it failed
 	api     uint64  // its TessBaseAPI
 }
 
@@ -155,7 +155,7 @@ const (
 	maxDataBytes = 64 << 20 // of one language
 )
 
-// load reads the files of languages. English in the folder goes before that in the program.
+// load reads the files of languages. English in the folder takes precedence over that in the program.
 func load(languages []string, dir string) (map[string][]byte, error) {
 	if err := CheckLanguages(languages, dir); err != nil {
 		return nil, err
@@ -200,10 +200,10 @@ func (r *Reader) Words(ctx context.Context, picture *image.Gray, dpi int) ([]Wor
 	return ParseTSV(tsv), nil
 }
 
-// stop throws the instance away; the next picture gets a new one.
+// stop discards the instance; the next picture gets a new one.
 func (r *Reader) stop() {
 	if r.module != nil {
-		_ = r.module.Close(context.Background()) // nothing of it is needed any more
+		_ = r.module.Close(context.Background()) // it is no longer needed
 		r.module = nil
 	}
 	_ = r.runtime.Module("a").Close(context.Background())
@@ -291,7 +291,7 @@ func (r *Reader) start(ctx context.Context) error {
 }
 
 // PageLayout is PSM_AUTO, the default of the program tesseract: the page is divided into blocks. The library's own default
-// takes a page for one block, and reads across columns.
+// treats a page as one block, and reads across columns.
 const PageLayout = "3"
 
 func (r *Reader) set(ctx context.Context, variable, value string) error {

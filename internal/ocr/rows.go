@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Tesseract takes the columns of a table for columns of text where they stand far apart, and reads one after the other.
-// What tells a table is a column of short lines beside each of which something short stands.
+// If the columns of a table are far apart, Tesseract takes them for columns of text, and reads one after the other. A table
+// is recognised by a column of short lines with short text beside each of them.
 const (
 	leastRows     = 3
 	cellChars     = 20   // of the lines of such a column, on average
@@ -27,7 +27,7 @@ type segment struct {
 
 func (s segment) middle() int { return (s.box.Min.Y + s.box.Max.Y) / 2 }
 
-// beside reports whether two segments stand beside each other at one height.
+// beside reports whether two segments are beside each other at one height.
 func (s segment) beside(o segment) bool {
 	apart := s.box.Max.X <= o.box.Min.X || o.box.Max.X <= s.box.Min.X
 	return apart && max(s.middle()-o.middle(), o.middle()-s.middle())*2 < min(s.box.Dy(), o.box.Dy())
@@ -88,7 +88,7 @@ func tableOf(segments []segment, i int) int {
 	return i
 }
 
-// joinColumn joins the lines of a block with what stands beside them, if they are a column of a table.
+// joinColumn joins the lines of a block with the segments beside them, if they are a column of a table.
 func joinColumn(segments []segment, from, to int) {
 	var column image.Rectangle
 	chars := 0

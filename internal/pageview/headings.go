@@ -27,8 +27,8 @@ const (
 	maxHeadings = 5000
 )
 
-// Headings returns the headings of a page in their order, those of a Markdown document with their markup. It returns none for
-// tables and pictures, and for an original that cannot be read now as it once was.
+// Headings returns the headings of a page in order, those of a Markdown document with their markup. It returns none for tables
+// and pictures, and for an original that can no longer be read.
 func (v *Viewer) Headings(ctx context.Context, d retrieval.Document, page int) ([]Heading, error) {
 	switch format.ViewOf(d.MediaType) {
 	case format.Markdown:
@@ -45,7 +45,7 @@ func (v *Viewer) Headings(ctx context.Context, d retrieval.Document, page int) (
 	return nil, nil
 }
 
-// outlineTime is how long a page waits for its headings: a long document must be read anew for them.
+// outlineTime is the maximum time that a page waits for its headings: a long document must be read again for them.
 const outlineTime = 2 * time.Second
 
 // outlines returns the headings of a document by page.
@@ -62,7 +62,7 @@ func (v *Viewer) outlines(ctx context.Context, d retrieval.Document) (map[int][]
 		}
 		result, err := v.pool.Extract(ctx, extract.Request{Name: name, Path: f.Name(), Post: ingest.KeepBlocks(ingest.SplitOptions{})})
 		if refused, ok := errors.AsType[*extract.Error](err); ok && refused.Reason != extract.Timeout && refused.Reason != extract.Busy {
-			return nil, nil // it is encrypted, say
+			return nil, nil // for example, it is encrypted
 		}
 		if err != nil {
 			return nil, err

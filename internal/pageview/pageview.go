@@ -224,11 +224,11 @@ func isShown(d retrieval.Document) bool {
 	return strings.HasPrefix(d.MediaType, "image/") && drawn[d.MediaType] == ""
 }
 
-// drawn has the media types whose pages are drawn, with names that tell the pool the format of an original, whose file
-// name is only its hash.
+// drawn holds the media types whose pages are drawn. The values are names that tell the pool the format of an original: its
+// real file name is only its hash.
 var drawn = map[string]string{"application/pdf": "original.pdf", "image/tiff": "original.tiff"}
 
-// withOriginal opens an original whose pages are drawn, and calls do.
+// withOriginal opens an original whose pages are drawn, and calls do with a request for it.
 func (v *Viewer) withOriginal(d retrieval.Document, do func(extract.Request) error) error {
 	if drawn[d.MediaType] == "" {
 		return errNoPicture
@@ -324,7 +324,7 @@ func once[T any](ctx context.Context, v *Viewer, key string, draw func(context.C
 	}
 }
 
-// told returns the error for the callers that wait for a page.
+// told returns the error for callers that wait for a page.
 func told(err error) error {
 	refused, ok := errors.AsType[*extract.Error](err)
 	switch {

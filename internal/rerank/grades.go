@@ -28,15 +28,14 @@ type mention struct {
 type kind uint8
 
 const (
-	place kind = iota // none: only the order counts
+	place kind = iota // no value: only the order counts
 	grade             // from 0 to 3
-	score             // of a scale that only all values together show
+	score             // on a scale that can be told only from all values together
 )
 
-// parseGrades reads a judge's reply about n passages: the object that it was asked for, or any of
-// the forms that models give in its place, such as {"order":[3,1]}, {"scores":{"1":0.8}}, [3,1] or
-// "[3] > [1]". Numbers of passages that there are not are dropped, and so is all but the first
-// mention of one; a passage that is not mentioned comes last, with the score 0.
+// parseGrades reads a judge's reply about n passages: the object that it was asked for, or any of the forms that models give in
+// its place, such as {"order":[3,1]}, {"scores":{"1":0.8}}, [3,1] or "[3] > [1]". It drops numbers outside 1 to n and repeated
+// mentions of a passage. A passage that is not mentioned comes last, with the score 0.
 func parseGrades(reply string, n int) (order []int, scores []float64, err error) {
 	mentions, err := readMentions(reply)
 	if err != nil {
@@ -61,7 +60,7 @@ func parseGrades(reply string, n int) (order []int, scores []float64, err error)
 	for i, m := range mentions {
 		scores[m.id-1] = m.score(top, i, n)
 	}
-	// Equal grades are in the order of the reply, and what it does not mention in that of the search.
+	// Equal grades stay in the order of the reply, and passages that it does not mention in that of the search.
 	for _, m := range mentions {
 		order = append(order, m.id-1)
 	}
@@ -92,7 +91,7 @@ func (m mention) score(top float64, at, n int) float64 {
 	return min(max(m.value/scale, 0), 1)
 }
 
-// plainList is a reply that has nothing but numbers in it.
+// plainList matches a reply that consists of numbers only.
 var plainList = lazyregexp.New(`^[\s\[\]().,;>]*\d[\d\s\[\]().,;>]*$`)
 
 var digits = lazyregexp.New(`\d+`)
@@ -109,7 +108,7 @@ func readMentions(reply string) ([]mention, error) {
 	case plainList.MatchString(reply):
 		var all []mention
 		for _, number := range digits.FindAllString(reply, -1) {
-			id, _ := strconv.Atoi(number) // 0, which is none, for one that is too long
+			id, _ := strconv.Atoi(number) // 0, which is not a passage, if the number is too long
 			all = append(all, mention{id: id})
 		}
 		return all, nil

@@ -25,7 +25,7 @@ var _ Reranker = Judge{}
 
 // The limits of a judge's reply.
 const (
-	replyTokens    = 1000 // a model that reasons takes most of them for that
+	replyTokens    = 1000 // a model that reasons uses most of them for reasoning
 	tokensPerGrade = 20
 	maxReplyBytes  = 64 << 10
 )
@@ -57,7 +57,7 @@ func (j Judge) Rerank(ctx context.Context, req Request) (Ranking, error) {
 	return r, nil
 }
 
-// numbered matches text with which a passage could pass for another one.
+// numbered matches the marks with which a passage could pretend to be another one.
 var numbered = lazyregexp.New(`\[(\d+)\]`)
 
 // list returns the question and the passages, a line each.

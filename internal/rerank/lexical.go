@@ -10,8 +10,8 @@ import (
 	"parley/internal/text"
 )
 
-// What the places of a question's words add to the score of the search, which is 1 for the best
-// passage; docs/measurements.md says what they were measured to give.
+// The weights that the places of a question's words add to the score of the search, which is 1 for the best passage.
+// docs/measurements.md gives the measurements behind them.
 const (
 	pairWeight  = 0.3 // all neighbours in the question are neighbours in the passage
 	fieldWeight = 0.1 // all its words stand in the title, the headings or the name
@@ -20,10 +20,9 @@ const (
 // contextLimit is the weight below which a term comes from the conversation, not the question.
 const contextLimit = 0.5
 
-// Lexical ranks by the score of the search and by how near to one another the words of the question
-// stand, which the search does not know: rare words that are neighbours in the question and in the
-// passage count most. It is for passages that were found by their words, and asks no model. Scores
-// are relative to the best passage, as those of a search by words are.
+// Lexical ranks by the score of the search and by how close together the words of the question stand, which the search does not
+// consider: rare words that are neighbours both in the question and in the passage count most. It suits passages that were found
+// by their words, and asks no model. Scores are relative to the best passage, like those of a search by words.
 type Lexical struct{}
 
 var _ Reranker = Lexical{}
@@ -69,8 +68,8 @@ func newQuestion(terms []retrieval.Term) question {
 	return q
 }
 
-// proximity returns, in [0, 1], how near the words of each two neighbours in the question stand to
-// one another at their nearest; a pair counts as much as the less rare of its words.
+// proximity returns, in [0, 1], how close together the words of each pair of neighbours in the question stand at their closest;
+// a pair has the weight of its more common word.
 func (q question) proximity(s string) float64 {
 	if len(q.idf) < 2 {
 		return 0

@@ -9,8 +9,8 @@ import (
 // maxRead is the number of passages that a Reader reads. Later ones keep their places.
 const maxRead = 20
 
-// Scores of the reader that are mapped to [0, 1]: middle to a half. Of the blocks of test/answers/dev that answer
-// their questions, 23 of 141 have less than that, and of the others nine in ten.
+// Scores of the reader are mapped to [0, 1], with middle at 0.5. Of the blocks of test/answers/dev, 23 of the 141 that answer
+// their questions score below middle, and so do nine in ten of the others.
 const (
 	middle = -5
 	spread = 3

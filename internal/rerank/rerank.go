@@ -1,8 +1,7 @@
-// Package rerank puts the passages that a search found into a better order, by looking at each
-// together with the question, which a search over an index does not do. There are four ways:
-// Reader by a model inside the program, Lexical by the places of words, API by a reranking model,
-// Judge by a model that is asked for grades. A reranker sees only the passages that it is given, so it cannot widen what a caller may
-// see, and it changes none of them.
+// Package rerank puts the passages that a search found into a better order, by looking at each together with the question, which
+// a search over an index does not do. There are four ways: Reader by a model inside the program, Lexical by the places of words,
+// API by a reranking model, Judge by a model that is asked for grades. A reranker sees only the passages that it is given, so it
+// cannot widen what a caller may see, and it does not change passages.
 //
 //	ranking, err := rerank.Lexical{}.Rerank(ctx, rerank.Request{Query: q, Terms: found.Terms, Passages: found.Passages})
 //	best := found.Passages[ranking.Order[0]]
@@ -35,8 +34,7 @@ type Ranking struct {
 
 // Reranker ranks passages.
 type Reranker interface {
-	// Rerank returns a complete ranking or an error. With an error too, the ranking holds what the
-	// call took.
+	// Rerank returns a complete ranking or an error. With an error, the ranking still holds the usage of the call.
 	Rerank(ctx context.Context, req Request) (Ranking, error)
 }
 

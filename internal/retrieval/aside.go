@@ -30,8 +30,8 @@ func AsideID(d Document) string { return strconv.FormatInt(d.Revision, 10) + "/"
 // Switch replaces documents with their rebuilt versions.
 type Switch struct {
 	Namespace   string
-	Generation  string    // of ingestion, which the files of these documents get; what follows a + in theirs stays
-	AddSegments []Segment // that cover the documents that keep their places
+	Generation  string    // the new Generation of these documents' files; a part after + in their old one stays
+	AddSegments []Segment // that cover the documents that are not replaced
 }
 
 // SwitchAside replaces the documents of a namespace with their rebuilt versions, all in one transaction, and

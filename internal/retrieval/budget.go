@@ -81,13 +81,13 @@ func (c *Corpus) space(namespace string) *space {
 	return c.spaces[namespace]
 }
 
-// set has searches of a namespace use another state. The caller holds load.
+// set makes searches of a namespace use another state. The caller holds load.
 func (c *Corpus) set(s *space, st *state) {
 	size := st.size()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if old := s.state.Swap(st); c.spaces[s.namespace] != s {
-		return // dropped meanwhile
+		return // it was dropped in the meantime
 	} else if old == nil {
 		c.held.Namespaces++
 		c.held.Loaded++
@@ -100,8 +100,8 @@ func (c *Corpus) set(s *space, st *state) {
 	c.makeRoom(s)
 }
 
-// makeRoom drops the least recently used indexes until the others fit. It never drops an index in use, nor last, however
-// large they are. The caller holds mu.
+// makeRoom drops the least recently used indexes until the others fit. It never drops an index in use, nor last, however large
+// these are. The caller holds mu.
 func (c *Corpus) makeRoom(last *space) {
 	for c.memory > 0 && c.held.Bytes > c.memory {
 		var oldest *space
@@ -131,8 +131,8 @@ func (c *Corpus) drop(s *space) {
 	delete(c.spaces, s.namespace)
 }
 
-// ready loads the index of a namespace that the caller uses, if it is not in memory. A caller who leaves does not end the
-// loading, so that an index that takes longer than callers wait is there for the next one.
+// ready loads the index of a namespace that the caller uses, if it is not in memory. Loading continues when the caller gives up,
+// so that an index that takes longer than callers wait is there for the next one.
 func (c *Corpus) ready(ctx context.Context, namespace string) error {
 	s := c.space(namespace)
 	if s.state.Load() != nil {
@@ -189,7 +189,7 @@ func (c *Corpus) load(ctx context.Context, namespace string) error {
 	return nil
 }
 
-// overhead is about what an index takes beside its segments and vectors, and a document in it.
+// The approximate memory that an index takes beside its segments and vectors, and that each document in it takes.
 const (
 	stateOverhead    = 4 << 10
 	documentOverhead = 64

@@ -12,14 +12,13 @@ import (
 	"parley/internal/text"
 )
 
-// wholeShare is the weight of the whole question's score in the score of a clause: what a
-// clause leaves out ("… and what does it cost?") stands in the rest of the question.
+// wholeShare is the weight of the whole question's score in the score of a clause. A clause may depend on words in the rest of
+// the question: "… and what does it cost?"
 const wholeShare = 0.25
 
-// rank returns the k best chunks for a query. A question of several clauses is searched for as a
-// whole and clause by clause, and a chunk has the best of its scores, each relative to the best
-// chunk of its search: so that the passages answer every part, not the part with the rarest
-// words alone. Matched counts the chunks with a score above zero.
+// rank returns the k best chunks for a query. A question of several clauses is searched for as a whole and clause by clause, and
+// a chunk gets the best of its scores, each relative to the best chunk of its search. The passages thus answer every part, not
+// only the part with the rarest words. matched counts the chunks with a score above zero.
 func rank(ctx context.Context, v *lexical.View, q Query, terms []Term, k int) (hits []lexical.Hit, matched int, err error) {
 	opening := beginning(q.Text)
 	names, err := namesIn(ctx, v, opening)
@@ -66,8 +65,8 @@ func rank(ctx context.Context, v *lexical.View, q Query, terms []Term, k int) (h
 	return hits[:min(k, len(hits))], matched, nil
 }
 
-// maxOpening is the number of bytes of a question that are searched for names and clauses. People ask in fewer;
-// a longer text is found by its words alone.
+// maxOpening is the number of bytes of a question that are searched for names and clauses. Real questions are shorter; a longer
+// text is found by its words alone.
 const maxOpening = 4 << 10
 
 // beginning returns the first maxOpening bytes of a question, up to the end of a character.

@@ -11,13 +11,12 @@ import (
 // chunk is written again once per factor by which the index grows.
 const tierFactor = 8
 
-// fullSegment is how many chunks a segment has from which on it is merged with no other: a search
-// shares segments out among the processors, and a merge holds what it writes in memory.
+// fullSegment is the number of chunks from which a segment is no longer merged: a search divides segments among the processors,
+// and a merge holds its output in memory.
 const fullSegment = 1 << 16
 
-// compact merges segments of about the same size, and rewrites those of which more than half is
-// gone, until there are none. The caller holds write. Every merge leaves fewer segments, or the
-// same with nothing gone, so that it ends.
+// compact merges segments of about the same size, and rewrites segments that are more than half deleted, until there are none of
+// either. The caller holds write. Every merge leaves fewer segments, or as many with nothing deleted, so it terminates.
 func (c *Corpus) compact(ctx context.Context, namespace string) error {
 	for {
 		st := c.space(namespace).state.Load()
@@ -50,8 +49,8 @@ func (c *Corpus) compact(ctx context.Context, namespace string) error {
 	}
 }
 
-// mergeGroup returns parts to merge into one: those that are wholly gone, one that is mostly
-// gone, or a full tier: as many as are kept of a size, or fewer that make a full segment.
+// mergeGroup returns parts to merge into one: those that are wholly deleted, one that is mostly deleted, or a full tier, which
+// is the number of parts kept of one size, or fewer that make a full segment.
 func mergeGroup(parts []part) []part {
 	var empty []part
 	for _, p := range parts {

@@ -18,9 +18,9 @@ const (
 // linking are the sounds that stand between the parts of a compound in Germanic languages.
 var linking = []string{"", "s", "es", "n", "en", "er"}
 
-// compounds returns the two words that a word is composed of that no chunk holds, such as Urlaub and
-// Tage for Urlaubstage, or the word itself when they are not known either. Of several ways to split it the one with
-// the most frequent parts is taken (Koehn and Knight 2003).
+// compounds splits a word that no chunk holds into the two words that it is composed of, such as Urlaub and Tage for
+// Urlaubstage. If no chunk holds those either, it returns the word itself. Of several ways to split, it takes the one with the
+// most frequent parts (Koehn and Knight 2003).
 func compounds(v *lexical.View, t Term) []Term {
 	word := t.Word
 	if n := utf8.RuneCountInString(word); n < 2*minPart || n > maxCompound || strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) }) {

@@ -54,9 +54,8 @@ func Open(ctx context.Context, store Store, log *slog.Logger, options ...Option)
 	return c, nil
 }
 
-// Apply commits a batch with its others. The caller leaves Revision of documents, Key of chunks and
-// the segments unset: Apply fills them in. Either everything is visible to all searches that begin
-// afterwards, or, when there is an error, nothing is.
+// Apply commits a batch with its others. The caller leaves Revision of documents, Key of chunks and the segments unset; Apply
+// sets them. On success all searches that begin afterwards see everything; on an error nothing is changed.
 func (c *Corpus) Apply(ctx context.Context, b Batch) error {
 	c.write.Lock()
 	defer c.write.Unlock()
@@ -72,7 +71,7 @@ func (c *Corpus) Apply(ctx context.Context, b Batch) error {
 	}
 	for _, part := range b.parts() {
 		if err := c.compact(ctx, part.Namespace); err != nil && !errors.Is(err, ErrConflict) {
-			// The batch is committed; a compaction that did not happen is made up for by a later one.
+			// The batch is committed; a later compaction makes up for the failed one.
 			c.log.Warn("compact the index", "namespace", part.Namespace, "error", err)
 		}
 	}
@@ -132,7 +131,7 @@ func (c *Corpus) commit(ctx context.Context, b Batch) error {
 	return nil
 }
 
-// follow brings the index of a namespace in memory up to date with its part of a committed batch.
+// follow updates the index of a namespace in memory with its part of a committed batch.
 func (c *Corpus) follow(ctx context.Context, b Batch, done Applied) {
 	s := c.space(b.Namespace)
 	s.load.Lock()
@@ -157,7 +156,7 @@ func (c *Corpus) follow(ctx context.Context, b Batch, done Applied) {
 	}
 }
 
-// skip tells the other namespaces' indexes that a change was none of theirs.
+// skip tells the indexes of other namespaces that a change did not concern them.
 func (c *Corpus) skip(changed map[*space]bool, done Applied) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

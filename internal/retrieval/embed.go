@@ -14,9 +14,9 @@ import (
 // EmbedReport says what an embedding has done so far, or in all.
 type EmbedReport struct {
 	Model    string // "provider:model"
-	Chunks   int    // that have got a vector, or for which there will be none
-	Known    int    // of them, those whose text had a vector already
-	Refused  int    // texts that the model does not take, which are found by their words only
+	Chunks   int    // that have got a vector, or will not get one
+	Known    int    // of these chunks, those whose text already had a vector
+	Refused  int    // texts that the model does not accept; they are found by their words only
 	Usage    llm.Usage
 	Duration time.Duration
 }
@@ -42,10 +42,9 @@ func (c *Corpus) PlanEmbedding(ctx context.Context) (EmbedPlan, error) {
 	return p.Plan(), nil
 }
 
-// Embed gives every chunk that has no vector one of the configured model, in all namespaces, and then makes
-// searches use these vectors. Until they are complete, searches go on using the old ones. What is committed
-// stays: an Embed that is interrupted at any point continues where it stopped. Progress, which may be nil, is
-// called after each commit, from the caller's goroutine.
+// Embed gives every chunk without a vector one of the configured model, in all namespaces, and then makes searches use these
+// vectors. Until they are complete, searches go on using the old ones. Committed vectors stay: an Embed that is interrupted at
+// any point continues where it stopped. Progress, which may be nil, is called after each commit, from the caller's goroutine.
 //
 // Only one process at a time should embed: two would pay for the same texts.
 func (c *Corpus) Embed(ctx context.Context, progress func(EmbedReport)) (EmbedReport, error) {
@@ -92,7 +91,7 @@ func (p *pass) run(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		more, err := p.index(ctx) // before they serve
+		more, err := p.index(ctx) // before these vectors are used
 		if err != nil {
 			return err
 		}
@@ -114,8 +113,8 @@ func (p *pass) run(ctx context.Context) (err error) {
 // meanwhileEvery is the time between two searches for new documents while the database indexes vectors.
 const meanwhileEvery = time.Second
 
-// index has the database index the vectors where they are too many for memory. Chunks that come meanwhile get their vectors
-// at once, because the first index of a large namespace takes minutes. It returns how many those are.
+// index makes the database index the vectors if they are too many for memory. Chunks that arrive meanwhile get their vectors at
+// once, because the first index of a large namespace takes minutes. It returns the number of these chunks.
 func (p *pass) index(ctx context.Context) (n int, err error) {
 	if p.Corpus.index == nil {
 		return 0, nil
@@ -132,7 +131,7 @@ func (p *pass) index(ctx context.Context) (n int, err error) {
 		select {
 		case <-built:
 			if n > 0 {
-				p.buildIndexes(ctx) // adds what came
+				p.buildIndexes(ctx) // adds the new vectors
 			}
 			return n, ctx.Err()
 		case <-time.After(meanwhileEvery):
@@ -158,12 +157,12 @@ func (p *pass) buildIndexes(ctx context.Context) {
 	}
 }
 
-// finish has a generation that is complete serve, and reports whether it is.
+// finish makes searches use a generation that is complete, and reports whether it is complete.
 func (p *pass) finish(ctx context.Context) (bool, error) {
 	if p.generation.State == Building {
 		err := p.store.SwitchGeneration(ctx, p.generation.ID)
 		if errors.Is(err, ErrIncomplete) {
-			return false, nil // documents came meanwhile
+			return false, nil // documents were added meanwhile
 		}
 		if err != nil {
 			return false, fmt.Errorf("switch to the new vectors: %w", err)
@@ -249,8 +248,8 @@ func (p *pass) embedPage(ctx context.Context, forms []form) error {
 	return p.refreshAll(ctx)
 }
 
-// vectors returns a unit vector for each text, nil for those that the model refuses. A page of which
-// some are refused is embedded half by half.
+// vectors returns a unit vector for each text, nil for those that the model refuses. If some texts of a page are refused, it
+// embeds the page half by half.
 func (p *pass) vectors(ctx context.Context, texts []string) ([][]float32, error) {
 	if len(texts) == 0 {
 		return nil, nil
@@ -268,7 +267,7 @@ func (p *pass) vectors(ctx context.Context, texts []string) ([][]float32, error)
 		second, err := p.vectors(ctx, texts[half:])
 		return append(first, second...), err
 	}
-	// Is it the text, or does the model refuse whatever it is given?
+	// Does the model refuse this text, or any text?
 	if _, err := p.ask(ctx, []string{"Parley"}); err != nil {
 		return nil, err
 	}
@@ -292,7 +291,7 @@ func (p *pass) ask(ctx context.Context, texts []string) ([][]float32, error) {
 	return vectors, err
 }
 
-// isRefusal reports whether an error may be about the texts: another call with others may succeed.
+// isRefusal reports whether an error may be about the texts, so that a call with other texts may succeed.
 func isRefusal(err error) bool {
 	if e, ok := errors.AsType[*llm.Error](err); ok {
 		switch e.Status {

@@ -22,9 +22,8 @@ type Embedding struct {
 	Model      string        // of the vectors that are wanted, as "provider:model"
 	Dimensions int           // of them; 0 means the model's own
 	Timeout    time.Duration // of embedding a question; 0 means 5 s
-	// Share returns how much of a hybrid rank is the likeness of vectors of a model, between 0 and 1;
-	// the words have the rest. It belongs to the model: the better its vectors, the more they count.
-	// 0 means the default. Optional.
+	// Share returns the weight of the similarity of vectors of a model in a hybrid rank, between 0 and 1; the words have the
+	// rest. It depends on the model: the better its vectors, the more they count. 0 means the default. Optional.
 	Share func(model string) float64
 	// Knows reports whether a model knows the script of a question. Other questions are searched for by words
 	// alone. Optional.
@@ -55,14 +54,14 @@ func WithEmbedding(e Embedding) Option {
 type question struct {
 	vector     []float32 // of length 1; nil when the text was not embedded
 	generation int64     // whose vectors it can be compared with
-	share      float64   // of the likeness in a hybrid rank
+	share      float64   // of the similarity in a hybrid rank
 	usage      llm.Usage // zero when the vector was known already
 	model      string    // that was asked, as "provider:model"
 	took       time.Duration
 	note       string // why there is no vector, for people
 }
 
-// The reasons for which a search that was to use vectors does without.
+// The reasons why a search that should use vectors does not.
 const (
 	noteNoVectors = "the documents have no vectors yet"
 	noteSwitching = "the documents are getting vectors of another model"
@@ -71,8 +70,8 @@ const (
 	noteFailed    = "the question could not be embedded"
 )
 
-// embedQuestion returns the vector of a query for the vectors that serve. That there is none is no
-// error: the search goes on without.
+// embedQuestion returns the vector of a query for the vectors that serve. A missing vector is not an error: the search goes on
+// without it.
 func (c *Corpus) embedQuestion(ctx context.Context, st *state, text string) question {
 	g := st.vectors.generation
 	if st.vectors.empty() {
@@ -124,8 +123,8 @@ func embedOne(ctx context.Context, e llm.Embedder, req llm.EmbedRequest, length 
 	return out, err
 }
 
-// unitVectors returns n vectors with the length 1, all with the given number of dimensions, or with one of their own if it is 0.
-// It trusts no embedder: one vector that is not what it should be would spoil every ranking.
+// unitVectors returns n vectors scaled to length 1, all with the given number of dimensions; if that is 0, they need only have
+// the same number. It trusts no embedder, because one invalid vector would spoil every ranking.
 func unitVectors(vectors [][]float32, n, dimensions int) ([][]float32, error) {
 	if len(vectors) != n {
 		return nil, fmt.Errorf("there are %d vectors for %d texts", len(vectors), n)

@@ -10,12 +10,12 @@ import (
 	"parley/internal/llm"
 )
 
-// recipe names how embeddedText makes the text that stands for a chunk. Change it with every change
-// that shows: vectors of another recipe are made anew, aside.
+// recipe names how embeddedText makes the text that stands for a chunk. Change it whenever that text changes: vectors of another
+// recipe are then made anew, aside.
 const recipe = "title-headings-text-1"
 
-// embeddedText returns what is embedded for a chunk: its text below the title of its document and
-// the headings above it, which often name what the text is about and does not say.
+// embeddedText returns the text that is embedded for a chunk: its own text below the title of its document and the headings
+// above it, which often name a subject that the text itself does not mention.
 func embeddedText(title string, c Chunk) string { return textHead(title, c.Headings) + c.Text }
 
 func textHead(title string, headings []string) string {
@@ -37,7 +37,7 @@ type EmbedPlan struct {
 	Model     string // "provider:model"
 	Documents int    // with chunks that have no vector
 	Chunks    int    // without a vector
-	Texts     int    // that the model would be asked for: those of the chunks that it has not seen yet
+	Texts     int    // that the model would be asked for: those of the chunks that have not been embedded yet
 	Tokens    int    // of these, estimated
 }
 

@@ -7,8 +7,8 @@ import (
 	"parley/internal/lexical"
 )
 
-// Given are documents that a request has brought with it. They are in memory only, in no namespace, and searched
-// by their words. A Given is immutable and safe for concurrent use.
+// Given holds documents that came with a request. They are in memory only, in no namespace, and are searched by their words. A
+// Given is immutable and safe for concurrent use.
 type Given struct {
 	passages map[ChunkKey]Passage
 	order    []ChunkKey // of the documents, from their beginnings
@@ -21,7 +21,7 @@ const InGiven = asideMark + "given"
 // firstGiven is the revision of the first document of a Given. Stored documents never have so high a one.
 const firstGiven = 1 << 62
 
-// Brought is a document of a Given. Its Revision and Namespace are ignored, and those of its chunks.
+// Brought is a document of a Given. Its Revision and Namespace are ignored, as are the keys of its chunks.
 type Brought struct {
 	Document Document
 	Chunks   []Chunk

@@ -31,7 +31,7 @@ func byText(ctx context.Context, v *view, q Query, terms []Term, k int) (all []c
 
 func keyOf(h lexical.Hit) ChunkKey { return ChunkKey{Revision: h.Revision, Ordinal: h.Ordinal} }
 
-// byVectors ranks by likeness to the question. What is not like it at all is left out.
+// byVectors ranks by similarity to the question, and omits chunks without any.
 func (st *state) byVectors(ctx context.Context, v *view, f Filter, asked question, k int) (all []candidate, matched int, err error) {
 	found, _, err := st.likest(ctx, v, f, asked, k, nil)
 	if err != nil {
@@ -61,17 +61,16 @@ func (st *state) page(key ChunkKey) int {
 
 // The parameters of fusion, measured in internal/eval (TestFusion); docs/measurements.md has the table.
 const (
-	vectorShare = 0.6  // of the likeness in the fused rank, unless Embedding.Share says otherwise; the words have the rest
-	likeWords   = 0.75 // of a chunk's lexical share, which stands for its likeness while it has no vector
+	vectorShare = 0.6  // of the similarity in the fused rank, unless Embedding.Share says otherwise; the words have the rest
+	likeWords   = 0.75 // of a chunk's lexical share; stands in for its similarity while the chunk has no vector
 	fusedWords  = 1000 // chunks whose lexical score counts
 	fusedLeast  = 100  // the least number of candidates of each kind
 )
 
-// byBoth ranks by words and by likeness together: each chunk's two scores are set in relation to
-// the best of their kind, and added. The zero of a lexical score is a chunk without any of the
-// words; that of a likeness is the mean of all chunks that the caller may see, since models differ
-// in how like they take unlike texts to be. With vectors searched exactly, no score is missing but
-// those of chunks that have no vector yet.
+// byBoth ranks by words and by similarity together: each of a chunk's two scores is taken relative to the best of its kind, and
+// the two are added. The zero of a lexical score is a chunk without any of the words; that of a similarity is the mean of all
+// chunks that the caller may see, since models differ in how similar they consider unrelated texts. With exact vector search,
+// only chunks that have no vector yet lack a score.
 func (st *state) byBoth(ctx context.Context, v *view, q Query, terms []Term, asked question, k int) (all []candidate, matched int, err error) {
 	k = max(k, fusedLeast)
 	hits, matched, err := rank(ctx, v.lexical, q, terms, max(k, fusedWords))
@@ -112,8 +111,8 @@ func (st *state) byBoth(ctx context.Context, v *view, q Query, terms []Term, ask
 	return all, max(matched, found.Matched), nil
 }
 
-// knownShare returns the share of a question's weight that is on words which some chunk holds: words that none holds
-// cannot rank. A question in another language than the documents is left to its vector.
+// knownShare returns the share of a question's weight that is on words that some chunk holds: words that no chunk holds cannot
+// rank. A question in another language than the documents is thus left to its vector.
 func knownShare(terms []Term) float64 {
 	var known, all float64
 	for _, t := range terms {
@@ -140,10 +139,10 @@ type fusion struct {
 	asked     question
 	words     map[ChunkKey]lexical.Hit
 	bestWords float64
-	liked     map[ChunkKey]float64 // the cosines of those that are most like the question
-	likeness  map[ChunkKey]float64 // the cosines of all candidates, where not all vectors are in memory; else nil
+	liked     map[ChunkKey]float64 // the cosines of the chunks most similar to the question
+	likeness  map[ChunkKey]float64 // the cosines of all candidates, if not all vectors are in memory; else nil
 	bestLiked float64
-	mean      float64 // cosine of all that the caller may see
+	mean      float64 // mean cosine of all chunks that the caller may see
 }
 
 func (f *fusion) candidate(key ChunkKey) candidate {
@@ -164,7 +163,7 @@ func (f *fusion) candidate(key ChunkKey) candidate {
 	return c
 }
 
-// cosine returns how like the question a chunk is; ok is false when it has no vector.
+// cosine returns the similarity of a chunk to the question; ok is false if the chunk has no vector.
 func (f *fusion) cosine(key ChunkKey) (cosine float64, ok bool) {
 	if cosine, ok = f.liked[key]; ok {
 		return cosine, true
@@ -181,7 +180,7 @@ func (f *fusion) cosine(key ChunkKey) (cosine float64, ok bool) {
 	return 0, false
 }
 
-// relative sets a cosine in relation to the mean, which gives 0, and to the best, which gives 1.
+// relative scales a cosine so that the mean becomes 0 and the best becomes 1.
 func (f *fusion) relative(cosine float64) float64 {
 	if f.bestLiked <= f.mean { // all are the same
 		return 1
@@ -189,5 +188,5 @@ func (f *fusion) relative(cosine float64) float64 {
 	return within((cosine - f.mean) / (f.bestLiked - f.mean))
 }
 
-// within returns x, or the end of [0, 1] that it is beyond.
+// within returns x clamped to [0, 1].
 func within(x float64) float64 { return min(max(x, 0), 1) }

@@ -7,16 +7,15 @@ import (
 	"parley/internal/text"
 )
 
-// instruction finds sentences that say how to answer, not what: "Round to two decimals.",
-// "If that is not relevant, please state why."
+// instruction matches sentences that say how to answer, not what to find: "Round to two decimals.", "If that is not relevant,
+// please state why."
 var instruction = lazyregexp.New(`(?i)^\W*(?:please,? |kindly |also,? )?(?:answer|respond|reply|give|provide|return|round|state|assume|base|approach|express|write|say|explain|use|utili[sz]e|keep|be)\b` +
 	`|^\W*if\b.*\b(?:state|return|say|answer|explain|respond|reply|write)\b`)
 
 // instructionShare is the weight of an instruction's word in the search, relative to a word of the question.
 const instructionShare = 0.3
 
-// instructions returns the sentences of a question that say how to answer it; none where nothing else
-// is left of it.
+// instructions returns the sentences of a question that say how to answer it; none if the question has no other sentences.
 func instructions(question string) []text.Span {
 	var found []text.Span
 	rest := false

@@ -8,11 +8,11 @@ import (
 	"parley/internal/thesaurus"
 )
 
-// How much words of like meaning count in a search, relative to the word of the question: where chunks hold that
-// word, they hardly change the ranking, and tell the answerer what else may stand for it.
+// The weights of words of like meaning in a search, relative to the word of the question. If chunks hold that word, its synonyms
+// hardly change the ranking, but they tell the answerer what else may stand for it.
 const (
 	likeWeight    = 0.05
-	insteadWeight = 0.5 // where no chunk holds it
+	insteadWeight = 0.5 // if no chunk holds the question's word
 	phraseWeight  = 0.7 // of each word of a phrase that means the same as one of the question
 	maxLikes      = 8   // for one word
 	maxLiked      = 32  // words of a question for which others are looked up
@@ -53,8 +53,8 @@ func likesOf(v *lexical.View, language string, t Term, weight float64) (likes []
 	return likes
 }
 
-// otherPhrases returns the words of phrases that mean the same as one of the question and that it lacks. They find passages
-// and are not terms of the question: one of them alone, such as "property" for "capex", is not evidence.
+// otherPhrases returns those words of phrases that mean the same as a phrase of the question that the question lacks. They find
+// passages but are not terms of the question: one of them alone, such as "property" for "capex", is not evidence.
 func otherPhrases(ctx context.Context, v *lexical.View, question string, terms []Term) (words []lexical.Term) {
 	there := make(map[string]bool, len(terms))
 	for _, t := range terms {

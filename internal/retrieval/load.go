@@ -31,13 +31,12 @@ type space struct {
 	size  int64 // of the state
 }
 
-// maxAge bounds how far a search may be behind what other processes have committed.
+// maxAge bounds how far a search may lag behind the commits of other processes.
 const maxAge = time.Second
 
-// serves reports whether a search may use the state now that the store is at a version. What this
-// process has applied is always in it. While another process changes the store many times a
-// second the state may be a little behind, so that reading the index takes at most a tenth of
-// the time; what is gone since then is noticed when passages are read.
+// serves reports whether a search may use the state now that the store is at a version. The state always has this process's own
+// changes. While another process changes the store many times a second, the state may lag a little, so that reading the index
+// takes at most a tenth of the time; chunks deleted since then are noticed when passages are read.
 func (st *state) serves(version int64) bool {
 	if st.version.Load() >= version {
 		st.checked.Store(time.Now().UnixNano())
@@ -61,7 +60,7 @@ func (c *Corpus) current(ctx context.Context, namespace string) (*state, error) 
 	}
 	if !s.load.TryLock() {
 		if st != nil && !st.expired.Load() && st.age() < maxAge {
-			return st, nil // the next one is on its way
+			return st, nil // a newer state is being loaded
 		}
 		s.load.Lock()
 	}
@@ -100,8 +99,8 @@ func (c *Corpus) reload(ctx context.Context, namespace string, s *space) (*state
 // maxRepairs bounds how often a load starts again because another process changed the index.
 const maxRepairs = 5
 
-// loadState reads the index of a namespace from the store, taking segments that are loaded
-// already from old, which may be nil, and repairs it where it is incomplete.
+// loadState reads the index of a namespace from the store, and repairs it if it is incomplete. It reuses the segments of old,
+// which may be nil.
 func (c *Corpus) loadState(ctx context.Context, namespace string, old *state) (*state, error) {
 	began := time.Now()
 	for attempt := 0; ; attempt++ {
@@ -133,8 +132,7 @@ func (c *Corpus) loadState(ctx context.Context, namespace string, old *state) (*
 	}
 }
 
-// state makes a state of the assembly of a snapshot, with the vectors of the old one, which may be
-// nil.
+// state makes a state of the assembly of a snapshot, with the vectors of the old state, which may be nil.
 func (a *assembly) state(snap Snapshot, old *state, began time.Time) *state {
 	var vectors vectorSet
 	version := int64(0)
@@ -166,7 +164,7 @@ func (c *Corpus) openSegments(ctx context.Context, snap Snapshot, old *state) (a
 		}
 		data, err := c.store.SegmentData(ctx, seg.ID)
 		if errors.Is(err, ErrNotFound) {
-			continue // replaced since the snapshot: what it covered shows as missing
+			continue // replaced since the snapshot: its revisions will show as missing
 		}
 		if err != nil && !errors.Is(err, ErrDamaged) {
 			return nil, nil, fmt.Errorf("read segment %d: %w", seg.ID, err)
@@ -198,7 +196,7 @@ type assembly struct {
 	parts     []part
 	rights    rightsTable
 	missing   []int64 // revisions that no part covers, ascending
-	redundant []int64 // ids of segments that cover what others do: two processes repaired at once
+	redundant []int64 // ids of segments whose revisions others cover too: two processes repaired at once
 }
 
 // assemble joins the segments of an index with the rights to its current revisions, which ascend.

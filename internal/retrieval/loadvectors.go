@@ -8,9 +8,8 @@ import (
 	"parley/internal/vector"
 )
 
-// refreshVectors brings the vectors of a namespace in memory up to date with the store. Searches go
-// on with the older ones meanwhile. Unless it is to wait, it leaves the work to a goroutine that is
-// at it already. The caller uses the namespace.
+// refreshVectors brings the vectors of a namespace in memory up to date with the store. Searches meanwhile go on with the older
+// ones. Unless wait is set, it returns if another goroutine is already doing this. The caller uses the namespace.
 func (c *Corpus) refreshVectors(ctx context.Context, namespace string, wait bool) error {
 	version, err := c.store.VectorVersion(ctx)
 	if err != nil {
@@ -24,7 +23,7 @@ func (c *Corpus) refreshVectors(ctx context.Context, namespace string, wait bool
 	if upToDate() {
 		return nil
 	}
-	if wait || s.state.Load().vectorVersion.Load() == 0 { // none are in memory: it was just loaded
+	if wait || s.state.Load().vectorVersion.Load() == 0 { // no vectors are in memory: the index was just loaded
 		s.vectorLoad.Lock()
 	} else if !s.vectorLoad.TryLock() {
 		return nil
@@ -36,8 +35,8 @@ func (c *Corpus) refreshVectors(ctx context.Context, namespace string, wait bool
 	return c.readVectors(ctx, namespace, s)
 }
 
-// readVectors reads the vectors that the state lacks. The caller holds vectorLoad, without which no
-// generation and no version of vectors in memory changes.
+// readVectors reads the vectors that the state lacks. The caller holds vectorLoad, which guards the generation and the version
+// of vectors in memory.
 func (c *Corpus) readVectors(ctx context.Context, namespace string, s *space) error {
 	all, version, err := c.store.Generations(ctx)
 	if err != nil {
@@ -83,8 +82,8 @@ func (c *Corpus) readVectors(ctx context.Context, namespace string, s *space) er
 	return nil
 }
 
-// readBlocks reads vectors that were linked after one version and up to another one. One that is
-// damaged is passed over: its chunk is still found by its words.
+// readBlocks reads vectors that were linked after one version and up to another one. It skips a damaged vector: its chunk is
+// still found by its words.
 func (c *Corpus) readBlocks(ctx context.Context, namespace string, g Generation, s *sampled, after, until int64) ([]*vector.Block, error) {
 	b := vector.NewBuilder(g.Length)
 	damaged := 0
@@ -106,8 +105,7 @@ func (c *Corpus) readBlocks(ctx context.Context, namespace string, g Generation,
 	return b.Blocks(), nil
 }
 
-// add returns the set with further blocks, with the rights of a state. Only one set can be
-// made of a set in this way.
+// add returns the set with further blocks, with the rights of a state. A set may be extended in this way only once.
 func (s vectorSet) add(blocks []*vector.Block, st *state) vectorSet {
 	rights := st.allRights()
 	s.parts = slices.Clone(s.parts)
@@ -138,7 +136,7 @@ func (s vectorSet) add(blocks []*vector.Block, st *state) vectorSet {
 	return s
 }
 
-// chunks returns how many chunks are in the index, also of revisions that are gone.
+// chunks returns the number of chunks in the index, including those of deleted revisions.
 func (st *state) chunks() (n int) {
 	for _, p := range st.parts {
 		n += p.segment.Chunks()

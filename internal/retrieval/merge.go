@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Merge returns the best passages of several searches for the same question, each in another place. A score by words
-// was relative to the best passage of its own place; the result's is relative to the best of all places.
+// Merge returns the best passages of several searches for the same question, each in another place. A score by words was
+// relative to the best passage of its own place; in the result it is relative to the best of all places.
 func Merge(all []Result, limit int) Result {
 	if len(all) == 1 {
 		return all[0]
@@ -36,7 +36,7 @@ func Merge(all []Result, limit int) Result {
 	return merged
 }
 
-// note adds to a merged result what another one says beside its passages.
+// note adds another result's data, except its passages, to a merged result.
 func (r *Result) note(other Result) {
 	if other.Mode != Text {
 		r.Mode = other.Mode
@@ -58,8 +58,8 @@ func (r *Result) note(other Result) {
 	}
 }
 
-// merger ranks passages of several places as fusion does within one. The least cosine of all stands for the mean,
-// which is known only within a place.
+// merger ranks passages of several places as fusion does within one. The lowest cosine of all stands in for the mean, which is
+// known only within a place.
 type merger struct {
 	words       float64 // the best score
 	least, best float64 // cosines

@@ -12,22 +12,22 @@ import (
 	"parley/internal/thesaurus"
 )
 
-// What tells pages of a document apart that hold the same words, relative to the score of the search;
+// The weights that distinguish pages of a document with the same words, relative to the score of the search;
 // docs/measurements.md has their effect on reports.
 const (
 	looked      = 60  // chunks that are looked at
 	lookedOne   = 250 // the same for a question of one word that many chunks hold: "What is Parley?"
 	commonIDF   = 1   // of a word that stands in every third chunk
 	nearWeight  = 0.3 // all neighbours in the question are neighbours in the chunk
-	headWeight  = 0.5 // a heading of the page is what the question names, and no other page has such a heading
-	titleWeight = 1.0 // a heading of the chunk is such a question, or its word
-	reversed    = 0.8 // what neighbours in the other order count
-	maxDistance = 40  // words; further apart is not near
+	headWeight  = 0.5 // a heading of the page has the question's words, and no other page has such a heading
+	titleWeight = 1.0 // a heading of the chunk consists of the question, or of its only word
+	reversed    = 0.8 // weight of neighbours in reverse order
+	maxDistance = 40  // words; a greater distance counts as far
 	headLines   = 8   // lines at the beginning of a chunk that may be headings
 	maxHeading  = 100 // bytes of such a line
 )
 
-// wording is what a search over an index does not know of a question: the order of its words.
+// wording is the information about a question that a search over an index does not use: the order of its words.
 type wording struct {
 	words []string // its terms in their order
 	idf   []float64
@@ -56,7 +56,7 @@ func newWording(q Query, terms []Term) *wording {
 	return w
 }
 
-// inRow returns the words that say something, in their order.
+// inRow returns the words that carry meaning, in their order.
 func inRow(tokens []text.Token) (words []string) {
 	for i := 0; i < len(tokens); i++ {
 		if !tokens[i].Stop {
@@ -67,8 +67,8 @@ func inRow(tokens []text.Token) (words []string) {
 	return words
 }
 
-// near returns, in [0, 1], how near to one another the words of the question stand in a text. Two words that name
-// its document stand together all over it and do not count.
+// near returns, in [0, 1], how close together the words of the question stand in a text. Two words that both name its document
+// stand together all over it and do not count.
 func (w *wording) near(s string, own map[string]bool) float64 {
 	if len(w.words) < 2 {
 		return 0
@@ -102,8 +102,8 @@ func Nearness(places [][]int, weights []float64) float64 {
 	return near / all
 }
 
-// nearest returns 1 over the least distance between a place in a and one in b, 0 when all are far
-// apart. Both ascend, so that only the last places before each need be looked at.
+// nearest returns 1 over the least distance between a place in a and one in b, 0 if they are all far apart. Both ascend, so only
+// the last place before each has to be considered.
 func nearest(a, b []int) float64 {
 	best := 0.0
 	for i, j := 0, 0; i < len(a) && j < len(b); {
@@ -123,8 +123,8 @@ func nearest(a, b []int) float64 {
 	return best
 }
 
-// named returns the words of a heading that the question has in a row too, at least two, and which share they are of
-// the heading without the words that name the document. It returns "" for none.
+// named returns the words of a heading that also stand in a row in the question, at least two, and their share of the heading
+// without the words that name the document. It returns "" for none.
 func (w *wording) named(heading string, own map[string]bool) (phrase string, share float64) {
 	words := slices.DeleteFunc(inRow(text.Analyze(heading)), func(s string) bool {
 		return own[s] || !strings.ContainsFunc(s, unicode.IsLetter)
@@ -149,8 +149,8 @@ func (w *wording) named(heading string, own map[string]bool) (phrase string, sha
 	return strings.Join(words[from:from+most], " "), float64(most) / float64(len(words))
 }
 
-// headings adds the phrases that the question names in the headings of a passage: the one that it stands under, and
-// short lines at its beginning, since titles of pages are not always marked as headings.
+// headings adds the phrases that the question names in the headings of a passage: in its own heading, and in short lines at its
+// beginning, since titles of pages are not always marked as headings.
 func (w *wording) headings(p *Passage, own map[string]bool, found map[string]float64) {
 	add := func(heading string) {
 		if phrase, share := w.named(heading, own); phrase != "" {
@@ -171,7 +171,7 @@ func (w *wording) headings(p *Passage, own map[string]bool, found map[string]flo
 	}
 }
 
-// depth returns how many chunks are ranked at least for a question.
+// depth returns the least number of chunks to rank for a question.
 func depth(q Query) int {
 	if asked, _ := text.AnalyzeQuestion(beginning(q.Text)); len(inRow(asked)) == 1 {
 		return lookedOne
@@ -229,9 +229,9 @@ type leaf struct {
 
 func leafOf(c candidate) leaf { return leaf{c.key.Revision, c.page} }
 
-// reorder ranks candidates anew by the passages that are there, and changes nothing but their order and their ranks. Headings
-// that have a part of the question, and how near its words stand, count in documents with pages. A heading counts for all
-// chunks of its page, the less the more pages have such a heading, and the less the question names its document.
+// reorder ranks candidates anew by the text of their passages, and changes only their order and their ranks. In documents with
+// pages, two things count: headings that have a part of the question, and how close together its words stand. A heading counts
+// for all chunks of its page; it counts less the more pages have such a heading, and the less the question names its document.
 func (w *wording) reorder(about lexical.Subjects, found []candidate, passages map[ChunkKey]*Passage) {
 	heads, near := make(map[leaf]map[string]float64), make([]float64, len(found))
 	common := w.asksCommon()

@@ -30,8 +30,8 @@ func (c *Corpus) Repair(ctx context.Context) error {
 	return nil
 }
 
-// repairNamespace completes one index. Another process may be at it, too: what both have done is
-// found out when it is looked at again.
+// repairNamespace completes one index. Another process may be repairing it, too; duplicate work is found when the index is read
+// again.
 func (c *Corpus) repairNamespace(ctx context.Context, namespace string) error {
 	defer c.keep(namespace)()
 	s := c.space(namespace)

@@ -1,11 +1,10 @@
 // Package retrieval finds the passages of a corpus that answer a query.
 //
-// The Store is the truth; the lexical index is derived from it, one index per namespace, kept
-// as immutable segments that are committed in the same transaction as the chunks they cover.
-// A Corpus holds those indexes in memory, with the rights to what is in them; it follows changes
-// made by any process through the store's version, and rebuilds what is missing or out of date
-// when it opens. Passages that a caller may not see show in one way only: how rare a word is, and
-// so the order of passages, depends on all documents of the namespace, never on another one's.
+// The Store is the source of truth. The lexical index is derived from it, one index per namespace, kept as immutable segments
+// that are committed in the same transaction as the chunks they cover. A Corpus holds those indexes in memory, with the access
+// rights of their documents; it follows changes made by any process through the store's version, and rebuilds missing or
+// outdated parts when it opens. Passages that a caller may not see have one effect: the rarity of a word, and so the order of
+// passages, depends on all documents of the namespace, never on those of another one.
 package retrieval
 
 import (
@@ -42,11 +41,10 @@ type Document struct {
 	Notes      string    // what could not be read although the rest could, for people; "" for a document read whole
 	IndexedAt  time.Time // UTC, microseconds
 
-	Attributes json.RawMessage `json:",omitempty"` // what else is said of the document, see package attribute; nil for nothing
+	Attributes json.RawMessage `json:",omitempty"` // the document's attributes, see package attribute; nil for none
 }
 
-// AttributesOver returns the document's attributes, and of the others those whose names the document does not
-// have.
+// AttributesOver returns the document's attributes, and those of the others whose names the document lacks.
 func (d *Document) AttributesOver(others json.RawMessage) json.RawMessage {
 	all := attribute.Decode(others)
 	if all == nil {
@@ -56,7 +54,8 @@ func (d *Document) AttributesOver(others json.RawMessage) json.RawMessage {
 	return all.Bounded().Encode()
 }
 
-// The attributes that every document has, for conditions. They hide a document's own of the same name.
+// The attributes that every document has, for conditions. They take precedence over a document's own attributes of the same
+// name.
 const (
 	AttributePath      = "path" // Name
 	AttributeTitle     = "title"

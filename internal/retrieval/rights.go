@@ -10,15 +10,15 @@ import (
 // rightsID names a category together with an access list, which many documents have in common.
 type rightsID uint32
 
-// Two rights that let nobody through.
+// Two rights that nobody has.
 const (
-	nobody    rightsID = iota // to a revision that is no longer stored
-	notYet                    // to a revision that the state has yet to learn of
-	ownRights                 // the first of those that documents have
+	nobody    rightsID = iota // of a revision that is no longer stored
+	notYet                    // of a revision that the state does not know yet
+	ownRights                 // the first of the rights of documents
 )
 
-// rightsTable numbers the rights of a namespace's documents. A copy of it stays as it is when
-// rights are added to another; the last copy only may be added to, by one goroutine.
+// rightsTable numbers the rights of a namespace's documents. Adding rights to a copy does not change the other copies; only the
+// last copy may be added to, by one goroutine.
 type rightsTable struct {
 	all []rights // by rightsID; those before ownRights are empty
 	ids map[string]rightsID
@@ -45,7 +45,7 @@ func (t *rightsTable) add(category string, l access.List) rightsID {
 	return id
 }
 
-// maySee returns, by rightsID, what the filter lets through.
+// maySee returns, by rightsID, whether the filter admits it.
 func (t *rightsTable) maySee(f Filter) []bool {
 	see := make([]bool, len(t.all))
 	for id := int(ownRights); id < len(see); id++ {
@@ -54,7 +54,7 @@ func (t *rightsTable) maySee(f Filter) []bool {
 	return see
 }
 
-// joined returns the strings as one, from which no others give the same.
+// joined encodes strings as one, so that different lists give different results.
 func joined(all []string) string {
 	if len(all) == 0 {
 		return ""

@@ -7,8 +7,8 @@ import (
 	"parley/internal/access"
 )
 
-// Rule says who may see a document, or the documents in a folder, whatever their files say. Of several rules the nearest
-// counts: that of the document, or of the innermost folder. Rules of folders apply to documents without an owner only.
+// Rule says who may see a document, or the documents in a folder, regardless of their files. Of several rules the nearest
+// counts: that of the document, or of the innermost folder. Rules of folders apply only to documents without an owner.
 type Rule struct {
 	Path   string // name of the document; or the folder, with a slash at its end: WholeNamespace is one
 	Owner  string // of the document; "" for a folder
@@ -21,7 +21,7 @@ const WholeNamespace = "/"
 // IsFolder reports whether the rule applies to a folder.
 func (r Rule) IsFolder() bool { return strings.HasSuffix(r.Path, "/") }
 
-// Covers reports whether the rule is for a document, unless there is a nearer one.
+// Covers reports whether the rule applies to a document if no nearer rule does.
 func (r Rule) Covers(name, owner string) bool {
 	if r.IsFolder() {
 		return owner == "" && (r.Path == WholeNamespace || strings.HasPrefix(name, r.Path))
@@ -41,7 +41,7 @@ func NearestRule(rules []Rule, name, owner string) (path string) {
 
 // Ruled says who may see a document, and why.
 type Ruled struct {
-	Document             // its Access is what counts
+	Document             // its Access is the one in force
 	By       string      // path of the rule that decides; "" if the files do
 	Said     access.List // what the files say
 }

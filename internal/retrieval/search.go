@@ -91,7 +91,7 @@ func (c *Corpus) searchState(ctx context.Context, st *state, q Query, asked ques
 		}
 		p := *stored
 		if !q.MaySee(p.Document.Category, p.Document.Access) || !q.Within.Has(p.Document.Revision) {
-			continue // a second look, at what is stored now
+			continue // check the rights again, with what is stored now
 		}
 		p.Score, p.Rank, p.Scores = h.score, h.rank/cmp.Or(best, 1), Scores{BM25: h.bm25, Vector: h.cosine}
 		if p.Score < q.MinScore {
@@ -105,8 +105,8 @@ func (c *Corpus) searchState(ctx context.Context, st *state, q Query, asked ques
 	return res, complete, nil
 }
 
-// reorder ranks the best candidates anew by what stands in them, if the question is one common word or some of them are of
-// documents with pages, and returns what it has read for that. In a search by vectors the likeness decides.
+// reorder ranks the best candidates anew by their text, if the question is one common word or some of them are of documents with
+// pages. It returns the passages that it has read. A search by vectors keeps its order: similarity decides.
 func (c *Corpus) reorder(ctx context.Context, st *state, q Query, res Result, all []candidate) (map[ChunkKey]*Passage, error) {
 	read := make(map[ChunkKey]*Passage)
 	if res.Mode == Vectors {

@@ -31,10 +31,9 @@ func newSegment(revisions []lexical.Revision) Segment {
 	return s
 }
 
-// indexed says under what words the chunks of a document are found: their text, and the title and
-// the file name of the document. Headings stand in the text already, of the chunk that they open
-// and so in the windows around it; counting them again for every chunk below was measured to be
-// worse.
+// indexed returns the words by which the chunks of a document are found: their text, and the title and the file name of the
+// document. Headings are already in the text of the chunk that they open, and so in the windows around it; counting them again
+// for every chunk below was measured to be worse.
 func indexed(d Document, chunks []Chunk) lexical.Revision {
 	base := path.Base(d.Name)
 	stem := strings.TrimSuffix(base, path.Ext(base))
@@ -62,8 +61,8 @@ const (
 	repairDocuments = 2048
 )
 
-// repair indexes the missing revisions, which ascend, anew from their stored chunks, and drops
-// broken segments. It calls after with each transaction.
+// repair indexes the missing revisions, which ascend, anew from their stored chunks, and drops broken segments. It calls after
+// for each transaction.
 func (c *Corpus) repair(ctx context.Context, namespace string, missing, broken []int64, after func(Applied) error) error {
 	b := Batch{Namespace: namespace, DropSegments: broken}
 	var revisions []lexical.Revision

@@ -11,16 +11,16 @@ import (
 	"parley/internal/vector"
 )
 
-// state is the index of a namespace at one version of the store, with the rights to what is in
-// it. But for the fields that say so it is immutable.
+// state is the index of a namespace at one version of the store, with the access rights of its documents. It is immutable,
+// except for the fields that say otherwise.
 type state struct {
 	parts   []part // ascending by id
 	rights  rightsTable
 	reader  *lexical.Reader // over the parts
-	vectors vectorSet       // may be older than the rest: what a caller may see of it is not
+	vectors vectorSet       // may be older than the rest, but its rights are current
 	loading time.Duration   // how long it last took to read the whole index
 
-	version       atomic.Int64 // grows when the store changes elsewhere
+	version       atomic.Int64 // grows when another process changes the store
 	vectorVersion atomic.Int64 // the same for the vectors
 	checked       atomic.Int64 // when it was last known to be current, in nanoseconds since 1970
 	expired       atomic.Bool  // it lacks a change of this process, and may not be searched any more
@@ -68,9 +68,8 @@ func (st *state) withVectors(vectors vectorSet, version int64) *state {
 	return next
 }
 
-// follow returns the state after a batch that was the next change of the store. It reads nothing,
-// so that a bulk ingestion costs as much for the last document as for the first. Only one batch
-// can follow a state.
+// follow returns the state after a batch that was the next change of the store. It reads nothing, so that a bulk ingestion costs
+// as much for the last document as for the first. A state can be followed only once.
 func (st *state) follow(b Batch, done Applied) (*state, error) {
 	added := make([]*lexical.Segment, len(b.AddSegments))
 	for i, s := range b.AddSegments {
@@ -118,7 +117,7 @@ func newPart(id int64, s *lexical.Segment, rights func(revision int64) rightsID)
 	return p
 }
 
-// without returns the part after some revisions, of this part or others, have gone.
+// without returns the part after some revisions, of this part or others, were deleted.
 func (p part) without(gone []int64) part {
 	copied := false
 	for _, r := range gone {
@@ -133,7 +132,7 @@ func (p part) without(gone []int64) part {
 	return p
 }
 
-// rightsOf returns who may see a revision: nobody when it is not in the index.
+// rightsOf returns the rights of a revision: nobody if it is not in the index.
 func (st *state) rightsOf(revision int64) rightsID {
 	for _, p := range st.parts {
 		if n, ok := p.segment.Find(revision); ok {
@@ -151,17 +150,17 @@ type viewKey struct {
 	within           string
 }
 
-// groupList is a list of groups by its place in memory, which is not used again while it is a key.
+// groupList identifies a list of groups by its address, which is not reused while it is a key.
 type groupList struct {
 	first *string
 	n     int
 }
 
-// longList is from how many groups on the result of joined is kept.
+// longList is the number of groups from which the result of joined is cached.
 const longList = 32
 
-// joinedGroups is joined for the groups of a principal, which nobody changes. Who signs in with a remembered token or with a session
-// brings the same list each time, and that of a thousand groups takes as long to join as a twentieth of a search.
+// joinedGroups is joined for the groups of a principal, which are never modified. Requests with the same remembered token or
+// session have the same list, and joining a thousand groups takes a twentieth of the time of a search.
 func (st *state) joinedGroups(groups []string) string {
 	if len(groups) < longList {
 		return joined(groups)
@@ -192,7 +191,7 @@ func (st *state) viewKey(f Filter) viewKey {
 type view struct {
 	lexical *lexical.View
 	vectors []vector.Shown
-	few     []int64 // the revisions, where their vectors are in the database and few; else nil
+	few     []int64 // the revisions, if they are few and their vectors are in the database; else nil
 }
 
 // forQuery returns the same view for the time of one query: see lexical.View.ForQuery.

@@ -18,20 +18,20 @@ type Store interface {
 	VectorStore
 }
 
-// Writing is how a Corpus changes what is stored, and reads what its index is made of.
+// Writing is the part of a Store with which a Corpus changes what is stored, and reads the content of its index.
 type Writing interface {
 	// NextRevisions reserves n revision numbers and returns the first. Gaps are harmless.
 	NextRevisions(ctx context.Context, n int) (int64, error)
 	// Apply commits one batch in one durable transaction: all of it or nothing.
 	Apply(ctx context.Context, b Batch) (Applied, error)
-	// SwitchAside has the documents of the namespace Aside take the places of those whose AsideID they
-	// have, with the segments of that namespace in place of the others, in one durable transaction. It
-	// returns how many documents those are. The others of Aside, and what they have replaced, move to
-	// the namespace Replaced. The new documents keep the access lists that the files of the replaced ones stated.
+	// SwitchAside moves the documents of the namespace Aside to the places of those whose AsideID they have, and replaces the
+	// segments with those of Aside, in one durable transaction. It returns the number of these documents. The other documents of
+	// Aside, and the replaced ones, move to the namespace Replaced. The new documents keep the access lists that the files of
+	// the replaced ones stated.
 	SwitchAside(ctx context.Context, s Switch) (done Applied, switched int, err error)
-	// PutRule stores a rule, or replaces the one for its path and owner, and gives documents their rights by it in one durable
-	// transaction. It returns how many those are. From then on Apply and SwitchAside give new documents the rights of their
-	// nearest rules. With an owned document, Apply deletes its rule.
+	// PutRule stores a rule, or replaces the one for its path and owner, and updates the rights of the documents that it decides
+	// over, in one durable transaction. It returns the number of these documents. From then on Apply and SwitchAside give new
+	// documents the rights of their nearest rules. Apply deletes the rule of an owned document together with the document.
 	PutRule(ctx context.Context, namespace string, r Rule) (done Applied, documents int, err error)
 	// DropRule removes a rule, or returns ErrNotFound. Documents then have the rights of the next rule, or of their files.
 	DropRule(ctx context.Context, namespace, path, owner string) (done Applied, documents int, err error)
@@ -55,15 +55,15 @@ type Searching interface {
 	// ErrDamaged when some are missing.
 	SegmentData(ctx context.Context, id int64) ([]byte, error)
 	// EachDocument calls f with the documents of a namespace that have the given revisions, in no particular order; nil stands
-	// for all revisions. They have their revision and what AllAttributes needs. It has no filter: what it returns must not
-	// reach a caller of the server.
+	// for all revisions. The documents have their revision and the fields that AllAttributes needs. There is no filter: a caller
+	// of the server must not get the result.
 	EachDocument(ctx context.Context, namespace string, revisions []int64, f func(Document)) error
 	// Chunks returns the chunks with the given keys and their documents, in the order of keys;
 	// keys that are gone are left out.
 	Chunks(ctx context.Context, namespace string, keys []ChunkKey) ([]Passage, error)
 }
 
-// Batch is one atomic change of a namespace, and of others where a change concerns several.
+// Batch is one atomic change of a namespace, and of others if it concerns several.
 type Batch struct {
 	Namespace    string
 	Others       []Batch   // changes of other namespaces, one each; they have no Others
@@ -73,7 +73,7 @@ type Batch struct {
 	AddSegments  []Segment // cover the revisions they list
 	DropSegments []int64   // ids of segments that AddSegments replace, or that are empty
 	PutRoots     []Root    // added, or replaced by Path without their State
-	PutStates    []Root    // of which only Path and State count: a root that is not there stays away
+	PutStates    []Root    // only Path and State are used; a root that is not stored is not added
 	DropRoots    []string  // paths; their File rows go with them
 	PutFiles     []File    // added or replaced by (Root, Path)
 	DropFiles    []FileKey
@@ -91,8 +91,8 @@ func (b *Batch) In(namespace string) *Batch {
 	return &b.Others[len(b.Others)-1]
 }
 
-// Applied says what an Apply did, so that an index in memory can follow it without reading the
-// store again. Between Before and Version nothing else was committed.
+// Applied says what an Apply did, so that an index in memory can follow it without reading the store again. No other commit came
+// between Before and Version.
 type Applied struct {
 	Before, Version int64                 // the store's versions before and after
 	Gone            []int64               // revisions that were deleted or replaced, in no particular order
@@ -154,13 +154,13 @@ type Stats struct {
 	Partly    int   // documents with Notes
 }
 
-// Root is a file, folder or other origin that was ingested, so that what disappears from it
-// disappears from the corpus.
+// Root is a file, folder or other origin that was ingested. It is kept so that files that disappear from it can be removed from
+// the corpus.
 type Root struct {
 	Path   string // absolute, or an address of the web
 	Prefix string // put before the relative path of its documents: "" or "name/"
-	Source string // how it is read, where that is not clear from Path: the ingester's business
-	State  string // how the last reading went: likewise
+	Source string // how it is read, if that is not clear from Path; defined by the ingester
+	State  string // how the last reading went; defined by the ingester
 }
 
 // FileKey names a file below a root of a namespace.
@@ -172,23 +172,22 @@ type FileKey struct {
 // File is the state of a file at its last ingestion, so that an unchanged one costs only a stat.
 type File struct {
 	FileKey
-	Namespace  string // whose root that is; the store's answer, for an Apply that of the batch counts
+	Namespace  string // of the root; set by the store, and ignored by Apply, which uses that of the batch
 	Size       int64
 	ModTime    time.Time // UTC
 	SHA256     string    // of the content, and of its sidecar when it has one
 	DocumentID string    // "" when it gave no document
-	PutIn      string    // the namespace of its document, where that is another one than Namespace; else ""
-	Reason     string    // why it gave none (extract.Reason); "" when it did
+	PutIn      string    // the namespace of its document if it is not Namespace; else ""
+	Reason     string    // why it gave no document (extract.Reason); "" if it gave one
 	Detail     string    // the same for people
 	Generation string    // which extractor and splitter looked at it
-	State      string    // what its origin said of it, for the next time: the ingester's business
+	State      string    // the state reported by its origin, for the next reading; defined by the ingester
 }
 
 // In returns the namespace of the file's document.
 func (f File) In() string { return cmp.Or(f.PutIn, f.Namespace) }
 
-// MaySee reports whether the filter lets a document with these properties through. Stores use it
-// or say the same in SQL.
+// MaySee reports whether the filter admits a document with these properties. Stores use it or do the same in SQL.
 func (f Filter) MaySee(category string, l access.List) bool {
 	if !f.Principal.MayUse(f.Namespace) {
 		return false

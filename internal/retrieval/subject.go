@@ -10,10 +10,9 @@ import (
 	"parley/internal/text"
 )
 
-// subjectTerms returns what a query may name a document by: its names and numbers, years that it writes
-// together with what they are of ("FY2018", "2Q23"), and names with their neighbours as one word, as file
-// names often have them. Other words tell what is asked, not of which document: nearly every one stands at
-// the beginning of some document that is about something else.
+// subjectTerms returns the terms by which a query may name a document: its names and numbers, years written together with a
+// period ("FY2018", "2Q23"), and names joined with their neighbours, as file names often have them. Other words tell what the
+// question asks, but not about which document: nearly every word is at the beginning of some unrelated document.
 func subjectTerms(query string) []lexical.Term {
 	var subject []lexical.Term
 	seen := make(map[string]bool)
@@ -44,8 +43,8 @@ func subjectTerms(query string) []lexical.Term {
 	return subject
 }
 
-// word is a word of a query. It is a name if it has a digit or a capital, but not if it is a German noun
-// or one of the usual words that a sentence begins with.
+// word is a word of a query. It is a name if it has a digit or a capital, unless it is a German noun or one of the words that
+// commonly begin a sentence.
 type word struct {
 	text string
 	name bool
@@ -54,7 +53,7 @@ type word struct {
 // auxiliaries are words without weight of their own that questions begin with, and that text.Terms keeps.
 var auxiliaries = lazyregexp.New(`(?i)^(?:does|did|has|have|had|may|might|must|should|would|could|shall)$`)
 
-// usual reports whether questions about anything may begin with a word: "Does", "Which".
+// usual reports whether a word, such as "Does" or "Which", can begin a question about anything.
 func usual(word string) bool { return len(text.Terms(word)) == 0 || auxiliaries.MatchString(word) }
 
 // wordsOf returns the words of a query in their order.
@@ -89,10 +88,10 @@ func wordsOf(query string) (words []word) {
 // maxJoined is the maximum number of words that a file name may write as one.
 const maxJoined = 3
 
-// shortYear finds years beside a period in short: FY2018, FY22, 2Q23, H12021.
+// shortYear matches years abbreviated with a period: FY2018, FY22, 2Q23, H12021.
 var shortYear = lazyregexp.New(`(?i)^(?:[fc]y|[1-4]q|q[1-4]|[12]h|h[12])(?:(20\d\d|19\d\d)|(\d\d))$`)
 
-// yearIn returns the year that a word has beside a period, "" for none.
+// yearIn returns the year in a word such as FY2018, "" for none.
 func yearIn(word string) string {
 	m := shortYear.FindStringSubmatch(word)
 	switch {

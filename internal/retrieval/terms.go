@@ -47,15 +47,15 @@ func analyzeQuery(ctx context.Context, v *lexical.View, q Query) ([]Term, error)
 	return terms, ctx.Err()
 }
 
-// maxTerms is how many terms of a question are searched for, and maxCorrected how many of its words that
-// no chunk holds are corrected. Questions have fewer; a text of thousands of words is found by its rarest.
+// maxTerms is the number of terms of a question that are searched for, and maxCorrected the number of its words without a chunk
+// that are corrected. Questions have fewer; a text of thousands of words is found by its rarest.
 const (
 	maxTerms     = 256
 	maxCorrected = 32
 )
 
-// strongest returns the terms that weigh most among those that chunks hold, in their order; others only
-// where there is room.
+// strongest returns the terms with the largest weights among those that chunks hold, in their order. Other terms are included
+// only if there is room.
 func strongest(terms []Term) []Term {
 	if len(terms) <= maxTerms {
 		return terms
@@ -80,15 +80,14 @@ func strongest(terms []Term) []Term {
 	return kept
 }
 
-// maxForms is the number of forms of a word that are searched for beside the question's own, and formWeight
-// what they weigh.
+// maxForms is the number of forms of a word that are searched for beside the question's own, and formWeight is their weight.
 const (
 	maxForms   = 4
 	formWeight = 0.8
 )
 
-// appendForms appends a term of the question with those of its other forms that chunks hold. They take its
-// place where none holds it.
+// appendForms appends a term of the question with those of its other forms that chunks hold. If no chunk holds the term itself,
+// these forms take its place.
 func appendForms(v *lexical.View, terms []Term, t Term, forms []string, at map[string]int) []Term {
 	own := len(terms)
 	if at[t.Text] = own; t.Known {
@@ -138,9 +137,9 @@ func contextOf(ctx context.Context, v *lexical.View, words []WeightedTerm, quest
 	return terms[:min(len(terms), maxContext)]
 }
 
-// correct replaces each term that no chunk holds by the most frequent one that differs by one
-// slip, or else by the words that it is composed of, and drops it when that is a function word. It looks
-// at the first maxCorrected of them, as long as ctx lasts.
+// correct replaces each term that no chunk holds by the most frequent one that differs by one slip, or else by the words that it
+// is composed of. It drops a term that is a misspelt function word. It looks at the first maxCorrected of them, as long as ctx
+// lasts.
 func correct(ctx context.Context, v *lexical.View, terms []Term, at map[string]int) []Term {
 	kept := make([]Term, 0, len(terms))
 	unknown := 0
@@ -174,7 +173,7 @@ func correct(ctx context.Context, v *lexical.View, terms []Term, at map[string]i
 }
 
 const (
-	maxNameWords = 8   // of a document's name that a query is searched for
+	maxNameWords = 8   // words of a document's name that may be searched for in a query
 	nameWeight   = 5.0 // of a name that a query spells out, relative to one of its words
 )
 
@@ -192,7 +191,7 @@ func namesIn(ctx context.Context, v *lexical.View, s string) ([]lexical.Term, er
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if !v.Begins(words[i].Term + " ") { // as no name does, for most words
+		if !v.Begins(words[i].Term + " ") { // true of most words
 			continue
 		}
 		for n := min(maxNameWords, len(words)-i); n > 1; n-- {
@@ -214,7 +213,7 @@ func newTerm(v *lexical.View, term, word string, weight float64) Term {
 	return Term{Text: term, Word: word, Weight: weight, IDF: st.IDF, Known: st.Known}
 }
 
-// lexicalTerms returns what the index is searched for.
+// lexicalTerms returns the terms in the form in which the index is searched.
 func lexicalTerms(terms []Term) []lexical.Term {
 	out := make([]lexical.Term, len(terms))
 	for i, t := range terms {

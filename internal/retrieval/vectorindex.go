@@ -11,8 +11,8 @@ import (
 	"parley/internal/vector"
 )
 
-// VectorIndex is the part of a database that searches vectors itself. Its results are approximate, so it is
-// only for namespaces whose vectors need more memory than they may take.
+// VectorIndex is the part of a database that searches vectors itself. Its results are approximate, so it is used only for
+// namespaces whose vectors exceed the memory limit for them.
 type VectorIndex interface {
 	// Suits reports whether vectors of a length can be indexed.
 	Suits(length int) bool
@@ -20,16 +20,15 @@ type VectorIndex interface {
 	Sizes(ctx context.Context) (map[string]int, error)
 	// Ready reports whether the vectors of a namespace in a generation are indexed.
 	Ready(ctx context.Context, namespace string, generation int64) (bool, error)
-	// Follow brings the index of a namespace up to what is stored, and creates it if there is none. The
-	// version of the vectors grows when the index becomes ready. An interrupted Follow goes on with the next one.
+	// Follow brings the index of a namespace up to date with the stored vectors, and creates it if there is none. The version of
+	// the vectors grows when the index becomes ready. The next Follow continues an interrupted one.
 	Follow(ctx context.Context, namespace string, g Generation) error
-	// Keep removes all indexes but some. They are not Ready from then on, which the version of the
-	// vectors tells of.
+	// Keep removes all indexes except the given ones. From then on they are not Ready, and the version of the vectors grows.
 	Keep(ctx context.Context, keep []IndexKey) error
-	// Nearest returns the chunks that are most like a vector, in about their order.
+	// Nearest returns the chunks most similar to a vector, in approximately the order of their similarity.
 	Nearest(ctx context.Context, q NearQuery) (Near, error)
-	// VectorsOf ranges over the vectors of those of the chunks that have one, in no particular order. The
-	// bytes are valid until the next one. An error is the last item.
+	// VectorsOf ranges over the vectors of the given chunks, except chunks without one, in no particular order. The bytes are
+	// valid until the next vector. An error is the last item.
 	VectorsOf(ctx context.Context, generation int64, keys []ChunkKey) iter.Seq2[LinkedVector, error]
 	// SampledVectors is VectorStore.LinkedVectors for a sample, one of every n vectors, always the same ones.
 	SampledVectors(ctx context.Context, namespace string, generation, after, until int64, of int) iter.Seq2[LinkedVector, error]
@@ -53,7 +52,7 @@ type NearQuery struct {
 // Near is a VectorIndex's answer.
 type Near struct {
 	Keys []ChunkKey
-	Mean float64 // mean likeness of all chunks of NearQuery.Only
+	Mean float64 // mean similarity of all chunks of NearQuery.Only
 }
 
 // WithVectorIndex makes a database search vectors that take more than half of the memory that WithMemory
@@ -64,7 +63,7 @@ func WithVectorIndex(x VectorIndex) Option {
 
 // Bounds of searches in a VectorIndex.
 const (
-	sampleLeast = 8192   // vectors in memory from which the mean likeness is taken
+	sampleLeast = 8192   // vectors in memory from which the mean similarity is taken
 	exactly     = 10_000 // chunks that a filter leaves, up to which the search is exact …
 	exactShare  = 8      // … if they are at most one of exactShare; otherwise the index with a filter is as good, and faster
 )
@@ -77,8 +76,8 @@ type sampled struct {
 	of    int
 }
 
-// sampling returns how the vectors of a namespace are sampled, by the number of its chunks, nil if all are to be in memory. A
-// sampled set stays so until its vectors would take less than three quarters of the size from which on they are sampled.
+// sampling returns how the vectors of a namespace are sampled, by the number of its chunks, or nil if all are to be in memory. A
+// sampled set stays sampled until its vectors would take less than three quarters of the size from which sets are sampled.
 func (c *Corpus) sampling(ctx context.Context, namespace string, g Generation, chunks int, now *sampled) (*sampled, error) {
 	bound := c.vectorBound()
 	if now != nil {
@@ -105,8 +104,8 @@ func (c *Corpus) sampling(ctx context.Context, namespace string, g Generation, c
 // vectorBound returns the number of bytes of one namespace's vectors that may be in memory if there is an index; 0 means no limit.
 func (c *Corpus) vectorBound() int64 { return c.memory / 2 }
 
-// keepIndexes has the database index the vectors of a generation where they are too many for memory, and
-// forget the indexes that are not needed any more.
+// keepIndexes makes the database index the vectors of a generation if they are too many for memory, and drop the indexes that
+// are no longer needed.
 func (c *Corpus) keepIndexes(ctx context.Context) error {
 	if c.index == nil || c.vectorBound() == 0 {
 		return nil
@@ -132,7 +131,7 @@ func (c *Corpus) keepIndexes(ctx context.Context) error {
 			case bytes > c.vectorBound():
 				follow = append(follow, key)
 				keep = append(keep, key)
-			case bytes > c.vectorBound()/2: // what has one keeps it
+			case bytes > c.vectorBound()/2: // a namespace that has an index keeps it
 				ready, err := c.index.Ready(ctx, namespace, g.ID)
 				if err != nil {
 					return err
@@ -154,8 +153,8 @@ func (c *Corpus) keepIndexes(ctx context.Context) error {
 // errNear says that the database could not search vectors.
 var errNear = errors.New("the database could not search vectors")
 
-// likest returns the k chunks that are most like a question, of those that a view shows, and the likeness of
-// them and of some others.
+// likest returns the k chunks most similar to a question, among those that a view shows, and the similarity of these chunks and
+// of the given others.
 func (st *state) likest(ctx context.Context, v *view, f Filter, asked question, k int, others []ChunkKey) (vector.Found, map[ChunkKey]float64, error) {
 	if st.vectors.sampled == nil {
 		found, err := vector.Search(ctx, v.vectors, asked.vector, k)
@@ -169,8 +168,8 @@ func (st *state) likest(ctx context.Context, v *view, f Filter, asked question, 
 	return found, scores, err
 }
 
-// nearest is likest for vectors in the database. It computes each likeness from the whole vector, so that it is what it
-// would be in memory; only which ones are found is not certain.
+// nearest is likest for vectors in the database. It computes each similarity from the whole vector, so the values are the same
+// as in memory; only the set of chunks found is approximate.
 func (st *state) nearest(ctx context.Context, v *view, f Filter, asked question, k int, others []ChunkKey) (found vector.Found, scores map[ChunkKey]float64, err error) {
 	in := st.vectors.sampled
 	near, err := in.index.Nearest(ctx, NearQuery{Filter: f, Generation: asked.generation, Vector: asked.vector, K: 2 * max(k, fusedLeast), Only: v.few})
@@ -210,7 +209,7 @@ func (st *state) nearest(ctx context.Context, v *view, f Filter, asked question,
 	return found, scores, nil
 }
 
-// few returns the revisions that a view shows, ascending, if their chunks are few enough to look at all of them.
+// few returns the revisions that a view shows, ascending, if their chunks are few enough to compare all of them.
 func (st *state) few(shown []vector.Shown, sees func(part *part, revision int) bool) []int64 {
 	if st.vectors.sampled == nil {
 		return nil

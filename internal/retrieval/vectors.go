@@ -24,7 +24,7 @@ type vectorPart struct {
 // empty reports whether there is nothing to compare a query with.
 func (s vectorSet) empty() bool { return len(s.parts) == 0 && s.sampled == nil }
 
-// shown returns what the rights let through of a set of revisions.
+// shown returns the vectors that the rights admit, of a set of revisions.
 func (s vectorSet) shown(maySee []bool, within *Revisions) []vector.Shown {
 	var shown []vector.Shown
 	for _, p := range s.parts {
@@ -37,8 +37,8 @@ func (s vectorSet) shown(maySee []bool, within *Revisions) []vector.Shown {
 	return shown
 }
 
-// follow returns the set after a batch that put some revisions and lost others. The vectors of a
-// revision may have come before the batch that put it, by way of another goroutine.
+// follow returns the set after a batch that put some revisions and deleted others. Another goroutine may have added the vectors
+// of a revision before the batch that put it.
 func (s vectorSet) follow(put map[int64]rightsID, gone []int64) vectorSet {
 	next := vectorSet{generation: s.generation, sampled: s.sampled}
 	for _, p := range s.parts {
@@ -67,8 +67,8 @@ func (s vectorSet) follow(put map[int64]rightsID, gone []int64) vectorSet {
 	return next
 }
 
-// renew returns the set with the rights of a snapshot that was taken after the set was read: what
-// is not in the snapshot is gone.
+// renew returns the set with the rights of a snapshot that was taken after the set was read: revisions that are not in the
+// snapshot are gone.
 func (s vectorSet) renew(current []Rights, table *rightsTable) vectorSet {
 	next := vectorSet{generation: s.generation, sampled: s.sampled}
 	for _, p := range s.parts {
@@ -86,7 +86,7 @@ func (s vectorSet) renew(current []Rights, table *rightsTable) vectorSet {
 	return next
 }
 
-// keep adds a part to the set. One of which more than half is gone is written anew.
+// keep adds a part to the set. It rewrites a part if more than half of it is gone.
 func (s *vectorSet) keep(p vectorPart) {
 	if p.gone*2 > p.block.Len() {
 		p = p.rewritten()
@@ -96,7 +96,7 @@ func (s *vectorSet) keep(p vectorPart) {
 	}
 }
 
-// rewritten returns the part without what is gone, without a block when that is all.
+// rewritten returns the part without the vectors that are gone; it has no block if all are.
 func (p vectorPart) rewritten() vectorPart {
 	rights := make(map[int64]rightsID)
 	for run, revision := range p.block.Revisions() {

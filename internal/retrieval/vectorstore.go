@@ -12,21 +12,20 @@ import (
 // its vectors stay until they are swept.
 type VectorStore interface {
 	UnembeddedChunks
-	// VectorVersion returns a number that grows with every change of links and generations but the
-	// loss of a document's links, which Version tells of.
+	// VectorVersion returns a number that grows with every change of links and generations, except the deletion of a document
+	// with its links: then Version grows.
 	VectorVersion(ctx context.Context) (int64, error)
-	// BeginGeneration returns the generation with g's model, dimensions and recipe that is Current or
-	// Building, a new one that is Building if there is none. Others that are Building become Retired.
+	// BeginGeneration returns the generation with g's model, dimensions and recipe that is Current or Building. If there is
+	// none, it makes a new one that is Building. Other Building ones become Retired.
 	BeginGeneration(ctx context.Context, g Generation) (Generation, error)
-	// SwitchGeneration makes a generation that is Building the Current one, and the one that was so
-	// Retired, in one transaction. The error is ErrIncomplete, and nothing changes, when a chunk has
-	// no link to it yet; it is ErrConflict when the generation is Retired or gone.
+	// SwitchGeneration makes a Building generation Current, and the Current one Retired, in one transaction. If a chunk has no
+	// link to the new one yet, the error is ErrIncomplete and nothing changes; if that is Retired or gone, the error is
+	// ErrConflict.
 	SwitchGeneration(ctx context.Context, id int64) error
 
-	// PutVectors commits vectors, then links, in one durable transaction, and returns how many chunks
-	// it linked. What is there already is left as it is; a chunk that is gone, or whose vector is,
-	// is passed over. The error is ErrConflict when the generation is Retired or gone, or has vectors
-	// of another length.
+	// PutVectors commits vectors, then links, in one durable transaction, and returns how many chunks it linked. It leaves
+	// existing vectors and links unchanged, and skips a chunk that is gone or whose vector is gone. The error is ErrConflict if
+	// the generation is Retired or gone, or has vectors of another length.
 	PutVectors(ctx context.Context, b VectorBatch) (linked int, err error)
 	// LinkedVectors ranges over the vectors of a namespace's chunks in a generation that were linked
 	// after one version of the vectors and up to another one, in the order of version and key. Refused

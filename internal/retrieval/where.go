@@ -8,15 +8,14 @@ import (
 	"parley/internal/attribute"
 )
 
-// maxConditions is the number of conditions of a namespace whose documents are remembered, and
-// maxMeeting the number of revisions in all.
+// maxConditions is the number of conditions of a namespace whose results are remembered, and maxMeeting the number of revisions
+// in all of these.
 const (
 	maxConditions = 32
 	maxMeeting    = 2 << 20
 )
 
-// passing is what was found out about the documents of a namespace and a condition. A revision never changes its
-// attributes.
+// passing is the result of testing a condition on the documents of a namespace. A revision never changes its attributes.
 type passing struct {
 	examined []int64    // revisions, ascending; shared with the other conditions
 	set      *Revisions // those of them that meet the condition
@@ -44,14 +43,14 @@ func (c *Corpus) confined(ctx context.Context, st *state, q Query) (confined Que
 // examinedAtOnce is the number of documents whose attributes are read at once.
 const examinedAtOnce = 1000
 
-// meeting returns the revisions of a state that meet a condition. It reads the attributes of those only that it has not
+// meeting returns the revisions of a state that meet a condition. It reads only the attributes of revisions that it has not
 // examined before.
 func (c *Corpus) meeting(ctx context.Context, st *state, namespace string, where *attribute.Condition) (set *Revisions, whole bool, err error) {
 	s, key, all := c.space(namespace), where.String(), st.revisions()
 	if known := s.meets(key); known.covers(all) {
 		return known.set, true, nil
 	}
-	select { // one at a time: it takes a processor, and others may ask for the same
+	select { // one at a time: it occupies a processor, and other requests may need the same result
 	case s.examining <- struct{}{}:
 		defer func() { <-s.examining }()
 	case <-ctx.Done():
@@ -84,14 +83,14 @@ func (c *Corpus) meeting(ctx context.Context, st *state, namespace string, where
 	return set, whole, nil
 }
 
-// meets returns what is remembered of a condition.
+// meets returns the remembered result of a condition.
 func (s *space) meets(key string) passing {
 	s.meet.Lock()
 	defer s.meet.Unlock()
 	return s.met[key]
 }
 
-// remember keeps what was found out about a condition.
+// remember stores the result of a condition.
 func (s *space) remember(key string, p passing) {
 	s.meet.Lock()
 	defer s.meet.Unlock()
@@ -107,7 +106,7 @@ func (s *space) remember(key string, p passing) {
 	s.met[key] = p
 }
 
-// sameList reports whether two lists are one in memory.
+// sameList reports whether two lists share the same memory.
 func sameList(a, b []int64) bool { return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] }
 
 // revisions returns the revisions in the index that are stored, ascending. The caller must not change them.

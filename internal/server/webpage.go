@@ -58,7 +58,7 @@ func (s *Server) asset(w http.ResponseWriter, r *wire.Request) error {
 const embedPath = "/embed"
 
 // embed serves that chat to those who may ask. Browsers frame it only on pages of the configured origins. The script of
-// such a page requests it first, to find out whether its page and its visitors may.
+// such a page requests it first, to find out whether the page may show it and the visitor may use it.
 func (s *Server) embed(w http.ResponseWriter, r *wire.Request) error {
 	if origin := r.Header.Get("Origin"); origin != "" && !s.embedding.origin(origin) {
 		return errNotEmbedded

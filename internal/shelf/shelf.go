@@ -1,7 +1,6 @@
-// Package shelf describes the small items that people keep on the server. Most are of clients of OpenAI's file APIs: files,
-// vector stores, the files in each store, and batches of them. An item is raw JSON in the API's words,
-// with the keys by which lists are selected and sorted. The contents of files and the documents made
-// from them are elsewhere (package documents).
+// Package shelf describes the small items that people keep on the server, most of them through OpenAI's file APIs: files, vector
+// stores, the files in each store, and batches of them. An item is raw JSON as the API defines it, with the keys by which lists
+// are selected and sorted. Package documents holds the contents of files and the documents made from them.
 package shelf
 
 import (
@@ -24,15 +23,15 @@ const (
 	Batches Kind = "batch"  // files that were added to a store together
 	Uploads Kind = "upload" // a file that comes in parts
 	Parts   Kind = "part"   // a part of an upload
-	Shares  Kind = "share"  // the owner of a file that others may search who know its group
-	Prompts Kind = "prompt" // a text that somebody asks again; the body is a JSON string
-	Folders Kind = "folder" // of conversations, which name it; the body is its name as a JSON string
+	Shares  Kind = "share"  // names the owner of a file that anyone who knows its group may search
+	Prompts Kind = "prompt" // a saved prompt; the body is a JSON string
+	Folders Kind = "folder" // a folder of conversations, which refer to it; the body is its name as a JSON string
 
-	Grants Kind = "grant" // of no owner: what an administrator's sign-in at an MCP server has granted; the id is the server's name
+	Grants Kind = "grant" // without owner: the access that an administrator's sign-in at an MCP server granted; the id is the server's name
 
-	Budgets Kind = "budget" // of no owner: what administrators have chosen that may be spent
+	Budgets Kind = "budget" // without owner: the spending limits that administrators have set
 
-	// Deadlines are of no owner: their time is when an item of the same id expires, of the kind and owner in their body.
+	// Deadlines have no owner. CreatedAt is when the item with the same id expires; the body holds that item's kind and owner.
 	Deadlines Kind = "deadline"
 )
 

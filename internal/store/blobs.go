@@ -116,7 +116,7 @@ func (b *Blobs) touch(name string, size int64) bool {
 	if b.root.Chtimes(name, now, now) != nil {
 		return false
 	}
-	_, err = b.root.Stat(name) // a Sweep may have renamed it after it checked the age
+	_, err = b.root.Stat(name) // a Sweep may have checked the age before, and renamed it
 	return err == nil
 }
 

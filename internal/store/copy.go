@@ -31,7 +31,7 @@ type Copied struct {
 // numbers and checksums of rows, originals and uploaded files. Nothing may use either at that time.
 // report is called after each table.
 //
-// The target must hold nothing, or part of an interrupted Copy of the same source, which then goes on.
+// The target must hold nothing, or part of an interrupted Copy of the same source, which Copy continues.
 // Until it is complete, opening the target fails with a *CopyingError.
 func Copy(ctx context.Context, to, from *DB, report func(Copied)) error {
 	begun, err := to.copying(ctx)
@@ -166,7 +166,7 @@ func writeSynced(root *os.Root, name, text string) error {
 	return durable.Close(f, err)
 }
 
-// changedError says that what was copied is not what the source holds.
+// changedError says that a copied part differs from the source.
 func changedError(what string, there, want int) error {
 	return fmt.Errorf("%s: the copy differs from the source (%d instead of %d): the source was changed since the copy began; "+
 		"empty the target, and copy again with nothing else using either", what, there, want)

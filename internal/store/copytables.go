@@ -50,8 +50,8 @@ type copyTable struct {
 	key     []string // its primary key
 }
 
-// tables returns the tables that both kinds of databases have, in the order in which they were made,
-// so that a table comes after those that it refers to.
+// tables returns the tables that both kinds of databases have, in the order in which they were created, so that a table
+// follows those to which it refers.
 func (d *database) tables(ctx context.Context) (all []copyTable, err error) {
 	query := `SELECT t.name, c.name, c.pk FROM sqlite_master t, pragma_table_xinfo(t.name) c
 		WHERE t.type = 'table' AND t.name <> 'migrations' AND t.name NOT LIKE 'sqlite%' AND c.hidden = 0 ORDER BY t.rowid, c.cid`
@@ -94,8 +94,8 @@ const (
 	copyBytes = 8 << 20
 )
 
-// copy writes the rows of a table that the target does not have yet, and returns the number and the
-// checksum of all.
+// copy writes the rows of a table that the target does not have yet, and returns the number and the checksum of all rows of
+// the table.
 func (t copyTable) copy(ctx context.Context, to *database, source *sql.Tx) (n int, sum rowSum, err error) {
 	have, err := t.begin(ctx, to)
 	if err != nil {
@@ -121,7 +121,7 @@ func (t copyTable) copy(ctx context.Context, to *database, source *sql.Tx) (n in
 	return n, sum, err
 }
 
-// begin returns how many rows the target has, after it removed those that a new database has.
+// begin removes the rows that a new database has, and returns the number of rows that the target has then.
 func (t copyTable) begin(ctx context.Context, to *database) (have int, err error) {
 	err = to.update(ctx, "prepare a table", func(tx *sql.Tx) error {
 		if t.name == counters {

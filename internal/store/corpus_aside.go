@@ -59,7 +59,7 @@ func (a applier) switchDocuments(s retrieval.Switch) (gone []int64, switched int
 	if err != nil {
 		return nil, 0, fmt.Errorf("drop documents that have changed in the meantime: %w", err)
 	}
-	// What follows a + says which pages wait to be read, or by what they were: the next ingestion must still see that.
+	// The part of a generation after + says that pages wait to be read, or what read them. The next ingestion needs it.
 	_, err = a.exec(`UPDATE files SET detail = made.notes,
 			generation = ? || CASE WHEN instr(generation, '+') > 0 THEN substr(generation, instr(generation, '+')) ELSE '' END
 		FROM (SELECT substr(id, instr(id, '/') + 1) AS document, notes FROM documents WHERE namespace = ?) made
@@ -77,7 +77,7 @@ func (a applier) switchDocuments(s retrieval.Switch) (gone []int64, switched int
 	return gone, int(n), nil
 }
 
-// keepAccess gives rebuilt documents the access lists of the old ones, as files state them: these may have changed during the rebuild.
+// keepAccess gives rebuilt documents the access lists of the old ones, as files state them: the lists may have changed during the rebuild.
 func (a applier) keepAccess(namespace string) error {
 	const remade = "documents d JOIN documents n ON n.namespace = ?1 AND n.id = d.revision || '/' || d.id "
 	for _, query := range []string{
@@ -107,7 +107,7 @@ func (a applier) switchSegments(namespace string) error {
 	return nil
 }
 
-// switchVectors moves the links of vectors that the rebuilt chunks have already, as new links.
+// switchVectors moves the existing links of rebuilt chunks to vectors into the namespace, as new links.
 func (a applier) switchVectors(namespace string) error {
 	version, err := advance(a.ctx, a.tx, "vectors", 1)
 	if err != nil {

@@ -68,8 +68,8 @@ func (c *Corpus) findMeeting(ctx context.Context, where *attribute.Condition, co
 	return found, total, err
 }
 
-// EachFound calls f with every document that FindDocuments would list, sorted by name. The documents have their namespace, their revision
-// and what AllAttributes needs.
+// EachFound calls f with every document that FindDocuments would list, sorted by name. The documents have only their namespace, their
+// revision and the fields that AllAttributes needs.
 func (c *Corpus) EachFound(ctx context.Context, filter retrieval.Filter, text string, f func(retrieval.Document)) error {
 	condition, args := containing(filter, text)
 	rows, err := c.db.read.QueryContext(ctx, describedDocuments+condition+byName, args...)
@@ -82,8 +82,8 @@ func (c *Corpus) EachFound(ctx context.Context, filter retrieval.Filter, text st
 	return c.db.fail("read attributes", err)
 }
 
-// containing returns a condition on rows of documents, and its arguments: those that the filter admits, apart from its Where, and whose
-// name or title contains text.
+// containing returns a condition on rows of documents, and its arguments. It selects documents that the filter admits, ignoring its
+// Where, and whose name or title contains text.
 func containing(f retrieval.Filter, text string) (condition string, args []any) {
 	condition, args = visible(f)
 	if text != "" {

@@ -131,9 +131,9 @@ func (a applier) rules() (all []retrieval.Rule, err error) {
 	return all, err
 }
 
-// settle gives the documents that meet a condition the rights of their nearest rule, or those of their files. Those that obey
-// the right rule are left alone, unless that rule is the changed one. It returns how many the others are, and the rights
-// of those over which a rule decides by revision.
+// settle gives the documents that meet a condition the rights of their nearest rule, or those of their files. It leaves documents
+// alone that already obey the right rule, unless that rule is the changed one. It returns the number of the other documents, and
+// by revision the rights of those that now obey a rule.
 func (a applier) settle(rules []retrieval.Rule, changed, condition string, args ...any) (n int, ruled map[int64]access.List, err error) {
 	type change struct{ from, to string } // paths of rules, "" for the files
 	groups := map[change][]int64{}
@@ -159,7 +159,7 @@ func (a applier) settle(rules []retrieval.Rule, changed, condition string, args 
 		if err == nil && c.to == "" {
 			err = a.obeyFiles(revisions)
 		} else if err == nil {
-			rule := ruleOf(rules, c.to, owners[revisions[0]]) // a name is that of one document
+			rule := ruleOf(rules, c.to, owners[revisions[0]]) // only a rule for a single document may have an owner; its group has one revision
 			err = a.obey(rule, revisions)
 			for _, revision := range revisions {
 				ruled[revision] = rule.Access
@@ -207,7 +207,7 @@ func (a applier) obey(r retrieval.Rule, revisions []int64) error {
 	return a.mark(r.Path, list)
 }
 
-// obeyFiles gives documents the rights that their files say.
+// obeyFiles gives documents the rights that their files state.
 func (a applier) obeyFiles(revisions []int64) error {
 	list := listOf(revisions)
 	for _, query := range []string{
@@ -231,8 +231,8 @@ func (a applier) mark(rule, list string) error {
 	return nil
 }
 
-// applyRules gives new documents, or all if put is nil, the rights that the rules of the namespace say. It returns those of
-// new documents by revision.
+// applyRules gives new documents, or all if put is nil, the rights that the rules of the namespace state. It returns the
+// rights of new documents by revision.
 func (a applier) applyRules(put []retrieval.Put) (map[int64]access.List, error) {
 	rules, err := a.rules()
 	if err != nil || len(rules) == 0 {

@@ -83,7 +83,7 @@ func (c *Corpus) EachDocument(ctx context.Context, namespace string, revisions [
 // describedDocuments is the beginning of a query for scanDescribed.
 const describedDocuments = "SELECT revision, name, title, url, category, media_type, indexed_at, attributes FROM documents WHERE "
 
-// scanDescribed calls f with the documents of describedDocuments, which have what AllAttributes needs.
+// scanDescribed calls f with the documents of describedDocuments, which have the fields that AllAttributes needs.
 func scanDescribed(rows *sql.Rows, err error, f func(retrieval.Document)) error {
 	return scanAll(rows, err, func(r *sql.Rows) error {
 		var d retrieval.Document

@@ -86,5 +86,5 @@ func IsFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || isFull(err)
 }
 
-// IsFull calls the function of that name, for those who hold a DB by an interface.
+// IsFull calls the function IsFull, for callers that use a DB as an interface.
 func (*DB) IsFull(err error) bool { return IsFull(err) }

@@ -103,7 +103,7 @@ func (s *State) settling(ctx context.Context) (into settleStatements, err error)
 	return into, nil
 }
 
-// write settles an entry. The account of a user who is gone is gone too.
+// write settles an entry. If the user was deleted, the account was deleted too.
 func (into settleStatements) write(ctx context.Context, tx *sql.Tx, e ledger.Entry, gone bool) error {
 	var sum ledger.Totals
 	moved, err := affects(tx.StmtContext(ctx, into.settle).ExecContext(ctx, settleArgs(e)...))

@@ -91,8 +91,8 @@ func openPostgres(ctx context.Context, url, dir string, log *slog.Logger) (*DB, 
 // longestConnect is the time limit for connecting to one of several hosts, unless the URL sets another.
 const longestConnect = 5 * time.Second
 
-// prepareFailover makes connections go to the host that can be written to, if there are several, and not wait
-// for those whose machine does not answer.
+// prepareFailover makes connections go to the writable host if there are several, without waiting for hosts whose
+// machine does not answer.
 func prepareFailover(server *pgx.ConnConfig) {
 	if server.ValidateConnect == nil {
 		server.ValidateConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
@@ -186,10 +186,10 @@ func (p *pools) pool(schema string, limit int) *sql.DB {
 type Server struct {
 	Version     string
 	RoundTrip   time.Duration // of a query
-	Clock       time.Duration // how far its clock is ahead of the one here
+	Clock       time.Duration // the time by which its clock is ahead of the clock of this machine
 	Durable     bool          // a commit that it has acknowledged is never lost
-	Connections int           // that are left to this user and database, counting the one that asks
-	Needed      int           // connections that a process opens at most
+	Connections int           // connections left for this user and database, including the one that asks
+	Needed      int           // maximum number of connections that a process opens
 	Limits      string        // times after which it ends statements or sessions, as "statement_timeout = 1min"; "" for none
 }
 
@@ -241,7 +241,7 @@ func (e *ServerError) Error() string {
 	return fmt.Sprintf("the PostgreSQL database cannot be used (%v): %s", e.Err, remedy)
 }
 
-// remedies says what to do, by the code of PostgreSQL's error.
+// remedies holds instructions for users, by the code of PostgreSQL's error.
 var remedies = map[string]string{
 	"28000": "check the user in --database, and pg_hba.conf of the server",
 	"28P01": "check the user and the password in --database",
@@ -291,7 +291,8 @@ func hasCode(err error, codes ...string) bool {
 var errRaced = errors.New("added by another transaction at the same time")
 
 // isTransient reports whether a transaction failed only because of others at the same time, or because
-// the connection broke before it could be committed. Where no new one can be had, the driver has waited long enough.
+// the connection broke before it could be committed. A failure to connect is not transient: the driver has already
+// waited long enough.
 func isTransient(err error) bool {
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok || errors.Is(err, errUnknown) {
 		return false
@@ -315,8 +316,8 @@ func unreachable(err error) error {
 	return &chat.Error{Kind: chat.Unavailable, Msg: "The database cannot be reached at the moment. Try again.", RetryAfter: time.Second, Err: err}
 }
 
-// hampered returns an error for clients that may try again, if err says that the server refuses because of its state or of a
-// limit that its administrator has set; else err.
+// hampered returns an error that tells clients to try again, if err says that the server refuses because of its state or of a
+// limit that its administrator has set. Otherwise it returns err.
 func hampered(err error) error {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {

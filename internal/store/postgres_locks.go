@@ -28,9 +28,9 @@ type locks struct {
 	kept sync.WaitGroup
 }
 
-// lockWay is how a lock is held.
+// lockWay describes how a lock is held.
 type lockWay struct {
-	shared bool   // with others that hold it so
+	shared bool   // others may share it
 	lost   func() // called when it is lost; may be nil
 }
 
@@ -38,7 +38,7 @@ const (
 	lockCheck    = time.Second      // between two checks of the session
 	lockPatience = 10 * time.Second // for one statement
 
-	endTries = 10 // to take a lock that a session held which has ended
+	endTries = 10 // attempts to take a lock of a session that has ended
 	endWait  = 100 * time.Millisecond
 )
 
@@ -50,7 +50,7 @@ func (d *DB) TryLock(name string, lost func()) (unlock func(), ok bool, err erro
 	return d.tryLock(name, lockWay{lost: lost})
 }
 
-// TryShare is like TryLock, but any number of processes may hold the lock so at the same time.
+// TryShare is like TryLock, but any number of processes may share the lock.
 func (d *DB) TryShare(name string, lost func()) (unlock func(), ok bool, err error) {
 	return d.tryLock(name, lockWay{shared: true, lost: lost})
 }
@@ -88,8 +88,7 @@ func (l *locks) try(name string, how lockWay) (unlock func(), ok bool, err error
 	return sync.OnceFunc(func() { l.release(name) }), true, nil
 }
 
-// begin starts a session. If this machine dies without a word, the server ends the session after some
-// seconds.
+// begin starts a session. If this machine dies without warning, the server ends the session after some seconds.
 func (l *locks) begin(ctx context.Context) error {
 	conn, err := l.db.Conn(ctx)
 	if err != nil {

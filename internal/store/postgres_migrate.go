@@ -72,7 +72,7 @@ func after(all []migration, version int) []migration {
 	return nil
 }
 
-// postgresVersion returns the number of the last applied migration, 0 for an empty schema.
+// postgresVersion returns the number of the last applied migration, or 0 for an empty schema.
 // It names the schema because a session may remember that the schema does not exist.
 func postgresVersion(ctx context.Context, db interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
@@ -85,9 +85,9 @@ func postgresVersion(ctx context.Context, db interface {
 	return version, err
 }
 
-// postgresMigrations returns the migrations of a part of a PostgreSQL database in order. The first
-// one stands for all of SQLite's up to its number. The others are SQLite's, unless there is a file
-// of the same number for PostgreSQL.
+// postgresMigrations returns the migrations of a part of a PostgreSQL database in order. The first one
+// replaces all of SQLite's up to its number. The others are SQLite's, unless there is a file of the same
+// number for PostgreSQL.
 func postgresMigrations(part string) ([]migration, error) {
 	shared, err := readMigrations(part)
 	if err != nil {

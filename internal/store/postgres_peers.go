@@ -47,7 +47,7 @@ func (p *Peers) Wanted(ctx context.Context) (all []turn.Wanted, err error) {
 	return all, p.db.fail("look for wanted turns", err)
 }
 
-// Publish adds a part to the events of a turn; an empty part only says that the turn goes on.
+// Publish adds a part to the events of a turn; an empty part only says that the turn is still running.
 func (p *Peers) Publish(ctx context.Context, turnID string, part turn.Part) error {
 	_, err := p.db.read.ExecContext(ctx, "UPDATE wanted_turns SET running_at = "+serverNow+" WHERE turn_id = ?", turnID)
 	if err == nil && (len(part.Events) > 0 || part.Ended) {
@@ -60,7 +60,7 @@ func (p *Peers) Publish(ctx context.Context, turnID string, part turn.Part) erro
 		if events == nil {
 			events = []byte{}
 		}
-		// When the answer of the database was lost, the part comes again, and has perhaps grown.
+		// If the answer of the database was lost, the part is sent again, and may have grown.
 		_, err = p.db.read.ExecContext(ctx, `INSERT INTO turn_parts (turn_id, position, upto, namespace, owner, events, ended, kind, error)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (turn_id, position, ended) DO UPDATE SET upto = excluded.upto, events = excluded.events`,
 			turnID, part.Position, part.End, part.Scope.Namespace, part.Scope.Owner, events, flag(part.Ended), kind, message)
@@ -68,7 +68,7 @@ func (p *Peers) Publish(ctx context.Context, turnID string, part turn.Part) erro
 	return p.db.fail("pass a turn on", err)
 }
 
-// Published returns the parts of a turn that end behind a position.
+// Published returns the parts of a turn that end after a position.
 func (p *Peers) Published(ctx context.Context, turnID string, position int) (all []turn.Part, err error) {
 	rows, err := p.db.read.QueryContext(ctx, `SELECT position, upto, namespace, owner, events, ended, kind, error FROM turn_parts
 		WHERE turn_id = ? AND (upto > ? OR ended = 1) ORDER BY position, ended`, turnID, position)
@@ -100,7 +100,7 @@ func (p *Peers) Noticed(ctx context.Context, name string) (value string, err err
 	return value, p.db.fail("ask other servers", err)
 }
 
-// How long what servers tell each other is kept.
+// The times for which messages between servers are kept.
 const (
 	partsAge   = 2 * time.Minute
 	noticesAge = time.Hour

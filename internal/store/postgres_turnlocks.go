@@ -12,12 +12,11 @@ import (
 	"parley/internal/interrupt"
 )
 
-// turnLocks are advisory locks that many turns of this process hold, in one session of the database. Those
-// that are asked for at the same time share one round trip, and so do those that are released.
+// turnLocks are advisory locks that many turns of this process hold, in one session of the database. Locks that are
+// requested at the same time share one round trip, as do locks that are released at the same time.
 //
-// When the connection breaks, the server releases all of them; they are taken again as far as other
-// processes have not been faster. They only keep processes from working in vain: what they protect is
-// checked again when it is committed.
+// When the connection breaks, the server releases all of them. They are taken again unless another process was
+// faster. The locks only keep processes from working in vain: each commit checks again that it is still valid.
 type turnLocks struct {
 	db *sql.DB // for one connection
 
@@ -98,7 +97,7 @@ func (l *turnLocks) work() {
 	}
 }
 
-// run carries out what is asked, until nothing is left.
+// run carries out requests until none are left.
 func (l *turnLocks) run() {
 	for {
 		l.mu.Lock()
@@ -169,7 +168,7 @@ func (l *turnLocks) connect(ctx context.Context) (fresh bool, err error) {
 	return true, err
 }
 
-// take tries to take locks, and returns those that it got.
+// take tries to take locks, and returns the ones it got.
 func (l *turnLocks) take(ctx context.Context, keys []int64) (got map[int64]bool, err error) {
 	if len(keys) == 0 {
 		return map[int64]bool{}, nil

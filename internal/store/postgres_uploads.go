@@ -99,7 +99,7 @@ func (u *sharedUploads) change(doing string, f func(ctx context.Context, tx *sql
 	return u.db.update(ctx, doing, func(tx *sql.Tx) error { return f(ctx, tx) })
 }
 
-// Sync does nothing: what is committed is durable.
+// Sync does nothing: commits are durable.
 func (u *sharedUploads) Sync(...string) error { return nil }
 
 // Tidy does nothing: there are no empty folders.
@@ -212,7 +212,7 @@ func (u *sharedUploads) Folders(folder string) ([]upload.File, error) {
 func (u *sharedUploads) entries(query, folder string) (all []upload.File, err error) {
 	ctx, cancel := uploadContext()
 	defer cancel()
-	first := utf8.RuneCountInString(folder) + 2 // character of a name, behind the slash
+	first := utf8.RuneCountInString(folder) + 2 // character of a name, after the slash
 	if folder == upload.Top {
 		first = 1
 	}
@@ -345,7 +345,7 @@ func (u *sharedUploads) sweep(ctx context.Context, before time.Time) error {
 	return err
 }
 
-// adopt moves the uploaded files of a folder into the database. Earlier versions had them there.
+// adopt moves the uploaded files of a folder into the database. Earlier versions kept them in the folder.
 func (u *sharedUploads) adopt(ctx context.Context, dir string) error {
 	if _, err := os.Lstat(dir); err != nil {
 		return durable.IgnoreMissing(err)

@@ -17,14 +17,14 @@ import (
 
 // VectorIndex searches the vectors of large namespaces with pgvector: one table of half-precision vectors
 // for each namespace and generation, with an HNSW index. The tables are derived from the corpus, are in a
-// schema of their own, and may be dropped at any time. What the table "indexes" says of a table is written
-// in the transaction that adds vectors to it, so that an interrupted Follow goes on where it stopped.
+// schema of their own, and may be dropped at any time. The transaction that adds vectors to a table also updates
+// its row in the table "indexes", so that an interrupted Follow continues where it stopped.
 type VectorIndex struct {
 	db *database // the corpus
 
 	mu     sync.Mutex
 	schema string               // of the extension, quoted; "" before it is known
-	tables map[indexKey]vectors // those that are ready
+	tables map[indexKey]vectors // tables that are ready
 }
 
 var _ retrieval.VectorIndex = (*VectorIndex)(nil)
@@ -122,8 +122,8 @@ func (x *VectorIndex) locate(ctx context.Context) error {
 	return err
 }
 
-// scanTuples is the number of vectors that a search may examine before it stops looking for more that its filter
-// lets through. Searches that a filter leaves fewer than a hundredth of a million for are exact.
+// scanTuples is the maximum number of vectors that a search examines to find enough that its filter admits. If the
+// filter admits fewer than 10,000 vectors, the search is exact instead: see retrieval.NearQuery.Only.
 const scanTuples = 200_000
 
 // Nearest returns the chunks that are probably most like a vector, with the mean likeness of all of them. If
@@ -139,7 +139,7 @@ func (x *VectorIndex) Nearest(ctx context.Context, q retrieval.NearQuery) (near 
 	literal := fmt.Sprintf("?::text::%s.halfvec(%d)", schema, v.length)
 	query, args := "", []any{string(appendVector(nil, q.Vector))}
 	if q.Only != nil {
-		// PostgreSQL would not use the order of HNSW here, nor may it: what it finds is not complete.
+		// PostgreSQL does not use the HNSW index for this query, and must not: the index does not find everything.
 		ids, err := json.Marshal(q.Only)
 		if err != nil {
 			return near, err
@@ -183,7 +183,7 @@ func scanFor(ctx context.Context, tx *sql.Tx, k int) error {
 	return err
 }
 
-// appendVector appends a vector as pgvector reads it, with more digits than half precision has.
+// appendVector appends a vector in the syntax of pgvector, with more digits than half precision has.
 func appendVector(b []byte, v []float32) []byte {
 	b = append(b, '[')
 	for i, x := range v {

@@ -21,9 +21,9 @@ const longestIndexed = 4000
 // Suits reports whether vectors of a length can be indexed.
 func (x *VectorIndex) Suits(length int) bool { return length <= longestIndexed }
 
-// Follow brings the index of a namespace up to the links that are committed, and creates it if need be. What it
-// has done stays when it is interrupted. The whole table is written before its HNSW index is built, which is faster than
-// adding to one.
+// Follow brings the index of a namespace up to date with the committed links, and creates it if necessary. An interrupted
+// Follow keeps its progress. It writes the whole table before it builds the HNSW index, which is faster than adding to an
+// index.
 func (x *VectorIndex) Follow(ctx context.Context, namespace string, g retrieval.Generation) error {
 	doing := "index the vectors of " + namespace
 	if err := x.create(ctx); err != nil {
@@ -36,7 +36,7 @@ func (x *VectorIndex) Follow(ctx context.Context, namespace string, g retrieval.
 	for raced := 0; ; {
 		n, err := x.add(ctx, v, namespace, g)
 		switch {
-		case hasCode(err, codeForeignKey) && raced < maxRaces: // a document went while its vectors were copied
+		case hasCode(err, codeForeignKey) && raced < maxRaces: // a document was deleted while its vectors were copied
 			raced++
 		case err != nil:
 			return x.db.fail(doing, err)
@@ -88,7 +88,7 @@ func (x *VectorIndex) create(ctx context.Context) error {
 	return x.locate(ctx)
 }
 
-// begin returns the table of a namespace, which it creates if need be, also if somebody has dropped it.
+// begin returns the table of a namespace. It creates the table if necessary, for example if somebody has dropped it.
 func (x *VectorIndex) begin(ctx context.Context, namespace string, g retrieval.Generation) (v vectors, err error) {
 	v.length = g.Length
 	err = x.db.retry(ctx, func() error {
@@ -206,7 +206,7 @@ func (x *VectorIndex) finish(ctx context.Context, v vectors) error {
 		return err
 	}
 	err := x.build(ctx, v, true)
-	if hasCode(err, codeDiskFull, codeNoMemory) { // of the shared memory in which workers build it together
+	if hasCode(err, codeDiskFull, codeNoMemory) { // there is too little shared memory for several workers
 		err = x.build(ctx, v, false)
 	}
 	if err != nil {
@@ -218,9 +218,9 @@ func (x *VectorIndex) finish(ctx context.Context, v vectors) error {
 	return x.mark(ctx, v.id, true)
 }
 
-// The memory for building an index: of a vector beside its numbers, and the least of any server. More is taken, up to half of the
-// server's memory for data as its administrator states it (effective_cache_size). An index that does not fit is built twenty times more slowly
-// from then on.
+// The memory for building an index, in bytes: the overhead of each vector, and the limit that every server allows. The limit is half of the
+// server's memory for data, as its administrator states it (effective_cache_size), if that is more. When an index no longer fits, the
+// rest of it is built twenty times more slowly.
 const (
 	buildOverhead = 600
 	buildLeast    = 1 << 30
@@ -260,7 +260,7 @@ func (x *VectorIndex) build(ctx context.Context, v vectors, together bool) error
 	return err
 }
 
-// mark says whether searches may use a table. All processes learn of it with the version of the vectors.
+// mark records whether searches may use a table. All processes notice it by the version of the vectors.
 func (x *VectorIndex) mark(ctx context.Context, id int64, ready bool) error {
 	return x.db.update(ctx, "switch an index of vectors", func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "UPDATE "+vectorSchema+".indexes SET ready = ? WHERE id = ?", ready, id)
@@ -271,8 +271,8 @@ func (x *VectorIndex) mark(ctx context.Context, id int64, ready bool) error {
 	})
 }
 
-// Keep removes the indexes that are not among those to keep: by a first call it takes them out of use, and by a
-// later one it drops them, when no search uses them any more.
+// Keep removes all indexes except those to keep. A first call takes them out of use. A later call, when no search uses
+// them any more, drops them.
 func (x *VectorIndex) Keep(ctx context.Context, keep []retrieval.IndexKey) error {
 	type index struct {
 		vectors

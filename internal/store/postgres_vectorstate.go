@@ -10,7 +10,7 @@ import (
 type VectorState struct {
 	Installed string // the version in the database; "" for none
 	Available string // the version that the server has; "" for none
-	Suffices  bool   // the installed version does, or else the one that the server has
+	Suffices  bool   // the installed version, or without one the available version, is new enough
 	MayCreate bool   // the user may create what is missing: the extension, and the schema of the tables
 	Largest   int    // chunks of the largest namespace
 	Ready     int    // indexes that searches may use

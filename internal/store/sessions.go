@@ -42,7 +42,7 @@ func scanSession(r row) (s session.Session, err error) {
 	return s, nil
 }
 
-// AddSession stores a new session. Of those of its subject it keeps the newest most.
+// AddSession stores a new session. It keeps at most the newest most sessions of the subject.
 func (s *Sessions) AddSession(ctx context.Context, one session.Session, most int) error {
 	user := writerOf(ctx, one.Subject)
 	return s.db.commit(ctx, "begin session", func(ctx context.Context, tx *sql.Tx) error {

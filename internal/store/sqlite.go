@@ -58,7 +58,7 @@ type dialect struct {
 	updating  sql.TxOptions    // of update
 	oneWriter bool             // there is one connection for writing: transactions share it
 	lock      string           // the first statement of update; optional
-	again     func(error) bool // whether a transaction that failed so may be tried again; optional
+	again     func(error) bool // reports whether a transaction may be tried again after this error; optional
 }
 
 // database is one SQLite file with one connection for writing and a pool for reading, or one schema
@@ -251,8 +251,8 @@ func (s *statements) of(ctx context.Context, db *sql.DB, query string) (*sql.Stm
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if first, ok := s.all[query]; ok {
-		// Somebody else was faster. To close stmt could wait for a transaction that waits for the caller's. It is closed with
-		// the database; only the first requests at the start make such statements.
+		// Another goroutine was faster. Closing stmt now could wait for a transaction that waits for the caller's, so stmt is
+		// closed with the database. Only the first requests after the start make such statements.
 		return first, nil
 	}
 	if s.all == nil {

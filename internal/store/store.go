@@ -17,9 +17,8 @@
 //	corpus := retrieval.NewCorpus(db.Corpus())
 //
 // The SQL is portable: ids are text (package ident), times are UTC microseconds as integers,
-// booleans are 0 or 1. What only SQLite or only PostgreSQL needs is confined to sqlite.go and to the
-// files that begin with postgres; package pgsql translates the few words that differ. Both pass
-// storetest.
+// booleans are 0 or 1. Code for only SQLite or only PostgreSQL is confined to sqlite.go and to the files
+// that begin with postgres; package pgsql translates the few words that differ. Both pass storetest.
 package store
 
 import (
@@ -51,7 +50,7 @@ type DB struct {
 
 	folder string // see Folder
 	server string // name and host of a PostgreSQL database
-	needed int    // connections that it opens to that at most
+	needed int    // maximum number of connections to it
 	locks  *locks // nil for a data folder
 	peers  *Peers // nil for a data folder
 }
@@ -105,8 +104,8 @@ func newDB(corpus, state *database, blobs *Blobs) *DB {
 		jobs: &Jobs{state}, keys: &APIKeys{state}, sessions: &Sessions{state}, audit: &Audit{state}, shelf: &Shelf{state}}
 }
 
-// RestoreReady is the folder in a data folder that exists while a restored backup takes the place of
-// what was there (package backup). Open fails as long as it exists.
+// RestoreReady is the folder in a data folder that exists while a restored backup replaces the previous
+// content (package backup). Open fails as long as it exists.
 const RestoreReady = "restore-ready"
 
 // Corpus returns the store of documents; it implements retrieval.Store.
@@ -153,8 +152,8 @@ func (d *DB) String() string {
 func folderName(dir string) string { return "the data folder " + dir }
 
 // Folder returns the folder for files on this machine that belong to the database: the data folder, or
-// with PostgreSQL a folder in it, which holds copies only. That one has a name of its own for each
-// database, so that files of one database are never taken for those of another.
+// with PostgreSQL a folder in it, which holds only copies. Each database has its own folder there, so that
+// files of one database are never taken for those of another.
 func (d *DB) Folder() string { return d.folder }
 
 // SweepBlobs removes the originals that no document refers to and that were last stored more than

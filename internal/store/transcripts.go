@@ -76,7 +76,7 @@ func (s *Transcripts) Chats(ctx context.Context, scope transcript.Scope, list tr
 	return all, s.db.fail("list chats", err)
 }
 
-// Search visits the messages that may hold the words, of the chat updated last first.
+// Search visits the messages that may contain the words, beginning with those of the chat that was updated last.
 func (s *Transcripts) Search(ctx context.Context, scope transcript.Scope, mode string, words []string, visit func(transcript.Hit) bool) error {
 	query := `SELECT t.` + strings.ReplaceAll(chatColumns, ", ", ", t.") + `, m.id, m.body
 		FROM transcripts t JOIN transcript_messages m ON m.transcript = t.key
@@ -107,8 +107,8 @@ func (s *Transcripts) Search(ctx context.Context, scope transcript.Scope, mode s
 	return s.db.fail("search chats", err)
 }
 
-// Rated visits the messages of all owners that may hold somebody's opinion of an answer: a text or an object feedback. Those
-// of the chat that was changed last come first. It stops when visit returns false.
+// Rated visits the messages of all owners that may contain somebody's opinion of an answer: a text or an object feedback. It
+// begins with those of the chat that was changed last, and stops when visit returns false.
 func (s *Transcripts) Rated(ctx context.Context, visit func(transcript.Scope, transcript.Hit) bool) error {
 	rows, err := s.db.read.QueryContext(ctx, `SELECT t.`+strings.ReplaceAll(chatColumns, ", ", ", t.")+`, t.kind, t.namespace, t.owner, m.id, m.body
 		FROM transcripts t JOIN transcript_messages m ON m.transcript = t.key
@@ -166,7 +166,7 @@ func (s *Transcripts) Linked(ctx context.Context, link string) (scope transcript
 	return scope, t, err
 }
 
-// readChat reads the key of a chat, chatColumns, and what follows them.
+// readChat reads the key of a chat, chatColumns, and the columns after them.
 func readChat(t *transcript.Transcript, r *sql.Row, more ...any) (key string, err error) {
 	var c chatRow
 	err = r.Scan(append(append([]any{&key}, c.fields()...), more...)...)

@@ -34,15 +34,15 @@ type personal struct {
 	hidden  []string // columns that are secret, or that only Parley understands
 	json    []string // columns that hold JSON
 
-	// What a deletion does: an update that removes the name, "" to delete the rows.
+	// update removes the name when the user is deleted; "" deletes the rows instead.
 	update string
-	keeps  bool // the rows stay; or a foreign key deletes them with those of another table
+	keeps  bool // a deletion leaves the rows alone: they stay, or are deleted with rows of another table
 }
 
 // rightsOf selects access lists that name a user.
 const rightsOf = `revision IN (SELECT revision FROM document_access WHERE kind = 0 AND value = ?)`
 
-// nameless removes names from the ledger. What clients call users and conversations may be names too.
+// nameless removes names from the ledger. The ids that clients give users and conversations may also be names.
 const nameless = `owner = '` + access.Deleted + `', account_user = '', conversation_id = '', account_conversation = ''`
 
 // aboutUsers are all tables with rows about users, in the order of an export. A test compares it with the schema.
@@ -186,8 +186,8 @@ func (u *Users) Mark(ctx context.Context, subject string, at time.Time) error {
 	})
 }
 
-// Delete marks a user, and deletes what is stored about them outside the corpus. It returns how many rows of each kind. The
-// ledger keeps its amounts without the name, and the audit log its entries.
+// Delete marks a user, and deletes what is stored about them outside the corpus. It returns the number of deleted rows of each
+// kind. The ledger keeps its amounts without the name, and the audit log keeps its entries.
 func (u *Users) Delete(ctx context.Context, subject string, at time.Time) (deleted map[string]int, err error) {
 	if err := u.Mark(ctx, subject, at); err != nil {
 		return nil, err
@@ -258,7 +258,7 @@ func (u *Users) ForgetDeletions(ctx context.Context, now time.Time) (n int, err 
 	return n, err
 }
 
-// errDeleted refuses to save what began before its user was deleted.
+// errDeleted is the error of saving something for a request that began before its user was deleted.
 var errDeleted = &chat.Error{Kind: chat.Forbidden, Msg: "This user was deleted meanwhile, so nothing was saved."}
 
 // writer is the user whose data a request writes.

@@ -33,7 +33,7 @@ func (h handler) WithGroup(name string) slog.Handler { return handler{h.Handler.
 // atomicTime is the time at which something last happened.
 type atomicTime struct{ nanos atomic.Int64 }
 
-// passed reports whether it happened longer than d ago, or never, and if so notes the present.
+// passed reports whether that was longer than d ago, or never; if so, it sets the time to now.
 func (t *atomicTime) passed(d time.Duration) bool {
 	last, now := t.nanos.Load(), time.Now().UnixNano()
 	return (last == 0 || now-last >= int64(d)) && t.nanos.CompareAndSwap(last, now)

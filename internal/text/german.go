@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// prefixes are the separable prefixes of German verbs, which a question puts at its end: "Wie melde ich mein Kind an?"
+// prefixes are the separable prefixes of German verbs; a question puts them at its end: "Wie melde ich mein Kind an?"
 var prefixes = wordSet(`ab an auf aus bei ein fest fort frei hin hinzu her heraus herunter hinauf hinein hoch los mit nach
 	teil statt um unter vor vorbei weg weiter wieder zu zurück zusammen`)
 

@@ -97,10 +97,9 @@ func LanguageOf(question string) string {
 	return "en"
 }
 
-// Language returns the language in which most of a text is written as an ISO 639-1 code, or "" if it is unknown, as
-// that of a table of figures is. Of the languages in a script other than Latin and Cyrillic it knows Chinese, Japanese and
-// Korean. One of their characters counts as much as several letters, because such texts have names in Latin letters. It
-// looks at the beginning of a long text.
+// Language returns the language of most of a text as an ISO 639-1 code, or "" if it is unknown, as for a table of figures. Of
+// the languages in a script other than Latin and Cyrillic it knows Chinese, Japanese and Korean. One of their characters counts
+// as much as several letters, because such texts have names in Latin letters. Only the beginning of a long text is read.
 func Language(s string) string {
 	if len(s) > maxLanguageText {
 		s = strings.ToValidUTF8(s[:maxLanguageText], "")
@@ -163,7 +162,7 @@ func wordLanguage(s string) string {
 // times as long as its translation.
 const syllable = 3
 
-// maxLanguageText is the number of bytes from which the language of a text is recognised.
+// maxLanguageText is the number of bytes at the start of a text from which its language is recognised.
 const maxLanguageText = 2000
 
 // foldedWords returns the folded word of each token.

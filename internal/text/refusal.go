@@ -2,8 +2,8 @@ package text
 
 import "parley/internal/lazyregexp"
 
-// IsRefusal reports whether an answer begins by saying that its writer does not know, in one of a few languages.
-// It may go on to name what comes near.
+// IsRefusal reports whether an answer begins by saying that its writer does not know, in one of a few languages. Such an answer
+// may then name what comes near.
 func IsRefusal(answer string) bool { return refusals.MatchString(answer) }
 
 var refusals = lazyregexp.New(`(?i)^[^\pL\pN]*(?:(?:i['’]m |i am )?sorry\W+(?:but )?)?(?:i (?:don['’]t|do not) know\b|das weiß ich nicht|ich weiß (?:es |das )?nicht|` +

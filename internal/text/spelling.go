@@ -15,7 +15,7 @@ var spellingRules = []struct{ british, american rule }{
 	{rule{`practis(es?|ed|ing)`, "practic${1}"}, rule{`practic(es?|ed|ing)`, "practis${1}"}},
 	{rule{`(cent|theat|fib|calib|lust|meag|somb|spect|[a-z]*met|[a-z]*lit)re(s|d)?`, "${1}er${2}"}, rule{`(cent|theat|fib|calib|lust|meag|somb|spect|[a-z]+met|[a-z]*lit)er(s)?`, "${1}re${2}"}}, // a "meter" is a device, too
 	{rule{`(catal|dial|anal|monol|prol|epil)ogu(e|es|ed)`, "${1}og"}, rule{`(catal|dial|anal|monol|prol|epil)og(s|ed)?`, "${1}ogue"}},
-	// Of two syllables and more: "filling" and "filing" differ in more than spelling.
+	// Only words of two or more syllables: "filling" and "filing" are different words.
 	{rule{`([a-z]*[aeiou][a-z]*[b-df-hj-np-tv-z][aeiou])ll(ed|ing|ers?|ors?)`, "${1}l${2}"}, rule{`([a-z]*[aeiou][a-z]*[b-df-hj-np-tv-z][aeiou])l(ed|ing|ers?|ors?)`, "${1}ll${2}"}},
 	{rule{`(enrol|fulfil|instal)(s|ments?)?`, "${1}l${2}"}, rule{`(enrol|fulfil|instal)l(s|ments?)?`, "${1}${2}"}},
 	{rule{`([a-z]*)paed([a-z]+)`, "${1}ped${2}"}, rule{`([a-z]*)ped([a-z]+)`, "${1}paed${2}"}},
@@ -26,7 +26,7 @@ var spellingRules = []struct{ british, american rule }{
 	{rule{`foet(us|uses|al)`, "fet${1}"}, rule{`fet(us|uses|al)`, "foet${1}"}},
 }
 
-// rule is an expression that matches a whole word, and what makes another spelling of its groups.
+// rule has an expression that matches a whole word, and a template for the other spelling.
 type rule struct{ match, other string }
 
 // spelledWords are words with two spellings that follow no rule. "cheque" is not one of them: a "check" is rarely a cheque.

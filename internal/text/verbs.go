@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// irregularVerbs are English verbs with their past tense and participle, which stemming does not bring together: base, past,
-// participle, or base and past where those are alike. Verbs whose forms are one word, such as "put", are left out.
+// irregularVerbs are English verbs with a past tense and participle that stemming does not relate to them: base, past,
+// participle, or base and past if past and participle are alike. Verbs whose forms are one word, such as "put", are left out.
 const irregularVerbs = `arise arose arisen|awake awoke awoken|bear bore borne|beat beaten|become became|begin began begun|bend bent|bind bound
 bite bit bitten|bleed bled|blow blew blown|break broke broken|breed bred|bring brought|build built|burn burnt|buy bought
 catch caught|choose chose chosen|cling clung|come came|creep crept|deal dealt|dig dug|draw drew drawn|dream dreamt|drink drank drunk

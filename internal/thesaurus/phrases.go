@@ -12,7 +12,7 @@ var phrases = map[string]func() phraseTable{
 	"en": sync.OnceValue(func() phraseTable { return readPhrases("en") }),
 }
 
-// phraseTable holds, for the terms of a phrase with spaces between them, the phrases of like meaning.
+// phraseTable maps a phrase, as its terms joined by spaces, to the phrases of like meaning.
 type phraseTable map[string][]string
 
 // maxPhrase is the maximum number of terms in a phrase.
@@ -34,7 +34,7 @@ func readPhrases(language string) phraseTable {
 	return t
 }
 
-// Phrases returns the phrases that mean the same as some that stand in a question, such as "capital expenditure" for "capex".
+// Phrases returns phrases that mean the same as phrases in the question, such as "capital expenditure" for "capex".
 func Phrases(language, question string) (found []string) {
 	open := phrases[language]
 	if open == nil {

@@ -60,7 +60,7 @@ func Like(language, word string) []string {
 	return nil
 }
 
-// find returns the words beside a word.
+// find returns the words of like meaning in the line of a word.
 func (t table) find(word string) []string {
 	from, to := 0, len(t)
 	for from < to {

@@ -106,8 +106,8 @@ var embeddingCodec = sync.OnceValue(func() *codec.Codec {
 	return c
 })
 
-// Decode returns the text of tokens in cl100k_base. Bytes that are not valid UTF-8 become U+FFFD: clients cut long texts
-// between tokens, and so within characters. It returns false if a token is not in the vocabulary; special tokens are not.
+// Decode returns the text of tokens in cl100k_base. Bytes that are not valid UTF-8 become U+FFFD: clients cut long texts between
+// tokens, and so within characters. It returns false if a token is not in the vocabulary, which has no special tokens.
 func Decode(ids []uint) (string, bool) {
 	text, err := embeddingCodec().Decode(ids)
 	return text, err == nil

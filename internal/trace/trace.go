@@ -95,7 +95,7 @@ func (s *Span) set(attributes ...attribute.KeyValue) {
 	s.attributes = append(s.attributes, attributes...)
 }
 
-// end ends the span, as an error of a kind unless that is empty.
+// end ends the span. If failed is not empty, it marks the span as an error of that kind.
 func (s *Span) end(failed string) {
 	if failed != "" {
 		s.set(attribute.String("error.type", failed))

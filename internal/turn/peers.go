@@ -23,12 +23,12 @@ type Peers interface {
 	Wanted(ctx context.Context) ([]Wanted, error)
 	// Publish stores a part of a turn's events. An empty part says that the turn goes on.
 	Publish(ctx context.Context, turnID string, p Part) error
-	// Published returns the parts of a turn that end behind a position, and one that says that the turn has
-	// ended, in order.
+	// Published returns, in order, the parts of a turn that end behind a position, and the part that says
+	// that the turn has ended.
 	Published(ctx context.Context, turnID string, position int) ([]Part, error)
 }
 
-// Wanted is a turn that a server wants to follow which does not run it.
+// Wanted is a turn that one server wants to follow while another runs it.
 type Wanted struct {
 	TurnID string
 	Stop   bool
@@ -53,7 +53,7 @@ const (
 	publishInterval = 100 * time.Millisecond // between two parts, at least
 	aliveInterval   = 2 * time.Second        // between two signs of life
 	answerPatience  = 1500 * time.Millisecond
-	longestTurn     = 30 * time.Minute // no turn that is older still runs
+	longestTurn     = 30 * time.Minute // older turns no longer run
 	maxMirrors      = 1000             // turns of other servers that are looked for or followed at one time
 )
 

@@ -180,8 +180,7 @@ func unpackLog(id string, said Said) (*Log, error) {
 }
 
 // Log returns the log of a turn: from memory while the turn runs, or from the server that runs it, and from the
-// store afterwards. The
-// error is ErrNotFound for an unknown turn, a turn that is too old, and another owner's turn.
+// store afterwards. The error is ErrNotFound for an unknown turn, a turn that is too old, and another owner's turn.
 func (r *Runner) Log(ctx context.Context, owner, id string) (*Log, error) {
 	if l := r.live.find(id); l != nil {
 		if l.scope.Owner != owner {

@@ -37,13 +37,13 @@ func steeringOf(ctx context.Context) Steering {
 
 type namedKey struct{}
 
-// WithNamed returns a context that tells named the id of each turn that answers the request: of those that are run,
-// before their first event.
+// WithNamed returns a context with which named is called with the id of each turn that answers the request. For a turn
+// that is run, the call comes before its first event.
 func WithNamed(ctx context.Context, named func(turnID string)) context.Context {
 	return context.WithValue(ctx, namedKey{}, named)
 }
 
-// Named says which turn answers a request. Run calls it; who answers with a turn that another request runs must call it.
+// Named says which turn answers a request. Run calls it. Code that answers with a turn of another request must call it, too.
 func Named(ctx context.Context, turnID string) {
 	if named, ok := ctx.Value(namedKey{}).(func(string)); ok {
 		named(turnID)

@@ -27,7 +27,7 @@ type archive struct {
 	have  map[string]bool // SHA-256 of the files
 }
 
-// file says in the archive which file is which.
+// file is a row of the archive's table of files.
 type file struct {
 	File      string `json:"file"` // in the archive
 	Name      string `json:"name"`
@@ -66,7 +66,7 @@ func (a *archive) add(f file, r io.Reader) error {
 	return err
 }
 
-// plain returns the last part of a name with only such characters as mean nothing to any file system or terminal.
+// plain returns the last part of a name, with only characters that no file system or terminal treats specially.
 func plain(name string) string {
 	const most = 80 // bytes
 	name = path.Base(strings.ReplaceAll(name, `\`, "/"))

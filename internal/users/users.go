@@ -27,7 +27,7 @@ type Records interface {
 	// Records calls each with what is stored about a user, one record at a time as a JSON object. Records of a kind follow
 	// each other.
 	Records(ctx context.Context, subject string, each func(kind string, record []byte) error) error
-	// Mark ends the sessions and keys of a user, and sees to it that nothing that began before is saved for them.
+	// Mark ends the sessions and keys of a user, and prevents work that began before at from saving anything for them.
 	Mark(ctx context.Context, subject string, at time.Time) error
 	// Delete marks a user, deletes what is stored about them, and returns how many records of each kind.
 	Delete(ctx context.Context, subject string, at time.Time) (map[string]int, error)
@@ -39,7 +39,7 @@ type Documents interface {
 	EachOf(ctx context.Context, owner string, visit func(retrieval.Document) error) error
 	// EachFileOf calls visit with the files of an owner, and returns its first error.
 	EachFileOf(owner string, visit func(name string, r io.ReadSeeker) error) error
-	// DeleteOwner deletes all of them, and returns how many documents there were.
+	// DeleteOwner deletes all documents and files of an owner, and returns how many documents there were.
 	DeleteOwner(ctx context.Context, owner string) (int, error)
 }
 
@@ -78,7 +78,7 @@ const maxSubject = 1024
 // ErrNotAUser says that a text cannot be the subject of a user.
 var ErrNotAUser = errors.New("this is not the id of a user; ids are listed by parley users, and are like key:4f7kq2mzt3wd or what an identity provider calls somebody")
 
-// check refuses what no user is called. What callers without sign-in have stored belongs to no user.
+// check refuses a subject that no user can have. Data stored by callers without sign-in belongs to no user.
 func check(subject string) error {
 	if subject == "" || len(subject) > maxSubject || !utf8.ValidString(subject) || strings.ContainsRune(subject, 0) ||
 		strings.HasPrefix(subject, access.Deleted) || strings.HasPrefix(subject, access.LocalPrefix) {

@@ -95,7 +95,7 @@ func (b *bench) onDatabase() []string {
 	return []string{"--database", b.database}
 }
 
-// throughput is what some servers do together.
+// throughput is the combined result of some servers.
 type throughput struct {
 	rate float64 // turns a second
 	p99  float64 // ms, the worst server's

@@ -15,8 +15,8 @@ const (
 	maxDepth          = 4 // of nesting of archives and mails
 )
 
-// An outermost file may cost a floor, which every small file needs, plus a share that grows with its
-// size. A log in a ZIP archive gives 10 bytes of text for each of its bytes, and a table of 50 repeating
+// The budget of an outermost file is a floor, which is enough for small files, plus a share that grows with
+// its size. A log in a ZIP archive gives 10 bytes of text for each of its bytes, and a table of 50 repeating
 // rows gives 100 (TestRun_HasRoomForHonestFilesThatRepeatThemselves); bombs begin at 1,000.
 const (
 	textFloor, textShare     = 1 << 20, 100 // bytes of text; bytes of text for each byte of the file

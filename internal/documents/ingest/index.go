@@ -250,7 +250,7 @@ func (r *run) tally(res result) {
 		if !res.same && known.DocumentID != "" {
 			r.report.Deleted++
 		}
-	case res.waiting != nil && res.file.Reason != "": // it is not given up: see Report.Waiting
+	case res.waiting != nil && res.file.Reason != "": // it has not failed yet: see Report.Waiting
 		if !res.same && !res.leave && known.DocumentID != "" {
 			r.report.Deleted++
 		}

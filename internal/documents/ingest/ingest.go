@@ -104,7 +104,7 @@ type Config struct {
 	pause      func(context.Context, time.Duration) error // waits before a retry of a file for which the machine had no time; nil waits for real
 }
 
-// Ingester ingests into one namespace of a corpus, and files that name another namespace into that one. It is
+// Ingester ingests into one namespace of a corpus, except files that name another namespace, which go there. It is
 // safe for concurrent use. Over one data folder, a run of folders and runs of different owners' uploads may go
 // on at the same time.
 type Ingester struct {

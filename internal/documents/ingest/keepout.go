@@ -11,10 +11,10 @@ import (
 	"parley/internal/retrieval"
 )
 
-// KeepOut deletes the documents that an earlier version shows to everybody although they restrict who may see
-// them, in words that Parley does not understand, and returns them by name. It reads the stored originals, not
-// the files, so that it also finds documents whose files are no longer ingested. A file that still is, is read
-// anew by the next run.
+// KeepOut deletes documents that an earlier version made visible to everybody although their front matter restricts
+// access in words that Parley does not understand. It returns them by name. It reads the stored originals, not the
+// files, so that it also finds documents whose files are no longer ingested. The next run reads the
+// files that are still ingested again.
 func (in *Ingester) KeepOut(ctx context.Context) (out []FileResult, err error) {
 	_, err = in.locked("", func(spools string) (Report, error) {
 		r := &rebuild{run: newRun(in.cfg, nil, time.Now(), spools)}
@@ -44,7 +44,7 @@ func (in *Ingester) KeepOut(ctx context.Context) (out []FileResult, err error) {
 // mayRestrict reports whether documents of a media type have front matter.
 func mayRestrict(mediaType string) bool { return strings.Contains(mediaType, "markdown") }
 
-// judge returns why a document must be kept out, nil if it need not be. One that cannot be read stays as it is.
+// judge returns why a document must be kept out, or nil if it may stay. A document that cannot be read stays as it is.
 func (r *rebuild) judge(ctx context.Context, d retrieval.Document) (*extract.Error, error) {
 	o, err := r.cfg.Blobs.Open(d.SHA256)
 	if err != nil {

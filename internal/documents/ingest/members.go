@@ -206,7 +206,7 @@ func (r *run) member(c *candidate, res result, s *spool, i int, inner map[string
 	}
 	m.inside, m.known = inside(c.inside, m.key)
 	m.known.adopted, m.access = c.known.adopted, c.access
-	// Without a row of the object, a run may have been cut short: the rights with which it stored this file are not known.
+	// If the object has no row, an earlier run may have been cut short, and the rights that it stored with this file are unknown.
 	m.known.anew = c.known.anew || c.object != nil && c.known.Path == ""
 	return m
 }
@@ -233,7 +233,7 @@ func inside(rows []retrieval.File, key string) (below []retrieval.File, own know
 func isFolder(res result) bool { return strings.HasSuffix(res.format, " archive") }
 
 // innerRules returns the rules for the folders inside a file: the rules of the file itself with its
-// sidecar, for a mail who sent it and when, and for an archive also the rules that it contains.
+// sidecar; for a mail also its sender, recipients and date, and for an archive also the rules that it contains.
 func (r *run) innerRules(c *candidate, res result, s *spool) map[string]*metadata.Rules {
 	said := res.sidecar.Inherited()
 	if res.put != nil {

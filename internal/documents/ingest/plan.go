@@ -38,7 +38,7 @@ type unitRange struct{ start, end int }
 
 // opening is the text that a chunk repeats before its own first unit.
 type opening struct {
-	from          int   // first unit; lies before the chunk's own first one if sentences overlap
+	from          int   // first unit; before the chunk's own first unit if sentences overlap
 	table         int32 // index in splitter.tables of the header row to repeat, or -1
 	runes, tokens int   // of all repeated text, with the gap after it
 }

@@ -92,8 +92,8 @@ const (
 	etaAfter = 3 * time.Second
 )
 
-// timeLeft estimates the remaining time, given how long it took to read what is done, and how long ago that was. It returns 0 if too
-// little is known, or if the file that is being read takes longer than all the rest should: then nothing tells when it will end.
+// timeLeft estimates the remaining time. took is the time in which the done bytes were read, and since the time since the last file was
+// done. The result is 0 if too little is known, or if the present file has already taken longer than the estimate for all the rest.
 func timeLeft(took, since time.Duration, done, total int64) time.Duration {
 	if done <= 0 || took+since < etaAfter && float64(done) < etaShare*float64(total) {
 		return 0

@@ -20,9 +20,9 @@ import (
 	"parley/internal/retrieval"
 )
 
-// Recognition says whether the text on pictures of pages is recognised. A run does not do that itself, because it takes
-// seconds for each page: it stores what else a file has, hands the file to Waiting, and uses what Pages holds when the
-// file is read again.
+// Recognition says whether the text on pictures of pages is recognised. A run does not recognise it itself, because that
+// takes seconds for each page: it stores the other text of a file, and passes the file to Waiting. When the file is read
+// again, the run uses the recognised text in Pages.
 type Recognition struct {
 	Pages    *RecognisedPages // nil if text on pictures is left alone
 	Speech   *RecognisedPages // the minutes of recordings; nil if recordings are left alone
@@ -30,7 +30,7 @@ type Recognition struct {
 	Waiting  func(Waiting)    // called from Run's goroutine after the outcome of the file is committed; nil for a survey
 }
 
-// Waiting is a file some of whose pages wait for the recognition of their text. Its original is in Pages.
+// Waiting is a file with pages whose text is still to be recognised. Recognition.Pages, or Speech, keeps its original.
 type Waiting struct {
 	Namespace string // of its row
 	Owner     string
@@ -42,7 +42,7 @@ type Waiting struct {
 	Speech    bool // it is a recording
 }
 
-// mark tells what a run did about pages that it could not read.
+// mark identifies, in the generation of a row, the settings with which a run left pages unread.
 func (r *Recognition) mark() string {
 	if r == nil {
 		return "+unread"
@@ -59,8 +59,8 @@ func (r *Recognition) mark() string {
 
 const waitingMark = "+waiting"
 
-// isCurrent reports whether a row of that generation needs no new look: its file was read by this version, with these
-// settings, and nothing of it waits.
+// isCurrent reports whether the file of a row with this generation need not be read again: this version read it, with
+// these settings, and none of its pages wait.
 func (c *Config) isCurrent(generation string) bool {
 	rest, ours := strings.CutPrefix(generation, c.generation)
 	if !ours {
@@ -75,11 +75,11 @@ func (c *Config) isCurrent(generation string) bool {
 	return rest == "" || rest == c.Recognition.mark()
 }
 
-// heardMark stands in the row of a recording before what names its transcriber. While no other one is configured, the
-// recording needs no new look.
+// heardMark precedes the key of the transcriber in the generation of a recording's row. The recording is read again only
+// when another transcriber is configured.
 const heardMark = "+heard:"
 
-// seenMark is the same for a file with recognised pages.
+// seenMark does the same for a file with recognised pages.
 const seenMark = "+seen:"
 
 // takes reports whether the pages of a document are recognised.
@@ -131,7 +131,7 @@ func (r *run) await(res *result, o original, f *os.File, format string, unread [
 // recording is the format of files that are transcribed.
 const recording = "recording"
 
-// wait keeps an original until its pages are known. It returns what to tell people, "" if that fails.
+// wait keeps an original until its pages are known. It returns note, or "" if keeping fails.
 func (r *run) wait(res *result, o original, f *os.File, in *RecognisedPages, unread []int, note string) string {
 	c := res.from
 	if err := in.Keep(o.sha, f); err != nil {
@@ -147,7 +147,7 @@ func (r *run) wait(res *result, o original, f *os.File, in *RecognisedPages, unr
 	return note
 }
 
-// seen returns what was recognised of an original.
+// seen returns the recognised pages of an original, by number.
 func (c *Config) seen(sha string) map[int]extract.Seen {
 	if c.Recognition == nil {
 		return nil
@@ -258,7 +258,7 @@ func (p *RecognisedPages) Done(sha string) error {
 	return nil
 }
 
-// Sweep removes what belongs to originals that the blob store no longer has and that were last used before a time.
+// Sweep removes the pages and copies of originals that the blob store no longer has and that were last used before a time.
 func (p *RecognisedPages) Sweep(blobs Blobs, before time.Time) error {
 	entries, err := os.ReadDir(p.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -282,7 +282,7 @@ func (p *RecognisedPages) Sweep(blobs Blobs, before time.Time) error {
 	return errors.Join(err, all)
 }
 
-// allCurrent reports whether rows of files inside a file need no new look.
+// allCurrent reports whether none of the files of rows must be read again.
 func (c *Config) allCurrent(rows []retrieval.File) bool {
 	return !slices.ContainsFunc(rows, func(f retrieval.File) bool { return !c.isCurrent(f.Generation) })
 }

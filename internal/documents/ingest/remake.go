@@ -51,7 +51,7 @@ func (r *rebuild) remake(ctx context.Context, d retrieval.Document) remade {
 	n.ID, n.Namespace, n.Revision, n.Pages = retrieval.AsideID(d), retrieval.Aside(d.Namespace), 0, 0
 	n.Generation, n.IndexedAt = r.cfg.generation, time.Now().UTC().Truncate(time.Microsecond)
 	n.Notes = notesOf(x.Document)
-	n.Attributes = d.AttributesOver(x.Document.Meta.Attributes) // the places that said them may be out of reach by now
+	n.Attributes = d.AttributesOver(x.Document.Meta.Attributes) // the places that set them may be out of reach by now
 	m.put.Pages, n.Pages = pagesOf(x.Document)
 	return m
 }
@@ -74,8 +74,8 @@ func (r *rebuild) origin(ctx context.Context, d retrieval.Document) (row retriev
 	return row, metadata.DecodeLimits(row.State), nil
 }
 
-// readJudged is readAgain for a document that everybody may see. It is an error if the document says otherwise in words
-// that Parley does not read, and an earlier version read it, which did not look.
+// readJudged is readAgain with one more check: earlier versions did not notice front matter that restricts access in words
+// that Parley does not read. It is an error if a document that such a version made visible to everybody has some.
 func (r *rebuild) readJudged(ctx context.Context, d retrieval.Document, row retrieval.File, request extract.Request) (*extract.Result, error) {
 	x, err := r.readAgain(ctx, d, row, request)
 	if err != nil || d.Access.Restricted() || strings.HasPrefix(d.Generation, generation) {

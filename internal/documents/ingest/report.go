@@ -12,8 +12,8 @@ import (
 	"parley/internal/retrieval"
 )
 
-// BadMetadata is the reason of a file whose metadata cannot be read. The file is not indexed, because
-// otherwise someone might see it who must not.
+// BadMetadata is the reason of a file whose metadata cannot be read. The file is not indexed, because the
+// metadata may restrict who may see it.
 const BadMetadata = extract.BadMetadata
 
 // Report is the result of a run.
@@ -45,7 +45,7 @@ const (
 	OutcomePartly  = "partly" // one of the others, but a part could not be read; counted beside it
 )
 
-// noteFormat counts a file under the format that was recognised, or, if it was not read again, that of its name.
+// noteFormat counts a file under its recognised format or, if it was not read again, under the format of its name.
 func (r *Report) noteFormat(res result) {
 	name, outcome := res.format, OutcomeIndexed
 	if name == "" {
@@ -85,7 +85,7 @@ func (r *Report) noteOutcome(format, outcome string, n int) {
 
 // Outcome is the result for one file or page.
 type Outcome struct {
-	Path       string // below its root, "/"-separated; for a file inside another, that one's path and its name in there
+	Path       string // below its root, "/"-separated; a nested file has the path of the enclosing file and its name in it
 	DocumentID string // "" for a file that gave none
 	Reason     extract.Reason
 	Detail     string // one sentence for people: the reason, or without one the part that could not be read
@@ -156,17 +156,17 @@ type FileResult struct {
 	Detail string         // one sentence for people
 	Known  bool           // from an earlier run; the file was not tried again
 	Named  bool           // it is the page at the URL of a site, which a user asked for
-	// Unclear says that files of a folder were read, but that it is not clear who may read them. Only those see them who
-	// certainly may.
+	// Unclear says that files of a folder were read, but that it is not clear who may read them. They are visible only to
+	// people who certainly may.
 	Unclear bool
 }
 
-// Incomplete reports whether a file failed for another reason than unclear rights.
+// Incomplete reports whether a file failed for a reason other than unclear rights.
 func (r *Report) Incomplete() bool {
 	return slices.ContainsFunc(r.Failed, func(f FileResult) bool { return !f.Unclear })
 }
 
-// Add adds what another run did.
+// Add adds the results of another run.
 func (r *Report) Add(o Report) {
 	r.Indexed += o.Indexed
 	r.Updated += o.Updated

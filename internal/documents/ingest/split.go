@@ -69,8 +69,8 @@ func (o SplitOptions) Generation() string {
 	return fmt.Sprintf("%s/%d-%d-%d-%d", generation, o.Size, max(o.Overlap, 0), o.Min, o.Tokens)
 }
 
-// generation must change with each change of the extractors or the splitter that affects chunks, or that keeps documents
-// out which were indexed before.
+// generation must change with each change of the extractors or the splitter that affects chunks, or that keeps out
+// documents that were indexed before.
 const generation = "extract-13/split-3"
 
 func (o SplitOptions) withDefaults() SplitOptions {

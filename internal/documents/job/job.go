@@ -210,7 +210,7 @@ type Store interface {
 	// Ask requests the cancellation of a job. A queued job is cancelled immediately. The error is
 	// ErrState if the job has ended.
 	Ask(ctx context.Context, owner, id string, now time.Time) (Job, error)
-	// Retry queues a job again that has ended without being done. Otherwise the error is ErrState.
+	// Retry queues a job again that has ended in a state other than Done. For other jobs the error is ErrState.
 	Retry(ctx context.Context, owner, id string, now time.Time) (Job, error)
 }
 

@@ -134,7 +134,7 @@ func (r *Runner) Job(ctx context.Context, owner, id string) (Job, error) {
 			return j, nil
 		}
 	}
-	// The running job of another owner takes as long as one that does not exist: the store says that there is none (row S1).
+	// Asking the store for the running job of another owner takes as long as for a job that does not exist (row S1).
 	return r.opts.Store.Job(ctx, owner, id)
 }
 
@@ -399,7 +399,8 @@ func (r *Runner) choose(all []Job, busy map[string]bool) []Job {
 	return next
 }
 
-// laneOf names what a job shares with those that it waits for: its owner, or that they run beside the others.
+// laneOf returns the lane of a job. The jobs of a lane run one at a time. Each owner has a lane, and all jobs that run
+// beside others share one.
 func (r *Runner) laneOf(j Job) string {
 	if r.opts.Beside(j.Kind) {
 		return "\x00beside"

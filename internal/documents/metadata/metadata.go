@@ -86,8 +86,8 @@ func (l Fields) Inherited() Fields {
 	return l
 }
 
-// WithMail returns the fields of files attached to a mail, if the attributes are those of a mail: whom it is from and to,
-// and its date.
+// WithMail returns the fields of files attached to a mail: l, with the sender, the recipients and the date in attributes
+// unless l sets them. If attributes are not those of a mail, it returns l.
 func (l Fields) WithMail(attributes json.RawMessage) Fields {
 	all := attribute.Decode(attributes)
 	if all["from"] == nil {
@@ -97,7 +97,7 @@ func (l Fields) WithMail(attributes json.RawMessage) Fields {
 	return Fields{Attributes: all}.over(l)
 }
 
-// Said holds what other places than the document itself say about a file.
+// Said holds what places other than the document itself say about a file.
 type Said struct {
 	Defaults Fields // replaced by the document's own fields
 	Says     Fields // replace the document's own fields
@@ -147,7 +147,7 @@ func (s Said) Passwords() []string {
 	return append(append([]string(nil), s.Says.Passwords...), s.Defaults.Passwords...)
 }
 
-// Namespace returns the namespace that other places than the file set; nil for none.
+// Namespace returns the namespace that places other than the file itself set; nil for none.
 func (s Said) Namespace() *string { return s.Defaults.over(s.Says).Namespace }
 
 // Limits returns what is left out of the file.
@@ -164,8 +164,8 @@ type Document struct {
 	Attributes           json.RawMessage // see package attribute; nil for none
 }
 
-// Of returns the metadata of a document: what it says of itself and what is said of its file, whose name is
-// its last title.
+// Of returns the metadata of a document, as the document itself and other places state it. A document without a
+// title gets the name of its file.
 func (s Said) Of(doc *extract.Document, file string) (Document, error) {
 	own, err := ownFields(doc.Meta)
 	if err != nil {

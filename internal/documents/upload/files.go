@@ -111,7 +111,7 @@ func (d disk) Link(from, to string) error {
 		return err
 	}
 	err := os.Link(d.path(from), d.path(to))
-	if errors.Is(err, fs.ErrPermission) { // as file systems without links also say
+	if errors.Is(err, fs.ErrPermission) { // some file systems without links return this
 		err = fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
 	}
 	return err

@@ -1,6 +1,5 @@
-// Package archive takes the files out of archives: ZIP, 7-Zip, RAR and tar, and what gzip, bzip2, xz and
-// Zstandard compress. Each becomes a document of
-// its own, also from an archive that is encrypted, if one of the passwords opens it.
+// Package archive extracts the files in archives (ZIP, 7-Zip, RAR and tar) and in files compressed by gzip, bzip2,
+// xz or Zstandard. Each becomes a document of its own. Encrypted archives are read if one of the passwords opens them.
 package archive
 
 import (
@@ -30,7 +29,7 @@ var (
 	_ = extract.Register("tar archive", extract.Reader{Read: readTAR, Looks: func(f *extract.File) bool { return isTAR(f.Head) }})
 )
 
-// readZIP takes the files of a ZIP archive out, those that are encrypted with the passwords given.
+// readZIP extracts the files of a ZIP archive. It tries the passwords on encrypted files.
 func readZIP(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	archive, err := zipxml.Open(f)
 	if err != nil {
@@ -48,7 +47,7 @@ func readZIP(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	return &extract.Document{}, nil
 }
 
-// addEntry takes one file out of a ZIP archive.
+// addEntry extracts one file of a ZIP archive.
 func addEntry(ctx context.Context, f *extract.File, archive *zipxml.Archive, entry *zip.File, name string) error {
 	content, err := openEntry(ctx, f, archive, entry)
 	var refused *extract.Error
@@ -65,7 +64,7 @@ func addEntry(ctx context.Context, f *extract.File, archive *zipxml.Archive, ent
 	return f.Spool.Add(ctx, name, content)
 }
 
-// openEntry opens a file of a ZIP archive. An *Error is why it cannot be read.
+// openEntry opens a file of a ZIP archive. An *extract.Error says why it cannot be read.
 func openEntry(ctx context.Context, f *extract.File, archive *zipxml.Archive, entry *zip.File) (io.ReadCloser, error) {
 	if entry.Flags&zipxml.EncryptedEntry != 0 {
 		return openEncrypted(ctx, f, archive, entry)
@@ -107,8 +106,8 @@ func zipNames(archive *zipxml.Archive) []string {
 	return names
 }
 
-// nameEncoding finds the code page of names, which are too short for statistics alone: what is
-// common in one code page is rare in the others. The last resort is the code page of DOS.
+// nameEncoding finds the code page of names. They are too short for statistics alone, so it also uses the fact that
+// byte values that are common in one code page are rare in others. The last resort is the code page of DOS.
 func nameEncoding(names []byte) encoding.Encoding {
 	switch {
 	case codepage.IsShiftJIS(names):
@@ -125,8 +124,7 @@ func nameEncoding(names []byte) encoding.Encoding {
 	return charmap.CodePage437
 }
 
-// highBytes returns how many bytes that are not ASCII follow one another at most, 0 when any of
-// them is not expected.
+// highBytes returns the length of the longest run of non-ASCII bytes, or 0 if any of them is not expected.
 func highBytes(b []byte, expected func(byte) bool) int {
 	run, longest := 0, 0
 	for _, c := range b {
@@ -160,7 +158,7 @@ func isGBK(b []byte) bool {
 	return beyondKorean
 }
 
-// isJunk holds for folders, and for what systems put beside files.
+// isJunk reports whether an entry is a folder, or a file that an operating system adds.
 func isJunk(name string) bool {
 	if strings.HasSuffix(name, "/") || strings.HasSuffix(name, `\`) {
 		return true
@@ -177,8 +175,8 @@ func readTAR(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	return addTAR(ctx, f, io.NewSectionReader(f.Content, 0, f.Size))
 }
 
-// addTAR takes the files of a tar archive out; links and devices are none. Each file has a header with
-// a checksum. Where one is broken, what lies behind it is lost, and what lies before it is whole.
+// addTAR extracts the files of a tar archive, without links and devices. Each file has a header with a checksum.
+// If a header is broken, the files after it are lost, and those before it are whole.
 func addTAR(ctx context.Context, f *extract.File, src io.Reader) (*extract.Document, error) {
 	doc := &extract.Document{}
 	archive := tar.NewReader(src)
@@ -187,7 +185,7 @@ func addTAR(ctx context.Context, f *extract.File, src io.Reader) (*extract.Docum
 		switch {
 		case errors.Is(err, io.EOF):
 			return doc, nil
-		case errors.Is(err, tar.ErrInsecurePath): // partName looks at it
+		case errors.Is(err, tar.ErrInsecurePath): // Spool.Add checks the name
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case errors.As(err, new(*extract.Error)):

@@ -27,7 +27,7 @@ var (
 	_ = extract.Register("Zstandard archive", extract.Reader{Read: readZstandard})
 )
 
-// readGzip takes the file out that was compressed, or the files of the tar archive that it is.
+// readGzip extracts the compressed file or, if that is a tar archive, the files in it.
 func readGzip(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	r, err := gzip.NewReader(io.NewSectionReader(f.Content, 0, f.Size))
 	if err != nil {
@@ -40,7 +40,7 @@ func readBzip2(ctx context.Context, f *extract.File) (*extract.Document, error) 
 	return addCompressed(ctx, f, bzip2.NewReader(io.NewSectionReader(f.Content, 0, f.Size)), "")
 }
 
-// readXZ takes the file out that was compressed, or the files of the tar archive that it is.
+// readXZ extracts the compressed file or, if that is a tar archive, the files in it.
 func readXZ(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	if dictionaryOfXZ(f.Head) > maxDictionary {
 		return nil, errDictionary
@@ -52,8 +52,8 @@ func readXZ(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	return addCompressed(ctx, f, &broken{r: r}, "")
 }
 
-// xzFile is a source for the library, which takes some heads that are cut off for the end. It asks for
-// four bytes where another stream may begin, and only there may the file end.
+// xzFile is a source for the library, which mistakes some truncated headers for the end of the file. The file may
+// end only where another stream may begin; there, the library asks for four bytes.
 type xzFile struct{ r *bufio.Reader }
 
 func (f xzFile) Read(p []byte) (int, error) {
@@ -65,7 +65,7 @@ func (f xzFile) Read(p []byte) (int, error) {
 }
 
 // dictionaryOfXZ returns the size of the dictionary of the first block (The .xz File Format 1.2.1,
-// sections 3.1 and 5.3.1), 0 where the head does not say it. The library allocates what a block asks for.
+// sections 3.1 and 5.3.1), or 0 if head does not contain it. The library allocates whatever size a block asks for.
 func dictionaryOfXZ(head []byte) int64 {
 	const start, filterLZMA2 = 12, 0x21
 	if len(head) < start+2 {
@@ -90,7 +90,7 @@ func readZstandard(ctx context.Context, f *extract.File) (*extract.Document, err
 	return addCompressed(ctx, f, &broken{r: r}, "")
 }
 
-// broken names the errors of libraries that have types of their own, and repeats the first one.
+// broken translates the errors of libraries that have their own error types, and repeats the first one.
 type broken struct {
 	r   io.Reader
 	err error
@@ -112,10 +112,10 @@ func (b *broken) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// addCompressed takes out what one compressed file holds; name is what the file says of it.
+// addCompressed extracts the content of a compressed file; name is the original name that the file stores.
 func addCompressed(ctx context.Context, f *extract.File, src io.Reader, name string) (*extract.Document, error) {
 	in := bufio.NewReaderSize(&ratioReader{r: src, packed: f.Size}, 1024)
-	head, _ := in.Peek(512) // an error comes again
+	head, _ := in.Peek(512) // the next read returns the error again
 	if isTAR(head) {
 		doc, err := addTAR(ctx, f, in)
 		if err == nil {
@@ -135,8 +135,8 @@ func addCompressed(ctx context.Context, f *extract.File, src io.Reader, name str
 	return &extract.Document{}, nil
 }
 
-// readToEnd reads what is left of a compressed file, whose checksum comes last. Nothing that was taken
-// out of it before counts when that is wrong: it is not known where the damage begins.
+// readToEnd reads the rest of a compressed file, whose checksum comes last. If the checksum is wrong, nothing that
+// was extracted counts, because it is unknown where the damage begins.
 func readToEnd(ctx context.Context, r io.Reader) error {
 	_, err := io.Copy(io.Discard, interrupt.Reader(ctx, r))
 	if zipxml.IsSyntaxError(err) {
@@ -145,7 +145,7 @@ func readToEnd(ctx context.Context, r io.Reader) error {
 	return err
 }
 
-// uncompressedName takes the ending off that a compressed file has.
+// uncompressedName returns the name without the extension of a compressed file.
 func uncompressedName(name string) string {
 	for _, ending := range []string{".gz", ".bz2", ".bz", ".xz", ".zst", ".tgz", ".tbz", ".tbz2", ".txz", ".tzst"} {
 		if rest := name[:max(0, len(name)-len(ending))]; rest != "" && strings.EqualFold(name[len(rest):], ending) {
@@ -155,7 +155,7 @@ func uncompressedName(name string) string {
 	return name
 }
 
-// ratioReader fails with a TooLarge error where what a file unpacks to is out of proportion.
+// ratioReader fails with a TooLarge error when a file unpacks to far more than its own size.
 type ratioReader struct {
 	r         io.Reader
 	packed, n int64

@@ -14,14 +14,14 @@ import (
 
 var _ = extract.Register("iWork", extract.Reader{Read: readIWork})
 
-// previews are the names of the previews that iWork stores in a document, the best one first. The picture shows its first page only;
-// the smaller ones beside it cannot be read.
+// previews are the names of the previews that iWork stores in a document, the best one first. The picture shows only the first page.
+// Smaller pictures beside it are not legible.
 var previews = []string{"preview.pdf", "preview.jpg"}
 
-// readIWork takes the preview out of a document of Pages, Numbers or Keynote, whose own format is not documented. Programs until
-// 2013 saved a PDF document of all pages, if the user wanted it; later ones save a picture.
+// readIWork extracts the preview of a document of Pages, Numbers or Keynote, whose own format is not documented. Programs until
+// 2013 saved all pages as a PDF document if the user wanted it; later ones save a picture.
 func readIWork(ctx context.Context, f *extract.File) (*extract.Document, error) {
-	if !bytes.HasPrefix(f.Head, []byte("PK")) { // other programs give keys and lists of pages such names
+	if !bytes.HasPrefix(f.Head, []byte("PK")) { // other programs give the same extensions to keys and lists of pages
 		return nil, &extract.Error{Reason: extract.Unsupported, Detail: "it is not a document of Pages, Numbers or Keynote"}
 	}
 	archive, err := zipxml.Open(f)

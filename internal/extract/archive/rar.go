@@ -13,7 +13,7 @@ import (
 
 var _ = extract.Register("RAR archive", extract.Reader{Read: readRAR})
 
-// readRAR takes out the files of a RAR archive, without a password or with the first one that fits.
+// readRAR extracts the files of a RAR archive, without a password or with the first one that fits.
 func readRAR(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	password, err := passwordOfRAR(ctx, f)
 	if err != nil {
@@ -53,8 +53,8 @@ func openRAR(f *extract.File, password string) (*rardecode.Reader, error) {
 	return rardecode.NewReader(io.NewSectionReader(f.Content, 0, f.Size), options...)
 }
 
-// passwordOfRAR returns the first password that opens the first encrypted file, "" if the archive needs
-// none. If none opens it, that is an error only where the names are encrypted too.
+// passwordOfRAR returns the first password that opens the first encrypted file, or "" if the archive needs none. If no
+// password opens it, that is an error only if the names are encrypted too.
 func passwordOfRAR(ctx context.Context, f *extract.File) (string, error) {
 	hidden := false
 	for _, password := range append([]string{""}, f.Passwords...) {
@@ -74,7 +74,7 @@ func passwordOfRAR(ctx context.Context, f *extract.File) (string, error) {
 	if hidden {
 		return "", rarError(rardecode.ErrArchiveEncrypted)
 	}
-	return "", nil // each encrypted file is refused
+	return "", nil // reading refuses each encrypted file
 }
 
 // tryRAR reads the first encrypted file of an archive.
@@ -108,7 +108,7 @@ func (e rarEntry) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// rarError says what an error of the library means.
+// rarError translates an error of the library.
 func rarError(err error) *extract.Error {
 	for _, known := range []struct {
 		err error

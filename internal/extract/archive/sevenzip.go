@@ -25,7 +25,7 @@ const maxDictionary = 128 << 20
 // errDictionary is the error of a file that needs a larger dictionary.
 var errDictionary = extract.TooLargef("unpacking it needs more than %s of memory", extract.Megabytes(maxDictionary))
 
-// useOwnDecompressors replaces those of the library that allocate whatever size the archive asks for
+// useOwnDecompressors replaces the decompressors of the library that allocate whatever size the archive asks for
 // (identifiers: Methods.txt of 7-Zip).
 var useOwnDecompressors = sync.OnceFunc(func() {
 	sevenzip.RegisterDecompressor([]byte{3, 1, 1}, openLZMA)
@@ -34,7 +34,7 @@ var useOwnDecompressors = sync.OnceFunc(func() {
 	sevenzip.RegisterDecompressor([]byte{6, 0xf1, 7, 1}, openAES)
 })
 
-// refusePPMd leaves out a method whose implementation has no bound on its memory.
+// refusePPMd refuses a method whose implementation does not limit its memory.
 func refusePPMd([]byte, uint64, []io.ReadCloser) (io.ReadCloser, error) { return nil, unknownMethod() }
 
 func openLZMA(properties []byte, size uint64, packed []io.ReadCloser) (io.ReadCloser, error) {
@@ -67,13 +67,13 @@ func openLZMA2(properties []byte, _ uint64, packed []io.ReadCloser) (io.ReadClos
 	return decompressor{r, packed[0]}, err
 }
 
-// decompressor closes what it reads from.
+// decompressor closes the reader from which it reads.
 type decompressor struct {
 	io.Reader
 	io.Closer
 }
 
-// readSevenZip takes out the files of a 7-Zip archive.
+// readSevenZip extracts the files of a 7-Zip archive.
 func readSevenZip(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	archive, err := openSevenZip(ctx, f)
 	if err != nil {
@@ -111,11 +111,11 @@ func openSevenZip(ctx context.Context, f *extract.File) (*sevenzip.Reader, error
 			return archive, nil
 		case errors.Is(err, errNoPassword):
 			encrypted = true
-		case encrypted: // a wrong password shows as broken content
+		case encrypted: // after a wrong password, the content seems to be broken
 		case errors.As(err, &refused) && archive == nil:
 			return nil, refused
 		case archive != nil:
-			return archive, nil // each file says for itself what is wrong
+			return archive, nil // reading each file reports what is wrong with it
 		default:
 			return nil, extract.Damagedf("the archive is cut off or broken")
 		}

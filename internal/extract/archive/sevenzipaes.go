@@ -18,8 +18,8 @@ import (
 )
 
 // encryptedEntry decrypts a stream of a 7-Zip archive: AES-256 in CBC mode with a key from many rounds of
-// SHA-256 (7zAes.cpp of 7-Zip). The library's own decrypts with an empty password too, and does as many
-// rounds as the archive asks for.
+// SHA-256 (7zAes.cpp of 7-Zip). The library's own implementation also decrypts with an empty
+// password, and does as many rounds as the archive asks for.
 type encryptedEntry struct {
 	io.Closer
 	packed   io.Reader
@@ -65,8 +65,8 @@ func (e *encryptedEntry) Password(password string) error {
 	return nil
 }
 
-// lastKey is the key that was made last: the files of an archive have the same one, and it takes a tenth
-// of a second to make.
+// lastKey is the last key that was derived. The files of an archive have the same key, and deriving it takes a tenth of
+// a second.
 var lastKey struct {
 	sync.Mutex
 	head   []byte

@@ -22,12 +22,12 @@ import (
 
 //nolint:gosec // the format prescribes it
 
-// zipAES is the method of entries encrypted as WinZip does; the true one stands in an extra field.
+// zipAES is the method of entries encrypted as WinZip does; the true method is in an extra field.
 const zipAES = 99
 
-// openEncrypted opens an entry with the first of the passwords that opens it. It reads the content to
-// its end before it hands any of it on: what the cipher tells of a password is one byte or two, which
-// a wrong one passes now and then, and only the checksum at the end says that nobody has changed it.
+// openEncrypted opens an entry with the first password that fits. It reads the content to its end before it returns
+// any of it: the cipher checks only one or two bytes of a password, which a wrong password passes now and then, and
+// only the checksum at the end shows that nobody has changed the content.
 func openEncrypted(ctx context.Context, f *extract.File, archive *zipxml.Archive, entry *zip.File) (io.ReadCloser, error) {
 	refused := &extract.Error{Reason: extract.Encrypted, Detail: "it needs a password"}
 	if len(f.Passwords) > 0 {
@@ -50,7 +50,7 @@ func openEncrypted(ctx context.Context, f *extract.File, archive *zipxml.Archive
 			return open()
 		case errors.Is(err, errPassword):
 			continue
-		case zipxml.IsSyntaxError(err): // of the compression
+		case zipxml.IsSyntaxError(err): // in the compressed data
 			err = changed()
 		}
 		var typed *extract.Error
@@ -64,7 +64,7 @@ func openEncrypted(ctx context.Context, f *extract.File, archive *zipxml.Archive
 
 var errPassword = errors.New("wrong password")
 
-// changed is about content that a password seems to open, and that is not what was encrypted.
+// changed returns the error for content that a password seems to open but that is not the encrypted original.
 func changed() *extract.Error {
 	return extract.Damagedf("its content does not have its checksum: it was changed or is cut off, or it has another password")
 }
@@ -79,7 +79,7 @@ func decryptEntry(ctx context.Context, entry *zip.File, password string) (io.Rea
 	var plain io.Reader
 	if method == zipAES {
 		plain, method, err = decryptAES(ctx, entry, raw, password)
-		checked.unsummed = entry.CRC32 == 0 // AE-2 has the code of authentication alone
+		checked.unsummed = entry.CRC32 == 0 // AE-2 has only the authentication code
 	} else {
 		plain, err = decryptZIP(entry, raw, password)
 	}
@@ -92,8 +92,7 @@ func decryptEntry(ctx context.Context, entry *zip.File, password string) (io.Rea
 	return checked, nil
 }
 
-// checkedReader fails at the end of content that has another checksum or length than
-// the archive says.
+// checkedReader fails at the end of content whose checksum or length differs from what the archive says.
 type checkedReader struct {
 	r        io.Reader
 	sum      hash.Hash32
@@ -127,7 +126,7 @@ func decryptZIP(entry *zip.File, raw io.Reader, password string) (io.Reader, err
 	if _, err := io.ReadFull(z, header[:]); err != nil {
 		return nil, extract.Damagedf("its content in the archive is cut off")
 	}
-	const streamed = 8 // the checksum follows the content, and the time stands in for it
+	const streamed = 8 // the checksum follows the content, so the header is checked against the time instead
 	check := byte(entry.CRC32 >> 24)
 	if entry.Flags&streamed != 0 {
 		check = byte(entry.ModifiedTime >> 8)
@@ -154,8 +153,8 @@ func (z *zipKeys) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// decryptAES decrypts an entry as WinZip does (AE-1 and AE-2), and returns its true method. The code of
-// authentication has been checked when it returns.
+// decryptAES decrypts an entry as WinZip does (AE-1 and AE-2), and returns its true method. When it
+// returns, the authentication code has been checked.
 func decryptAES(ctx context.Context, entry *zip.File, raw io.Reader, password string) (io.Reader, uint16, error) {
 	strength, method, ok := aesField(entry.Extra)
 	if !ok {

@@ -47,7 +47,7 @@ const (
 	rootStorage = 5
 )
 
-// The signs in tables that stand for no sector.
+// Values in tables that do not name a sector.
 const (
 	lastSector = 0xfffffffa // sector numbers end before it
 	noEntry    = 0xffffffff
@@ -60,7 +60,7 @@ const (
 
 var errBroken = errors.New("the compound file is broken")
 
-// Magic stands at the beginning of each compound file.
+// Magic begins each compound file.
 const Magic = "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 // Open reads the tables of a compound file.
@@ -118,7 +118,7 @@ func (c *File) readFAT(head []byte) error {
 			}
 			sector, err := c.readSector(n)
 			if err != nil {
-				continue // what the sector says is missing, the rest may do
+				continue // this part of the table is missing; the rest may be enough
 			}
 			c.fat = appendWords(c.fat, sector)
 		}
@@ -127,7 +127,7 @@ func (c *File) readFAT(head []byte) error {
 		}
 		sector, err := c.readSector(next)
 		if err != nil {
-			return nil //nolint:nilerr // what the list says is missing, the rest may do
+			return nil //nolint:nilerr // the rest of the list is missing; what was read may be enough
 		}
 		list, next = sector[:c.sector-4], le32(sector[c.sector-4:])
 	}
@@ -231,8 +231,8 @@ func (e *Entry) List() []*Entry {
 	return e.children
 }
 
-// Named returns the entry of a storage with a name, nil if there is none. Case makes no difference
-// (section 2.6.4): some programs write all names in capitals.
+// Named returns the entry of that name in a storage, or nil if there is none. It ignores case (section 2.6.4), since
+// some programs write all names in capitals.
 func (e *Entry) Named(name string) *Entry {
 	for _, c := range e.List() {
 		if strings.EqualFold(c.Name, name) {
@@ -338,7 +338,7 @@ func (c *File) miniSector(n uint32) ([]byte, error) {
 	return c.cached[at : at+miniSector], nil
 }
 
-// miniHomes returns the sectors in which the mini stream lies.
+// miniHomes returns the sectors of the mini stream.
 func (c *File) miniHomes() []uint32 {
 	if c.homes != nil {
 		return c.homes

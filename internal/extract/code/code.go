@@ -1,5 +1,5 @@
 // Package code reads program text, SQL and configuration files. Their text stays as it is, split at blank
-// lines; what it declares becomes headings, so that a passage names the function or section it is from.
+// lines. The names of declarations become headings, so that a passage names its function or section.
 package code
 
 import (
@@ -25,8 +25,8 @@ func readSQL(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	return read(ctx, f, declaredBySQL)
 }
 
-// read splits a text at the lines that find takes for the begin of a declaration. Comments and
-// annotations right above such a line belong to it.
+// read splits a text at the lines that begin a declaration: those for which find returns a name. Comments and
+// annotations directly above such a line belong to it.
 func read(ctx context.Context, f *extract.File, find func(line string) string) (*extract.Document, error) {
 	text, err := compose.ReadText(f, f.Limits.TextBytes)
 	if err != nil {
@@ -77,7 +77,7 @@ type splitter struct {
 // maxDepth is the maximum depth of headings below the name of the file.
 const maxDepth = 5
 
-// declare writes the heading of a declaration, behind what does not belong to it.
+// declare writes the heading of a declaration, after the lines that do not belong to it.
 func (s *splitter) declare(name string, indent int) error {
 	own := len(s.lines)
 	for own > 0 && isPreface(s.lines[own-1]) {

@@ -45,10 +45,10 @@ type configReader struct {
 	splitter
 	env, yaml  bool
 	kubernetes bool   // a Secret of Kubernetes, whose data are secrets
-	secrets    int    // how many values were left out
-	hiding     bool   // the value of a secret goes on
+	secrets    int    // number of values that were left out
+	hiding     bool   // the value of a secret continues
 	hidden     int    // the indentation of its key
-	until      string // what ends it; "" for a line that is indented no more than its key
+	until      string // the text that ends it; "" if the next line ends it that is indented no more than its key
 }
 
 func (r *configReader) line(line string) error {
@@ -89,8 +89,8 @@ var (
 	yamlSection = lazyregexp.New(`^(?:["']?)([\p{L}_][\p{L}\d_./ -]{0,100}?)["']?:\s*(?:[&!]\S+\s*)?(?:#.*)?$`)
 )
 
-// section returns the name of the section that a line opens: [name], and in YAML a key at the margin that
-// has no value of its own.
+// section returns the name of the section that a line opens: [name] or, in YAML, an unindented key without a value
+// of its own.
 func (r *configReader) section(line string) string {
 	if r.env {
 		return ""

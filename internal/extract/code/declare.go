@@ -7,16 +7,16 @@ import (
 	"parley/internal/lazyregexp"
 )
 
-// The forms in which the common languages declare what has a name. Each has the name as its one group.
+// The forms of declarations in common languages. The group of an expression is the declared name.
 var (
-	// A keyword before a name: func (c *File) Open, def read, pub async fn run, class A, CREATE is not here.
+	// A keyword before a name: func (c *File) Open, def read, pub async fn run, class A.
 	keyword = lazyregexp.New(`^(?:export\s+|default\s+|declare\s+|pub(?:\([^)]*\))?\s+|public\s+|private\s+|protected\s+|internal\s+|fileprivate\s+|` +
 		`static\s+|abstract\s+|final\s+|sealed\s+|open\s+|override\s+|virtual\s+|async\s+|unsafe\s+|extern\s+(?:"C"\s+)?|const\s+|inline\s+|partial\s+|readonly\s+|` +
 		`data\s+|case\s+|suspend\s+|local\s+|mutating\s+|implicit\s+|recursive\s+|pure\s+|elemental\s+|template\s*<[^>]*>\s*)*` +
 		`(?:func(?:\s+\([^)]*\))?|fn|def|defp|defmodule|defmacro|class|interface|@interface|struct|enum|trait|union|module|mod|namespace|` +
 		`protocol|extension|object|record|type|function\*?|fun|sub|subroutine|proc|contract|macro_rules!|message|service|rpc|resource|variable)` +
 		`\s+"?((?:self\.)?[\p{L}_$][\p{L}\d_$:.'!?]*(?:"\s+"[\w.-]+)?)`)
-	// struct stat st; and class A; declare a variable, or say that there is such a class.
+	// struct stat st; (a variable), class A; (a forward declaration)
 	variable = lazyregexp.New(`^(?:(?:static|const|extern)\s+)*(?:struct|enum|union|class)\b[^{]*;`)
 	// impl<T> Display for Name
 	implementation = lazyregexp.New(`^(?:unsafe\s+)?impl(?:<[^{]*?>)?\s+([\p{L}_][^{]{0,80}?)\s*(?:where\b.*)?\{?$`)
@@ -59,8 +59,8 @@ func declared(line string) string {
 	return typedFunction(line, text)
 }
 
-// typedFunction returns the name of a function whose type stands before it. In a class its line ends with
-// a brace, at the left margin the brace may follow.
+// typedFunction returns the name of a function that follows its type. In a class the line must end with a brace; at
+// the left margin the brace may be on the next line.
 func typedFunction(line, text string) string {
 	m := typed.FindStringSubmatch(text)
 	if m == nil || slices.Contains(controls, m[1]) {
@@ -93,7 +93,7 @@ func receiverOf(text string) string {
 var statement = lazyregexp.New(`(?i)^(?:create|alter)\s+(?:or\s+(?:replace|alter)\s+)?(?:global\s+|local\s+|temp(?:orary)?\s+|unlogged\s+|unique\s+|materialized\s+|external\s+|virtual\s+)*` +
 	`((?:table|view|function|procedure|index|trigger|type|schema|sequence|database|role|policy|extension|package)\s+)(?:concurrently\s+|only\s+)?(?:if\s+(?:not\s+)?exists\s+)?([\w."\x60\[\]$-]+)`)
 
-// declaredBySQL returns what a statement creates or alters, "" of other lines.
+// declaredBySQL returns the kind and name of the object that a statement creates or alters, or "" for other lines.
 func declaredBySQL(line string) string {
 	if m := statement.FindStringSubmatch(line[:min(len(line), maxLine)]); m != nil {
 		return strings.ToLower(m[1]) + quotes.Replace(m[2])
@@ -101,5 +101,5 @@ func declaredBySQL(line string) string {
 	return ""
 }
 
-// quotes removes what quotes the names of SQL.
+// quotes removes the quotes around names in SQL.
 var quotes = strings.NewReplacer(`"`, "", "`", "", "[", "", "]", "")

@@ -9,9 +9,9 @@ import (
 )
 
 var (
-	// setting has what stands before a value, and the name.
+	// setting matches a setting; its groups are the text before the value, the name, and the value.
 	setting = lazyregexp.New(`^(\s*(?:-\s+)?(?:export\s+|set\s+)?["']?([\p{L}_][\p{L}\d_. -]*?)["']?\s*[:=]\s*)(.*)$`)
-	// envSetting is a setting of an env file, where only = follows a name: "x:" can be the rest of a value.
+	// envSetting is the same for an env file, where only = may follow a name: "x:" can be the rest of a value.
 	envSetting = lazyregexp.New(`^(\s*(?:export\s+|set\s+)?([\p{L}_][\p{L}\d_. -]*?)\s*=\s*)(.*)$`)
 	// assignment is a setting within a line: {user: a, password: b}, Server=c;Password=d.
 	assignment = lazyregexp.New(`([\p{L}_][\p{L}\d_.-]*)(["']?\s*[:=]\s*)("[^"]*"|'[^']*'|[^\s,;}&"']+)`)
@@ -23,11 +23,11 @@ var (
 	kubernetesSecret = lazyregexp.New(`(?m)^kind:\s*["']?Secret["']?\s*$`)
 )
 
-// leftOut stands where a value was.
+// leftOut replaces a value that is left out.
 const leftOut = "…"
 
-// Words in the names of settings. A secret is named by one of the first, or by a key of the second, unless
-// the name goes on to say what the value tells of it.
+// Words in the names of settings. A setting is a secret if its name has one of secretWords, or "key" after one of
+// secretKeys, unless the name ends with one of aboutWords, as in password_file.
 var (
 	secretWords = []string{"password", "passwd", "passphrase", "pwd", "secret", "token", "credential", "credentials", "apikey", "accesskey", "privatekey", "dsn"}
 	secretKeys  = []string{"api", "access", "private", "secret", "signing", "encryption", "master", "account", "shared", "auth", "session", "jwt"}
@@ -53,7 +53,7 @@ func (r *configReader) isSecret(name string) bool {
 	return false
 }
 
-// wordsOf returns the words of a name in lower case: DB_PASSWORD, dbPassword and db.password have the same.
+// wordsOf returns the words of a name in lower case. They are the same for DB_PASSWORD, dbPassword and db.password.
 func wordsOf(name string) []string {
 	var b strings.Builder
 	lower := false
@@ -80,7 +80,7 @@ func (r *configReader) withoutSecret(line string) string {
 	case secretBlock.MatchString(line):
 		r.secrets, r.hiding, r.until = r.secrets+1, true, "-----END"
 		return line[:strings.Index(line, "-----BEGIN")] + leftOut
-	case m == nil && r.env && !comment: // the value of the line before goes on
+	case m == nil && r.env && !comment: // the value of the previous line continues
 		r.secrets++
 		return leftOut
 	case m != nil && r.isLeftOut(m[2], m[3], comment):
@@ -118,7 +118,7 @@ func (r *configReader) withoutInner(line string) string {
 	return out
 }
 
-// hide leaves out the lines on which a value goes on.
+// hide makes isHidden leave out the following lines on which a value continues.
 func (r *configReader) hide(line, value string) {
 	r.hidden, r.hiding, r.until = indent(line), r.yaml, ""
 	for _, quotes := range []string{`"""`, `'''`, `"`, `'`} {

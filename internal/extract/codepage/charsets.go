@@ -9,7 +9,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// aliases are names of encodings that programs write and the web does not know.
+// aliases are names of encodings that programs write but the web does not know.
 var aliases = map[string]string{
 	"cp932": "shift_jis", "ms932": "shift_jis", "sjis": "shift_jis", "shiftjis": "shift_jis", "eucjp": "euc-jp",
 	"cp936": "gbk", "ms936": "gbk", "cp949": "euc-kr", "ms949": "euc-kr", "uhc": "euc-kr", "euckr": "euc-kr", "cp950": "big5",
@@ -18,8 +18,8 @@ var aliases = map[string]string{
 	"macroman": "macintosh", "xmacroman": "macintosh", "maccyrillic": "x-mac-cyrillic",
 }
 
-// Alias is the name by which the web knows the encoding of a label. What could be read so far as
-// to declare that it is in UTF-16 or UTF-32 is not, and has none.
+// Alias returns the name by which the web knows the encoding of a label. It returns "" for UTF-16 and UTF-32: a text
+// whose declaration could be read as ASCII is in neither.
 func Alias(label string) string {
 	plain := strings.Map(func(r rune) rune {
 		if r == '-' || r == '_' || r == ' ' {
@@ -57,20 +57,20 @@ func Incomplete(b []byte) int {
 	return 0
 }
 
-// singleByte are the encodings of one byte for a character that are tried where statistics give
-// nothing that reads like words, the more usual first: those of Windows, Unix, DOS and the Macintosh.
+// singleByte are the single-byte encodings to try if the text does not read like words in the encoding that
+// statistics suggest: those of Windows, Unix, DOS and the Macintosh, more usual ones first.
 var singleByte = []encoding.Encoding{
 	charmap.Windows1252, charmap.Windows1251, charmap.Windows1250, charmap.ISO8859_2, charmap.KOI8R,
 	charmap.CodePage850, charmap.Macintosh, charmap.CodePage866, charmap.MacintoshCyrillic, charmap.CodePage852,
 	charmap.Windows1253, charmap.Windows1254, charmap.Windows1257,
 }
 
-// wordy is how well the characters beside ASCII must fit their words for an encoding to be believed.
+// wordy is the least wordiness with which an encoding is believed.
 const wordy = .6
 
 // moreWordy returns the encoding in which a sample of words reads best: enc unless another is clearly
-// better. Statistics know neither the code pages of DOS nor of the Macintosh, and take short texts in
-// them for Chinese.
+// better. Statistics do not know the code pages of DOS and the Macintosh, and mistake short texts in them for
+// Chinese.
 func moreWordy(enc encoding.Encoding, sample []byte) encoding.Encoding {
 	best := wordiness(As(enc, sample))
 	switch {
@@ -90,8 +90,8 @@ func moreWordy(enc encoding.Encoding, sample []byte) encoding.Encoding {
 	return enc
 }
 
-// isTurkish tells Turkish in Windows-1254 from Western languages in Windows-1252: of the six letters in
-// which the two differ only Icelandic has any there, and that is not written without á, æ and é.
+// isTurkish tells Turkish in Windows-1254 from Western languages in Windows-1252. The two differ in six letters. The
+// only Western language that uses them is Icelandic, which also uses á, æ and é.
 func isTurkish(sample []byte) bool {
 	turkish := 0
 	for _, b := range sample {
@@ -105,8 +105,8 @@ func isTurkish(sample []byte) bool {
 	return turkish >= 3
 }
 
-// wordiness is how well the characters beside ASCII fit their neighbours, from 1 where each is a letter
-// of its word to less than -1 where it cannot be text.
+// wordiness says how well the non-ASCII characters fit their neighbours: from 1 if each is a letter of its word, to
+// less than -1 if it cannot be text.
 func wordiness(text string) float64 {
 	total, n := 0.0, 0
 	before := ' '
@@ -124,7 +124,7 @@ func wordiness(text string) float64 {
 	return total / float64(n)
 }
 
-// fits judges one character that is not ASCII between its neighbours.
+// fits judges how well a non-ASCII character fits between its neighbours.
 func fits(before, r, after rune) float64 {
 	inWord := unicode.IsLetter(before) && unicode.IsLetter(after)
 	switch {
@@ -132,7 +132,7 @@ func fits(before, r, after rune) float64 {
 		return -3
 	case Unspaced(r) || unicode.Is(unicode.Hangul, r):
 		if isASCIILetter(before) && !Unspaced(after) || isASCIILetter(after) && !Unspaced(before) {
-			return -1 // one ideograph in a word
+			return -1 // an ideograph in a Latin word
 		}
 		return 1
 	case unicode.IsLetter(r) || unicode.IsMark(r):
@@ -140,7 +140,7 @@ func fits(before, r, after rune) float64 {
 			return -1
 		}
 		return 1
-	case r >= 0x2500 && r < 0x25a0: // what DOS drew boxes with
+	case r >= 0x2500 && r < 0x25a0: // the characters with which DOS drew boxes
 		return -.5
 	case inWord && r != '’' && r != '·':
 		return -1

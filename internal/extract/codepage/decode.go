@@ -19,7 +19,7 @@ import (
 	"golang.org/x/text/encoding/unicode/utf32"
 )
 
-// Decode turns bytes into text. In falling order of trust it follows a byte order mark, the declared
+// Decode turns bytes into text. In descending order of trust it follows a byte order mark, the declared
 // charset ("" for none) unless the bytes contradict it, the shape of UTF-16 and ISO-2022, validity as
 // UTF-8, and statistics of the bytes.
 func Decode(data []byte, declared string) string {
@@ -62,15 +62,14 @@ func decodeDeclared(data []byte, declared string) (text string, enc encoding.Enc
 	return text, enc
 }
 
-// speaksAgainst reports whether data are not in the charset that was declared for them, in which
-// they would read as text: they have zeros inside, escape sequences, or are UTF-8. Short texts in
-// other charsets may be valid UTF-8 by chance, so that it takes more than validity: many characters,
-// or that they read better so.
+// speaksAgainst reports whether the bytes contradict the declared charset enc, in which they read as text: they have
+// zeros inside, have escape sequences of ISO-2022, or are UTF-8. Short texts in other charsets may be valid UTF-8 by
+// chance, so UTF-8 must also have many non-ASCII characters, or read better as words.
 func speaksAgainst(data []byte, enc encoding.Encoding, text string) bool {
 	if strings.Contains(strings.TrimRight(text, "\x00"), "\x00") || isISO2022JP(data) {
 		return true
 	}
-	const certain = 6 // of Chinese characters in GBK about one in six is valid UTF-8
+	const certain = 6 // about one in six Chinese characters in GBK is valid UTF-8
 	characters, signs := wideUTF8(data)
 	switch {
 	case characters == 0 || !mostlyUTF8(data):
@@ -84,8 +83,8 @@ func speaksAgainst(data []byte, enc encoding.Encoding, text string) bool {
 	return wordiness(string(data)) > wordiness(text)+clearly
 }
 
-// wideUTF8 counts the characters of more than one byte that data have as UTF-8, and those of them
-// that go on with a byte that is not a letter in Windows-1252.
+// wideUTF8 counts the multi-byte characters of data as UTF-8, and those of them in which a byte after the first is
+// not a letter in Windows-1252.
 func wideUTF8(data []byte) (characters, signs int) {
 	for len(data) > 0 {
 		r, n := utf8.DecodeRune(data)
@@ -109,8 +108,7 @@ func allLetters(western []byte) bool {
 	return true
 }
 
-// As decodes with replacement characters for what is not valid; the decoders of x/text
-// fail on nothing else.
+// As decodes data, with replacement characters for invalid bytes. The decoders of x/text return no error for those.
 func As(enc encoding.Encoding, data []byte) string {
 	out, err := enc.NewDecoder().Bytes(data)
 	if err != nil {
@@ -135,17 +133,16 @@ func byteOrderMark(data []byte) (encoding.Encoding, int) {
 	return nil, 0
 }
 
-// bareUTF16 recognises UTF-16 without a byte order mark. Every text has spaces, line ends or
-// digits, and so zero bytes. Text in any other encoding has none except those that fill
-// it up or separate its fields. The byte order is the one in which more code units are common
-// characters.
+// bareUTF16 recognises UTF-16 without a byte order mark. Every text has spaces, line ends or digits, which have zero
+// bytes in UTF-16. Text in other encodings has zero bytes only as padding or between fields. The byte order is the one
+// in which more code units are common characters.
 func bareUTF16(data []byte) encoding.Encoding {
 	sample := data[:min(len(data), 1<<16)&^1]
 	if len(sample) < 4 || bytes.IndexByte(sample, 0) < 0 || isPaddedASCII(sample) {
 		return nil
 	}
 	little, big := utf16Score(sample, binary.LittleEndian), utf16Score(sample, binary.BigEndian)
-	const common = .8 // share of the code units; of random bytes about .5 pass
+	const common = .8 // share of the code units; about .5 for random bytes
 	switch {
 	case little > big && little >= common:
 		return utf16.UTF16(utf16.LittleEndian, utf16.IgnoreBOM)
@@ -155,8 +152,8 @@ func bareUTF16(data []byte) encoding.Encoding {
 	return nil
 }
 
-// isPaddedASCII holds for ASCII text with zeros in it, which read in pairs would be ideographs. Where
-// ASCII is written as UTF-16, half of the bytes are zeros.
+// isPaddedASCII reports whether data are ASCII text with some zeros in it, whose pairs of bytes would be ideographs. In
+// ASCII text written as UTF-16, half of the bytes are zeros.
 func isPaddedASCII(data []byte) bool {
 	zeros, text := 0, 0
 	data = bytes.TrimRight(data, "\x00")
@@ -171,8 +168,8 @@ func isPaddedASCII(data []byte) bool {
 	return zeros*4 < len(data) && text*10 >= (len(data)-zeros)*9
 }
 
-// utf16Score is the share of code units that are ASCII text, or letters of a script in use where
-// ASCII text is there too.
+// utf16Score returns the share of code units that are ASCII text or letters of common scripts, or 0 if there is no
+// ASCII text.
 func utf16Score(data []byte, order binary.ByteOrder) float64 {
 	ascii, letters, units := 0, 0, len(data)/2
 	for i := 0; i+1 < len(data); i += 2 {
@@ -192,13 +189,13 @@ func utf16Score(data []byte, order binary.ByteOrder) float64 {
 	return (float64(letters) + 1.05*float64(ascii)) / float64(units)
 }
 
-// isISO2022JP recognises the escape sequences of RFC 1468 in what otherwise is ASCII.
+// isISO2022JP reports whether data have the escape sequences of RFC 1468.
 func isISO2022JP(data []byte) bool {
 	return bytes.Contains(data, []byte("\x1b$B")) || bytes.Contains(data, []byte("\x1b$@")) || bytes.Contains(data, []byte("\x1b(J"))
 }
 
-// mostlyUTF8 holds for UTF-8 that was cut or patched in a few places: 8 times as many valid
-// multi-byte sequences as invalid bytes.
+// mostlyUTF8 reports whether data are UTF-8 that was cut or patched in a few places at most: they have at least 8 times
+// as many valid multi-byte sequences as invalid bytes.
 func mostlyUTF8(data []byte) bool {
 	valid, invalid := 0, 0
 	for len(data) > 0 {
@@ -214,23 +211,23 @@ func mostlyUTF8(data []byte) bool {
 	return valid >= 8*invalid
 }
 
-// Guess finds the encoding by statistics, and Windows-1252 where those say nothing, unless its words
-// read clearly better in another one.
+// Guess finds the encoding by statistics, or returns Windows-1252 if those find none. If the words read clearly better
+// in another encoding, it returns that one.
 func Guess(data []byte) encoding.Encoding {
 	sample := foreignWords(data)
 	if IsShiftJIS(sample) {
-		return japanese.ShiftJIS // of which short texts look like GBK to statistics
+		return japanese.ShiftJIS // statistics mistake short texts in it for GBK
 	}
 	return moreWordy(likeliest(data, sample), sample)
 }
 
-// likeliest is the encoding that statistics of a sample find, in which all of the data can be read.
+// likeliest returns the likeliest encoding of a sample, by statistics, in which all of data can be read.
 func likeliest(data, sample []byte) encoding.Encoding {
 	candidates, err := chardet.NewTextDetector().DetectAll(sample)
 	if err != nil {
 		return charmap.Windows1252
 	}
-	// The detector asks its recognisers at once and leaves equals in the order they answered.
+	// The detector runs its recognisers concurrently, so that the order of equal results is random.
 	slices.SortStableFunc(candidates, func(a, b chardet.Result) int {
 		return cmp.Or(cmp.Compare(b.Confidence, a.Confidence), strings.Compare(a.Charset, b.Charset))
 	})
@@ -246,8 +243,8 @@ func likeliest(data, sample []byte) encoding.Encoding {
 	return charmap.Windows1252
 }
 
-// IsShiftJIS reports whether all that is not ASCII are kana and common ideographs of Shift JIS, and
-// there are several.
+// IsShiftJIS reports whether all non-ASCII bytes are kana and common ideographs of Shift JIS, and there are at least
+// two of these.
 func IsShiftJIS(b []byte) bool {
 	pairs := 0
 	for i := 0; i < len(b); i++ {
@@ -268,8 +265,8 @@ func IsShiftJIS(b []byte) bool {
 	return pairs >= 2
 }
 
-// foreignWords is a sample of the words that are not ASCII: in pages of markup the rest would
-// outvote them. None of the separators occurs inside a character of a multi-byte encoding.
+// foreignWords returns a sample of the words that are not ASCII, since the markup of a page would outvote them. None of
+// the separators occurs inside a character of a multi-byte encoding.
 func foreignWords(data []byte) []byte {
 	const enough = 1 << 16
 	var sample []byte
@@ -296,8 +293,8 @@ func brokenShare(text string) float64 {
 	return float64(broken) / float64(utf8.RuneCountInString(text))
 }
 
-// IsProse reports whether decoded text can be read at all: at most a fiftieth of its start are
-// control and replacement characters.
+// IsProse reports whether decoded text can be read at all: control and replacement characters are at most about a
+// fiftieth of its start.
 func IsProse(text string) bool {
 	bad, n := 0, 0
 	for _, r := range text[:min(len(text), 1<<16)] {

@@ -14,7 +14,7 @@ var windows = map[int]string{
 	28596: "iso-8859-6", 28597: "iso-8859-7", 28598: "iso-8859-8", 28605: "iso-8859-15", 65001: "utf-8",
 }
 
-// Charsets are the code pages of fonts' character sets. Those that are not here have the document's.
+// Charsets are the code pages of the character sets of fonts. Other character sets have the document's code page.
 var Charsets = map[int]int{
 	77: 10000, 128: 932, 129: 949, 134: 936, 136: 950, 161: 1253, 162: 1254, 163: 1258, 177: 1255,
 	178: 1256, 186: 1257, 204: 1251, 222: 874, 238: 1250, 255: 437,

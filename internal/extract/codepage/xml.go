@@ -10,11 +10,11 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// NewXML returns a decoder for a part of a document. It knows no entities but the five of XML
-// itself and loads nothing, so that a document can neither expand nor reach beyond itself.
+// NewXML returns a decoder for a part of a document. It knows only the five entities of XML itself and loads nothing, so
+// that a document can neither expand nor read other files.
 func NewXML(r io.Reader) *xml.Decoder {
 	in := bufio.NewReader(r)
-	start, _ := in.Peek(2) // an error comes again with the first token
+	start, _ := in.Peek(2) // the first token returns the error again
 	var order unicode.Endianness
 	switch string(start) {
 	case "\xff\xfe", "<\x00":
@@ -31,15 +31,14 @@ func NewXML(r io.Reader) *xml.Decoder {
 	return d
 }
 
-// labelled decodes what declares an encoding. Of an encoding that is not known by this name the bytes
-// decide.
+// labelled decodes a document that declares an encoding. If the name is unknown, it guesses the encoding from the bytes.
 func labelled(label string, in io.Reader) (io.Reader, error) {
 	label = Alias(label)
 	if enc, _ := charset.Lookup(label); enc != nil {
 		return enc.NewDecoder().Reader(in), nil
 	}
 	ahead := bufio.NewReaderSize(in, 64<<10)
-	sample, _ := ahead.Peek(64 << 10) // an error comes again with the first token
+	sample, _ := ahead.Peek(64 << 10) // the first token returns the error again
 	if utf8.Valid(sample[:len(sample)-Incomplete(sample)]) {
 		return ahead, nil
 	}

@@ -73,7 +73,7 @@ func separator(before, after extract.Kind) string {
 	return "\n\n"
 }
 
-// Page returns what was built, with the map of characters where the format has one.
+// Page returns the page, with the map of its characters if mapped is set.
 func (b *Builder) Page(number int, mapped bool) extract.Page {
 	p := extract.Page{Number: number, Text: string(b.Text), Blocks: b.Blocks}
 	if mapped {
@@ -84,7 +84,7 @@ func (b *Builder) Page(number int, mapped bool) extract.Page {
 
 // RowText renders a row of a table so that it can be understood, found and quoted without the header:
 // "Plan: Standard; Deductible: $2,000". It leaves out empty cells, and the names of unnamed columns.
-// Without a header the cells stand side by side: "Standard | $2,000".
+// Without a header, bars separate the cells: "Standard | $2,000".
 func RowText(header, cells []string) string {
 	var b strings.Builder
 	for i, cell := range cells {

@@ -42,8 +42,8 @@ func plain(r rune) bool {
 	return r >= ' ' && r < 0x7f || r == '\n' || r == '\t' || r >= 0xae && r < 0x2000 || r >= 0x3040 && r < 0xe000
 }
 
-// CleanRune returns what stands for r in a page's text: nothing for control and invisible
-// characters, a space for the odd ones, letters for a ligature.
+// CleanRune returns the characters that replace r in a page's text: none for control and invisible characters, a plain
+// space for special spaces, letters for a ligature.
 func CleanRune(r rune) []rune {
 	switch {
 	case r == '\n' || r == '\t':
@@ -56,7 +56,7 @@ func CleanRune(r rune) []rune {
 		return privateUse(r)
 	case r >= 0xfb00 && r <= 0xfb4f, // Latin, Armenian and Hebrew ligatures
 		r >= 0xfb50 && r <= 0xfdff, r >= 0xfe70 && r <= 0xfefc, // Arabic presentation forms
-		r >= 0x2e80 && r <= 0x2fd5: // Han radicals, which fonts give for the ideographs that look alike
+		r >= 0x2e80 && r <= 0x2fd5: // Han radicals, which fonts use for ideographs that look the same
 		return []rune(norm.NFKC.String(string(r)))
 	case unicode.Is(unicode.Co, r):
 		return nil
@@ -64,9 +64,9 @@ func CleanRune(r rune) []rune {
 	return []rune{r}
 }
 
-// isInvisible reports whether a reader sees nothing of r: zero-width spaces, byte order marks, and marks
-// of writing direction, which can make text look different from what it says. The zero-width joiners
-// stay: Persian, Indic scripts and emoji need them.
+// isInvisible reports whether r is invisible: a zero-width space, a byte order mark, or a mark of writing direction,
+// which can make text look different from its characters. Zero-width joiners do not count: Persian, Indic scripts and
+// emoji need them.
 func isInvisible(r rune) bool {
 	return r == 0x200b || r == 0x200e || r == 0x200f || r >= 0x202a && r <= 0x202e ||
 		r >= 0x2060 && r <= 0x206f || r == 0xfeff || r >= 0xfff0 && r <= 0xfffc || r >= 0xe0000 && r <= 0xe007f
@@ -85,8 +85,8 @@ func privateUse(r rune) []rune {
 	return nil
 }
 
-// Glue returns what joins two lines of a paragraph: nothing between characters of scripts without
-// spaces, otherwise a space.
+// Glue returns the text that joins two lines of a paragraph: "" between characters of scripts without spaces, otherwise
+// a space.
 func Glue(last, first rune) string {
 	if last == 0 || first == 0 || codepage.Unspaced(last) && codepage.Unspaced(first) {
 		return ""

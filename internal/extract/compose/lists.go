@@ -23,7 +23,7 @@ func First(a, b string) string {
 	return b
 }
 
-// maxRanges bounds how many ranges of pages a list names.
+// maxRanges is the maximum number of ranges of pages that a list names.
 const maxRanges = 20
 
 // PageList writes page numbers as people do: "3, 5–9".

@@ -35,7 +35,7 @@ func (m *Mapped) Put(s string) {
 	m.next = extract.Inserted
 }
 
-// mark starts a run for char where the last one does not lead to it.
+// mark starts a run for char unless the last run continues with it.
 func (m *Mapped) mark(char int) {
 	if len(m.Runs) == 0 || m.next != char {
 		m.Runs = append(m.Runs, extract.Run{Offset: len(m.Text), Char: char})

@@ -8,17 +8,17 @@ import (
 type Numbering struct {
 	Lists    map[string]NumberedList // by list id
 	Levels   map[string][9]ListLevel // by abstract list id
-	counters map[string]*[9]int      // of the items so far, by abstract list id: lists of the same one go on
+	counters map[string]*[9]int      // of the items so far, by abstract list id: lists with the same id continue each other's numbers
 	begun    map[string]bool         // list ids with an item
 }
 
-// NumberedList is a list: which abstract list it is one of, and where its levels start anew.
+// NumberedList is a list: the abstract list that defines it, and the levels whose numbers it restarts.
 type NumberedList struct {
 	Abstract string
 	Starts   map[int]int
 }
 
-// ListLevel is how a level of a list looks.
+// ListLevel describes the numbers of a level of a list.
 type ListLevel struct {
 	Format string // "bullet", "decimal", "lowerLetter", …; "" if the level is not defined
 	Text   string // "%1.%2": the numbers of levels 1 and 2
@@ -26,16 +26,16 @@ type ListLevel struct {
 	Legal  bool // all numbers are decimal
 }
 
-// Bullet stands before items that have no number.
+// Bullet is the marker of items without a number.
 const Bullet = "• "
 
-// NewNumbering returns one without lists.
+// NewNumbering returns a Numbering without lists.
 func NewNumbering() *Numbering {
 	return &Numbering{map[string]NumberedList{}, map[string][9]ListLevel{}, map[string]*[9]int{}, map[string]bool{}}
 }
 
-// Marker returns what the next item of a list at a level starts with, with a space behind it: its number as
-// the level writes it, else a bullet.
+// Marker returns the marker of the next item of a list at a level, with a space after it: the number in the form of the
+// level, or a bullet.
 func (n *Numbering) Marker(id string, at int) string {
 	list := n.Lists[id]
 	levels := n.Levels[list.Abstract]
@@ -83,7 +83,7 @@ func (l ListLevel) write(counter *[9]int, levels [9]ListLevel, at int) string {
 			format = "decimal"
 		}
 		n := counter[of]
-		if of < at && n == levels[of].Start-1 { // a level above that has no item yet
+		if of < at && n == levels[of].Start-1 { // an upper level without an item so far
 			n++
 		}
 		b.WriteString(ListNumber(n, format))

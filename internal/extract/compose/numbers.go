@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// raised has the characters that Unicode has as superscripts.
+// raised maps characters to their superscripts in Unicode.
 var raised = map[rune]rune{'0': '⁰', '1': '¹', '2': '²', '3': '³', '4': '⁴', '5': '⁵', '6': '⁶', '7': '⁷', '8': '⁸', '9': '⁹',
 	'+': '⁺', '-': '⁻', '−': '⁻', '–': '⁻', '=': '⁼', '(': '⁽', ')': '⁾', ',': ',', ' ': ' ', 'n': 'ⁿ', 'i': 'ⁱ'}
 
-// lowered has the characters that Unicode has as subscripts. Searches take them for the plain ones: H₂O is found by H2O.
+// lowered maps characters to their subscripts in Unicode. Searches treat these like the plain ones: H2O finds H₂O.
 var lowered = map[rune]rune{'0': '₀', '1': '₁', '2': '₂', '3': '₃', '4': '₄', '5': '₅', '6': '₆', '7': '₇', '8': '₈', '9': '₉',
 	'+': '₊', '-': '₋', '−': '₋', '–': '₋', '=': '₌', '(': '₍', ')': '₎', ',': ',', ' ': ' ',
 	'a': 'ₐ', 'e': 'ₑ', 'h': 'ₕ', 'i': 'ᵢ', 'j': 'ⱼ', 'k': 'ₖ', 'l': 'ₗ', 'm': 'ₘ', 'n': 'ₙ', 'o': 'ₒ', 'p': 'ₚ', 'r': 'ᵣ', 's': 'ₛ', 't': 'ₜ', 'u': 'ᵤ', 'v': 'ᵥ', 'x': 'ₓ'}
 
-// Script says where a text stands beside the line.
+// Script says whether a text is above or below the line.
 type Script int8
 
 // The places of a Script.
@@ -24,7 +24,7 @@ const (
 	Lowered
 )
 
-// Shift is Raised for a text that is above the line by an amount, Lowered for one below it.
+// Shift returns the Script of a text that is above the line by an amount, or below it if the amount is negative.
 func Shift(up int) Script {
 	switch {
 	case up > 0:
@@ -35,7 +35,7 @@ func Shift(up int) Script {
 	return OnLine
 }
 
-// Write writes a text so that one can see where it stands.
+// Write returns a text as superscript or subscript.
 func (s Script) Write(text string) string {
 	switch s {
 	case Raised:
@@ -46,7 +46,7 @@ func (s Script) Write(text string) string {
 	return text
 }
 
-// Subscript writes lowered text: H₂O, x₁, xᵢ. Words ("max") stay as they are; what Unicode cannot lower has an underscore.
+// Subscript writes lowered text: H₂O, x₁, xᵢ. Words ("max") stay as they are. Other text that Unicode cannot lower gets an underscore.
 func Subscript(text string) string {
 	trimmed := strings.TrimSpace(text)
 	if len(trimmed) > maxRaised {
@@ -61,7 +61,7 @@ func Subscript(text string) string {
 	return shifted(text, trimmed, lowered, "_")
 }
 
-// shifted writes the characters of a part of a text as a table has them, or, where it lacks one, the part behind a mark.
+// shifted replaces the characters of a part of a text according to a table. If the table lacks one, it puts mark before the part instead.
 func shifted(text, part string, table map[rune]rune, mark string) string {
 	var b strings.Builder
 	for _, r := range part {
@@ -78,8 +78,8 @@ func shifted(text, part string, table map[rune]rune, mark string) string {
 const maxRaised = 20
 
 // Superscript writes raised text so that it cannot be taken for a part of the number before it: 10⁶ is not
-// 106, and a footnote's mark is not a digit. Raised letters ("1st"), marks that stand in brackets ("[1]") and
-// what Unicode cannot raise stay as they are, an exponent with a caret.
+// 106, and a footnote's mark is not a digit. Raised letters ("1st") and marks in brackets ("[1]") stay as they are.
+// A number that Unicode cannot raise gets a caret.
 func Superscript(text string) string {
 	trimmed := strings.TrimSpace(text)
 	if len(trimmed) > maxRaised || !strings.ContainsAny(trimmed, "0123456789") {
@@ -94,8 +94,8 @@ func Superscript(text string) string {
 	return shifted(text, trimmed, raised, "^")
 }
 
-// ListNumber writes the number of an item in a format of Office: decimal and others in figures, letters
-// ("aa" comes after "z"), Roman numerals.
+// ListNumber writes the number of an item in a format of Office: as letters ("aa" comes after "z"), as Roman numerals,
+// or otherwise in figures.
 func ListNumber(n int, format string) string {
 	switch format {
 	case "lowerLetter", "a":

@@ -25,7 +25,7 @@ func Compound(name string, body []byte, empty ...string) []byte {
 			next = uint32(i + 2)
 		}
 		if i == 0 {
-			at, length = 1, size // behind the directory
+			at, length = 1, size // after the directory
 		}
 		folder = append(folder, cfbEntry(name, 2, next, cfbNone, at, length)...)
 	}

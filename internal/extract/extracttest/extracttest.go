@@ -1,6 +1,5 @@
-// Package extracttest holds what the tests of the packages that read files share: makers of small
-// files, files that other programs made, and checks of documents. It links no reader in: the test of
-// a family imports extract/formats.
+// Package extracttest has helpers for the tests of packages that read files: makers of small files, files that other
+// programs made, and checks of documents. It does not link in any reader; tests import extract/formats for that.
 package extracttest
 
 import (
@@ -40,7 +39,7 @@ func Gzipped(t testing.TB, name string, data []byte) []byte {
 // ParserCache is the folder in which tests keep the compiled PDF parser.
 var ParserCache = needs.ParserCache()
 
-// Read extracts data under a name, and checks what holds for every document.
+// Read extracts data under a name, and checks the document with CheckDocument.
 func Read(t *testing.T, name string, data []byte) *extract.Document {
 	t.Helper()
 	doc, err := TryRead(t, name, data, extract.Limits{})
@@ -67,8 +66,8 @@ func TryRead(t *testing.T, name string, data []byte, limits extract.Limits) (*ex
 	return x.File(context.Background(), Input(name, data))
 }
 
-// idle are Extractors with the usual limits that no test uses at the moment. Loading PDFium takes
-// longer than most test files.
+// idle holds Extractors with the default limits that no test uses at the moment. Loading PDFium takes longer than
+// reading most test files.
 var idle = make(chan *extract.Extractor, 1000)
 
 // Input is the input for data under a name.
@@ -166,7 +165,7 @@ func UTF16LE(ascii string) []byte {
 	return b
 }
 
-// ReasonOf is the reason of an error, "" of none.
+// ReasonOf returns the reason of an error, or "" if it has none.
 func ReasonOf(err error) extract.Reason {
 	var refused *extract.Error
 	if errors.As(err, &refused) {
@@ -175,8 +174,8 @@ func ReasonOf(err error) extract.Reason {
 	return ""
 }
 
-// CheckAnyInput holds that an input gives a document that keeps its contract, or an *Error other than
-// Crashed. PDF has its own sandbox and is too slow to start here.
+// CheckAnyInput checks that an input gives a document that keeps its contract, or an *extract.Error other than Crashed.
+// It skips PDF, which has its own sandbox and is too slow to start here.
 func CheckAnyInput(t *testing.T, name string, data []byte) {
 	t.Helper()
 	if bytes.Contains(data, []byte("%PDF-")) || format.Ext(name) == "pdf" {

@@ -10,8 +10,7 @@ import (
 	"parley/internal/format"
 )
 
-// AddFormat adds a format for the time of a test, as its row and its file would. A file of it is one
-// paragraph.
+// AddFormat adds a format for the duration of a test. Each of its files is read as one paragraph.
 func AddFormat(t *testing.T, row format.Format) {
 	saved := format.Table
 	t.Cleanup(func() {

@@ -19,7 +19,7 @@ import (
 //go:embed testdata
 var testdata embed.FS
 
-// CompoundFile returns a file of testdata/cfb. Other programs made them; what made each is beside it:
+// CompoundFile returns a file of testdata/cfb. Other programs made these files; the scripts are beside them:
 //
 //	poi-*         MakeCFB.java, with Apache POI 5.4.1
 //	oxmsg-*       oxmsg.mjs, with the npm package @tutao/oxmsg 0.2.3
@@ -56,7 +56,7 @@ func Pattern(size int) string {
 	return string(data)
 }
 
-// DocxStart and DocxEnd stand round the paragraphs of a word/document.xml.
+// DocxStart and DocxEnd enclose the paragraphs of a word/document.xml.
 const DocxStart = `<?xml version="1.0" encoding="UTF-8"?><w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"><w:body>`
 
 // DocxEnd ends what DocxStart begins.
@@ -98,9 +98,10 @@ func MakeZIP(t testing.TB, parts ...string) []byte {
 	return b.Bytes()
 }
 
-// LibreOffice returns a file of testdata/libreoffice. They were made by LibreOffice 7.4: soffice --headless --convert-to of
-// plan.html, of a table of prices in CSV, of a presentation of one text box, and of lists.html by way of lists.odt; doc and xls from the docx and xlsx files.
-// Signs.py made signs.docx with python-docx 1.2, chart.py a presentation for chart.odp, and openpyxl a sheet for comment.ods.
+// LibreOffice returns a file of testdata/libreoffice. LibreOffice 7.4 made these files: soffice --headless --convert-to of
+// plan.html, of a table of prices in CSV, of a presentation of one text box, and of lists.html by way of lists.odt; doc and
+// xls from the docx and xlsx files. Signs.py made signs.docx with python-docx 1.2, chart.py a presentation for chart.odp, and
+// openpyxl a sheet for comment.ods.
 func LibreOffice(t testing.TB, name string) []byte {
 	t.Helper()
 	data, err := testdata.ReadFile(path.Join("testdata", "libreoffice", name))
@@ -110,7 +111,7 @@ func LibreOffice(t testing.TB, name string) []byte {
 	return data
 }
 
-// Pandoc returns a file of testdata/pandoc: guide.md, and what pandoc 3.9 (-s) made of it.
+// Pandoc returns a file of testdata/pandoc: guide.md, or a conversion of it by pandoc 3.9 (-s).
 func Pandoc(t testing.TB, name string) []byte {
 	t.Helper()
 	data, err := testdata.ReadFile(path.Join("testdata", "pandoc", name))
@@ -174,7 +175,7 @@ func TextOf(t testing.TB, name string, data []byte, passwords ...string) (string
 	return b.String(), err
 }
 
-// OdfStart and OdfEnd stand round the body of a content.xml.
+// OdfStart and OdfEnd enclose the body of a content.xml.
 const OdfStart = `<office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0"
  xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0" xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0"
  xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0" xmlns:dc="http://purl.org/dc/elements/1.1/"
@@ -286,7 +287,7 @@ func Xrow(number int, cells ...string) string {
 	return b.String() + "</row>"
 }
 
-// What stands around the relations of a part, and the namespace of their types.
+// The text around the relations of a part, and the namespace of their types.
 const (
 	RelsStart = `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">`
 	RelsEnd   = `</Relationships>`

@@ -26,8 +26,8 @@ func Thrift(fields ...any) []byte {
 	return append(out, 0)
 }
 
-// ParquetPage is a page of values; with encoding PLAIN_DICTIONARY (2) and no values it is a dictionary of n entries. packed is what
-// stands in the file, and unpacks to size bytes.
+// ParquetPage is a page of values; with encoding PLAIN_DICTIONARY (2) and no values it is a dictionary of n entries. packed is
+// the content in the file, which unpacks to size bytes.
 func ParquetPage(kind, n, encoding, size int, packed []byte) []byte {
 	head := Thrift(1, n, 2, encoding, 3, 3, 4, 3)
 	field := 5

@@ -26,7 +26,7 @@ type TNEFAttribute struct {
 	Data  string
 }
 
-// TNEFProperty is a property with a value of any size, as attributes hold them behind their count.
+// TNEFProperty is a property with a value of any size, in the form in which attributes hold it after the number of values.
 func TNEFProperty(kind, tag uint16, value string) string {
 	head := binary.LittleEndian.AppendUint16(binary.LittleEndian.AppendUint16(nil, kind), tag)
 	head = binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(head, 1), uint32(len(value)))

@@ -28,7 +28,7 @@ func XLSBString(s string) string {
 	return string(out)
 }
 
-// XLSBCell is a record of a cell: where it stands, its style, and its value.
+// XLSBCell is a record of a cell: its column, its style, and its value.
 func XLSBCell(kind, column, style int, value string) string {
 	head := binary.LittleEndian.AppendUint32(nil, uint32(column))
 	return XLSBRecord(kind, string(binary.LittleEndian.AppendUint32(head, uint32(style)))+value)
@@ -39,7 +39,7 @@ func XLSBRow(number int) string {
 	return XLSBRecord(0, string(binary.LittleEndian.AppendUint32(nil, uint32(number)))+"\x00\x00\x00\x00")
 }
 
-// XLSBBook is the workbook's part of a book with one sheet, to which the relation rId1 leads.
+// XLSBBook is the workbook part of a book with one sheet, whose relation is rId1.
 func XLSBBook(name string) string {
 	return XLSBRecord(131, "") + XLSBRecord(143, "") + XLSBRecord(156, "\x00\x00\x00\x00\x01\x00\x00\x00"+XLSBString("rId1")+XLSBString(name)) + XLSBRecord(144, "") + XLSBRecord(132, "")
 }

@@ -1,5 +1,5 @@
-// Package latex writes mathematics as LaTeX, in which people write and look for it: MathML (version 3), as web
-// pages, books, scientific articles and OpenDocument files have it, and the names of operators for other notations.
+// Package latex writes mathematics as LaTeX, as people write and search for it. It reads MathML (version 3) in web pages,
+// books, scientific articles and OpenDocument files, and names the operators of other notations.
 package latex
 
 import (
@@ -21,13 +21,13 @@ type Element struct {
 	Kids []Element
 }
 
-// The bounds of one formula. What lies beyond them is left out.
+// The bounds of one formula. Anything beyond them is left out.
 const (
 	maxDepth    = 60
 	maxElements = 20_000
 )
 
-// ReadMathML reads an element of MathML to its end, and returns its formula between dollar signs, "" if it is empty.
+// ReadMathML reads an element of MathML to its end, and returns its formula between dollar signs, or "" if it is empty.
 func ReadMathML(d *xml.Decoder, start xml.StartElement) (string, error) {
 	left := maxElements
 	e, err := readElement(d, start, 0, &left)
@@ -64,8 +64,8 @@ func NewElement(name, encoding, lineThickness string) Element {
 	return Element{Name: name, Flat: strings.Trim(lineThickness, "0.emptx%") == "" && lineThickness != "", TeX: strings.Contains(strings.ToLower(encoding), "tex")}
 }
 
-// Formula returns the formula between dollar signs, "" if it is empty. Where its author's own TeX is there, that is
-// returned.
+// Formula returns the formula between dollar signs, or "" if it is empty. It prefers the author's own TeX if there is
+// some.
 func (e Element) Formula() string {
 	formula := e.annotation(0)
 	if formula == "" {
@@ -96,10 +96,10 @@ func (e Element) annotation(depth int) string {
 	return ""
 }
 
-// scripted are the elements whose children are a base and what stands above or below it.
+// scripted are the elements whose children are a base and the parts above or below it.
 var scripted = []string{"msup", "msub", "msubsup", "munder", "mover", "munderover"}
 
-// latex renders an element. What is not known is rendered as what is in it.
+// latex renders an element. Of an unknown element, it renders the content.
 func (e Element) latex(depth int) string {
 	if depth > maxDepth {
 		return ""
@@ -162,7 +162,7 @@ func (e Element) latex(depth int) string {
 	return e.all(depth)
 }
 
-// functions are the names that LaTeX has commands for.
+// functions are the names of functions for which LaTeX has commands.
 var functions = []string{"sin", "cos", "tan", "cot", "sec", "csc", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "log", "ln", "exp",
 	"lim", "max", "min", "sup", "inf", "det", "dim", "gcd", "arg", "Pr"}
 
@@ -175,7 +175,7 @@ func (e Element) all(depth int) string {
 	return row(parts)
 }
 
-// row joins parts. A letter that follows a command stands apart from it.
+// row joins parts. It puts a space between a command and a letter that follows it.
 func row(parts []string) string {
 	var b strings.Builder
 	last := ""
@@ -205,7 +205,7 @@ func (e Element) list(between string, depth int) string {
 	return strings.Join(parts, between)
 }
 
-// accented puts an accent on what is below it. Over several letters, a bar is a line.
+// accented puts an accent on the part below it. A bar over several letters becomes a line.
 func accented(name, below string) string {
 	if name == `\bar` && utf8.RuneCountInString(below) > 1 && !strings.HasPrefix(below, `\`) {
 		name = `\overline`
@@ -235,7 +235,7 @@ func above(s string) string {
 	return "^{" + s + "}"
 }
 
-// Accents are the commands for signs above what is between the braces that follow; "" is the usual one.
+// Accents are the commands for signs above an argument in braces; "" is the usual one.
 var Accents = map[string]string{
 	"": `\hat`, "\u0302": `\hat`, "^": `\hat`, "\u0303": `\tilde`, "~": `\tilde`, "\u0304": `\bar`, "\u0305": `\bar`, "¯": `\bar`, "‾": `\bar`, "\u0307": `\dot`,
 	"˙": `\dot`, "\u0308": `\ddot`, "\u20d7": `\vec`, "→": `\vec`, `\to`: `\vec`, "\u030c": `\check`, "\u0301": `\acute`, "\u0300": `\grave`, "\u0306": `\breve`,

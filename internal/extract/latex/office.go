@@ -25,7 +25,8 @@ func (f *Office) Add(name string) *Office {
 	return kid
 }
 
-// ReadOffice reads an oMath element, and returns its formula between dollar signs. What isDeleted says of is left out.
+// ReadOffice reads an oMath element, and returns its formula between dollar signs. It leaves out the elements for which
+// isDeleted returns true.
 func ReadOffice(d *xml.Decoder, start xml.StartElement, isDeleted func(xml.Name) bool) (string, error) {
 	left := maxElements
 	f, err := parseOffice(d, start, isDeleted, 0, &left)
@@ -35,7 +36,7 @@ func ReadOffice(d *xml.Decoder, start xml.StartElement, isDeleted func(xml.Name)
 	return f.Formula(), nil
 }
 
-// Formula returns the formula between dollar signs, "" if it is empty.
+// Formula returns the formula between dollar signs, or "" if it is empty.
 func (f *Office) Formula() string {
 	text := strings.Join(strings.Fields(f.latex()), " ")
 	if text == "" {
@@ -77,7 +78,7 @@ func parseOffice(d *xml.Decoder, start xml.StartElement, isDeleted func(xml.Name
 	}
 }
 
-// kid returns the first child of a name, an empty one if there is none.
+// kid returns the first child of a name, or an empty one if there is none.
 func (f *Office) kid(name string) *Office {
 	for _, k := range f.Kids {
 		if k.Name == name {
@@ -93,7 +94,7 @@ func (f *Office) property(name string) (string, bool) {
 	return k.Val, k.Name != ""
 }
 
-// all is the LaTeX of all children.
+// all returns the LaTeX of all children.
 func (f *Office) all() string {
 	var parts []string
 	for _, k := range f.Kids {
@@ -102,10 +103,10 @@ func (f *Office) all() string {
 	return row(parts)
 }
 
-// group is the LaTeX of a child of a name between braces.
+// group returns the LaTeX of the child of a name, between braces.
 func (f *Office) group(name string) string { return "{" + strings.TrimSpace(f.kid(name).all()) + "}" }
 
-// latex renders an element. What is not known is rendered as what is in it.
+// latex renders an element. Of an unknown element, it renders the content.
 func (f *Office) latex() string {
 	switch f.Name {
 	case "t":
@@ -163,7 +164,7 @@ func (f *Office) latex() string {
 	return f.all()
 }
 
-// scripts puts an index and an exponent behind a base, where there are any.
+// scripts appends the index and the exponent to a base, if there are any.
 func (f *Office) scripts(base string) string {
 	if base == "" {
 		base = "{}"
@@ -177,7 +178,7 @@ func (f *Office) scripts(base string) string {
 	return base
 }
 
-// char is the character that an element is about, or the usual one.
+// char returns the character that an element sets, or the usual one.
 func (f *Office) char(usual string) string {
 	if chr, found := f.property("chr"); found {
 		return chr
@@ -188,7 +189,7 @@ func (f *Office) char(usual string) string {
 // alphabets are the commands for the letters of special alphabets.
 var alphabets = map[string]string{"double-struck": `\mathbb`, "script": `\mathcal`, "fraktur": `\mathfrak`}
 
-// run renders text that looks alike. A function's name is its command, words in plain text are words.
+// run renders a run of text of one style. The name of a function becomes its command, and plain words become text.
 func (f *Office) run() string {
 	text, alphabet, isPlain := f.Text, "", false
 	for _, k := range f.Kids {

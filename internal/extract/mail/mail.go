@@ -22,8 +22,8 @@ import (
 
 var _ = extract.Register("e-mail", extract.Reader{Read: readMail, Looks: func(f *extract.File) bool { return f.IsUntold() && looksLikeMail(f.Head) }})
 
-// readMail reads a message of the Internet Message Format (RFC 5322) with MIME: who wrote to whom
-// and when, and the body. Attachments are documents of their own.
+// readMail reads a message of the Internet Message Format (RFC 5322) with MIME: sender, recipients, date, and the
+// body. Attachments are documents of their own.
 func readMail(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	if strings.HasPrefix(string(f.Head), "\xff\xfe") || strings.HasPrefix(string(f.Head), "\xfe\xff") {
 		data, err := f.All(f.Limits.TextBytes)
@@ -55,7 +55,7 @@ func readMail(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	return doc, nil
 }
 
-// describe sets what a message says of itself as attributes: who wrote it to whom, by names and addresses, and when.
+// describe sets the attributes of a message: the names and addresses of the sender and the recipients, and the date.
 func describe(doc *extract.Document, from, to string, date time.Time) {
 	values := attribute.Values{}
 	for key, text := range map[string]string{"from": from, "to": to} {
@@ -74,7 +74,7 @@ func describe(doc *extract.Document, from, to string, date time.Time) {
 	doc.Meta.Attributes = values.Encode()
 }
 
-// mailField is a line of a message's head that people read.
+// mailField is a field of a message's header that people read.
 type mailField struct{ name, value string }
 
 func mailFields(h mailHeader) []mailField {
@@ -91,7 +91,7 @@ func mailFields(h mailHeader) []mailField {
 	return fields
 }
 
-// maxAttachments bounds how many names of attachments stand in the text of a message.
+// maxAttachments is the maximum number of attachments that the text of a message names.
 const maxAttachments = 50
 
 // addMail appends a message: its head, its body, and the names of its attachments.
@@ -123,7 +123,7 @@ type mailBody struct{ plain, html string }
 
 func (b mailBody) isEmpty() bool { return strings.TrimSpace(b.plain+b.html) == "" }
 
-// join appends the body of a part that follows.
+// join appends the body of a later part.
 func (b *mailBody) join(o mailBody) {
 	if o.plain != "" {
 		b.plain = strings.TrimLeft(b.plain+"\n\n"+o.plain, "\n")
@@ -131,8 +131,8 @@ func (b *mailBody) join(o mailBody) {
 	b.html += o.html
 }
 
-// write appends the body. Where there are both forms the text without markup is taken, unless it
-// only says that there is another form.
+// write appends the body. If there are both forms, it takes the text without markup, unless that is much shorter: then
+// it only says that there is another form.
 func (b mailBody) write(ctx context.Context, out *compose.Builder) error {
 	words := len(strings.Fields(b.plain))
 	if b.html != "" && (words == 0 || words*3 < len(strings.Fields(markup.FlatHTML(b.html)))) {
@@ -141,7 +141,7 @@ func (b mailBody) write(ctx context.Context, out *compose.Builder) error {
 	return markup.AddPlain(ctx, out, b.plain)
 }
 
-// mailReader takes a message apart.
+// mailReader reads a message.
 type mailReader struct {
 	ctx       context.Context //nolint:containedctx // it lives as long as the one call that made it
 	f         *extract.File
@@ -150,7 +150,7 @@ type mailReader struct {
 	notes     []string
 }
 
-// mailHeader are the fields of a message or a part of one, by name in small letters.
+// mailHeader holds the fields of a message or of one of its parts, by name in lower case.
 type mailHeader map[string][]string
 
 // The bounds of a header.
@@ -159,7 +159,7 @@ const (
 	headerFields = 2000
 )
 
-// readHeader reads fields up to the first blank line, and forgives what is not one.
+// readHeader reads fields up to the first blank line, and skips lines that are not fields.
 func readHeader(in *bufio.Reader) (mailHeader, error) {
 	h := mailHeader{}
 	name, size, fields := "", 0, 0
@@ -220,7 +220,7 @@ func decodeWords(s string) string {
 	return codepage.Decode([]byte(s), "")
 }
 
-// contentType returns a part's media type and parameters, and makes the best of broken ones.
+// contentType returns a part's media type and parameters. It reads broken ones as far as possible.
 func (h mailHeader) contentType() (string, map[string]string) {
 	value := h.get("content-type")
 	if value == "" {
@@ -240,7 +240,7 @@ func (h mailHeader) contentType() (string, map[string]string) {
 	return strings.ToLower(strings.TrimSpace(media)), params
 }
 
-// fileName is the name that a part was sent under, "" when it has none.
+// fileName returns the file name of a part, or "" if it has none.
 func (h mailHeader) fileName(params map[string]string) string {
 	_, disposition, err := mime.ParseMediaType(h.get("content-disposition"))
 	name := disposition["filename"]
@@ -256,7 +256,7 @@ func (h mailHeader) fileName(params map[string]string) string {
 	return compose.AttachmentName(decodeWords(name))
 }
 
-// numberedName is the name of the next part that has none, by its media type.
+// numberedName returns a name for the next part, which has none: a number, and an extension for its media type.
 func (m *mailReader) numberedName(media string) string {
 	ext := ""
 	switch media {
@@ -276,8 +276,8 @@ func (m *mailReader) numberedName(media string) string {
 	return fmt.Sprintf("attachment-%d%s", len(m.f.Spool.Parts)+1, ext)
 }
 
-// looksLikeMail recognises a message by its head: several fields that every message has, and
-// nothing else before the first blank line.
+// looksLikeMail recognises a message by its header: there are only fields before the first blank line, and at least
+// three of them are usual in messages.
 func looksLikeMail(head []byte) bool {
 	lines := strings.Split(strings.ReplaceAll(string(head), "\r\n", "\n"), "\n")
 	usual := map[string]bool{}

@@ -14,11 +14,10 @@ import (
 
 var _ = extract.Register("mailbox", extract.Reader{Read: readMailbox, Looks: func(f *extract.File) bool { return f.IsUntold() && mailboxStart.Match(f.Head) }})
 
-// readMailbox takes the messages of a mailbox file (RFC 4155) apart, each of which is a document of
-// its own.
+// readMailbox extracts the messages of a mailbox file (RFC 4155). Each is a document of its own.
 func readMailbox(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	in := &mailboxReader{in: bufio.NewReaderSize(io.NewSectionReader(f.Content, 0, f.Size), 64<<10)}
-	in.blank = true // the file begins with a line that parts messages
+	in.blank = true // the file begins with a separator line
 	for n := 1; in.next(); n++ {
 		if err := f.Spool.Add(ctx, fmt.Sprintf("message-%04d.eml", n), in); err != nil {
 			return nil, err
@@ -31,12 +30,12 @@ func readMailbox(ctx context.Context, f *extract.File) (*extract.Document, error
 type mailboxReader struct {
 	in      *bufio.Reader
 	pending []byte // of the line that is being read
-	middle  bool   // the next bytes go on with a line
+	middle  bool   // the next bytes continue a line
 	blank   bool   // the last line was blank
 	err     error
 }
 
-// next goes to the next message: past the rest of this one and the line that parts them.
+// next skips the rest of the current message and the separator line after it.
 func (m *mailboxReader) next() bool {
 	if _, err := io.Copy(io.Discard, m); err != nil || m.err != nil {
 		return false
@@ -56,7 +55,7 @@ func (m *mailboxReader) next() bool {
 	return err == nil
 }
 
-// Read reads the message up to the line that parts it from the next one.
+// Read reads the message up to the next separator line.
 func (m *mailboxReader) Read(p []byte) (int, error) {
 	for len(m.pending) == 0 {
 		if m.err != nil {
@@ -67,8 +66,8 @@ func (m *mailboxReader) Read(p []byte) (int, error) {
 			if m.separates(start) {
 				return 0, io.EOF
 			}
-			if bytes.HasPrefix(start, []byte(">From ")) { // quoted, so as not to part messages
-				_, _ = m.in.Discard(1) // it was there
+			if bytes.HasPrefix(start, []byte(">From ")) { // quoted, so that it does not separate messages
+				_, _ = m.in.Discard(1) // Peek has returned it
 			}
 		}
 		line, err := m.in.ReadSlice('\n')
@@ -84,8 +83,7 @@ func (m *mailboxReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// separates reports whether a line parts messages: it stands at the beginning or behind a blank
-// line.
+// separates reports whether a line separates messages. Such a line is the first one or follows a blank line.
 func (m *mailboxReader) separates(start []byte) bool {
 	return m.blank && bytes.HasPrefix(start, []byte("From "))
 }

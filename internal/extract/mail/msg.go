@@ -22,8 +22,8 @@ import (
 
 var _ = extract.Register("Outlook message", extract.Reader{Read: readMSG})
 
-// readMSG reads a message of Outlook (MS-OXMSG): who wrote to whom and when, and the body.
-// Attachments are documents of their own; messages among them become mails of the Internet's form.
+// readMSG reads a message of Outlook (MS-OXMSG): sender, recipients, date, and the body. Attachments are documents of
+// their own; messages among them are converted to the Internet Message Format.
 func readMSG(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	c, err := cfb.Open(f.Content, f.Size)
 	if err != nil {
@@ -69,9 +69,9 @@ const (
 
 // properties are the properties of a message of Outlook, or of an attachment.
 type properties interface {
-	string(tag int) string   // one that is text; "" if it is not there
-	bytes(tag int) []byte    // one that is not
-	fixed(tag uint16) uint64 // one of a fixed size; 0 if it is not there
+	string(tag int) string   // a text; "" if it is not there
+	bytes(tag int) []byte    // a value that is not text
+	fixed(tag uint16) uint64 // a value of fixed size; 0 if it is not there
 }
 
 // outlook holds the parts of a message that people read.
@@ -85,10 +85,10 @@ type msgStore struct {
 	entry  *cfb.Entry
 	header int64  // bytes before the list of the properties of fixed size
 	left   *int64 // bytes of text that may be read of one property
-	outer  string // charset of the message around it, for one that names none
+	outer  string // charset of the enclosing message, which applies if this one names none
 }
 
-// property returns the stream of a property of a type, nil when it is not there.
+// property returns the stream of a property of a type, or nil if it is not there.
 func (m msgStore) property(tag, kind int) *cfb.Entry {
 	return m.entry.Named(fmt.Sprintf("__substg1.0_%04X%04X", tag, kind))
 }
@@ -116,19 +116,18 @@ func (m msgStore) string(tag int) string {
 	return compose.Clean(codepage.Decode(data, m.ansi()))
 }
 
-// ansi is the charset of texts that are not Unicode.
+// ansi returns the charset of texts that are not in Unicode.
 func (m msgStore) ansi() string {
 	return compose.First(compose.First(m.charset(msgMessagePage), m.charset(msgCodePage)), m.outer)
 }
 
-// charset is the code page that a property names: of texts that are not Unicode, or of the HTML.
+// charset returns the charset of the code page that a property names: of texts that are not in Unicode, or of the HTML.
 func (m msgStore) charset(tag uint16) string { return codepage.Windows(int(int32(m.fixed(tag)))) }
 
 // maxProperties bounds the properties of fixed size.
 const maxProperties = 1 << 20
 
-// fixed returns the value of a property of fixed size (MS-OXMSG section 2.4), 0 when it is not
-// there.
+// fixed returns the value of a property of fixed size (MS-OXMSG section 2.4), or 0 if it is not there.
 func (m msgStore) fixed(tag uint16) uint64 {
 	data := m.entry.Named("__properties_version1.0").Bytes(maxProperties)
 	for at := m.header; at+16 <= int64(len(data)); at += 16 {
@@ -142,11 +141,11 @@ func (m msgStore) fixed(tag uint16) uint64 {
 // text returns a property that is text, on one line.
 func (o outlook) text(tag int) string { return compose.OneLine(o.string(tag)) }
 
-// date returns when the message was sent, or came.
+// date returns the time when the message was sent or, if that is unknown, delivered.
 func (o outlook) date() (time.Time, bool) {
 	for _, tag := range []uint16{msgSubmitted, msgDelivered} {
 		if ticks := o.fixed(tag); ticks > 0 && ticks < 1<<62 {
-			const unix = 11644473600 // seconds from 1601, which it counts from, to 1970
+			const unix = 11644473600 // seconds from 1601, where ticks begin, to 1970
 			return time.Unix(int64(ticks/1e7)-unix, 0).UTC(), true
 		}
 	}
@@ -193,7 +192,7 @@ func (o outlook) body(ctx context.Context) mailBody {
 	return b
 }
 
-// attach takes the attachments out.
+// attach extracts the attachments.
 func (m msgStore) attach(ctx context.Context, s *extract.Spool) error {
 	for _, e := range m.entry.List() {
 		if !isAttachment(e) {
@@ -224,7 +223,7 @@ func isAttachment(e *cfb.Entry) bool {
 	return e.IsStorage() && strings.HasPrefix(strings.ToLower(e.Name), "__attach_version1.0_")
 }
 
-// isFurniture holds for pictures that are part of the page.
+// isFurniture reports whether an attachment is part of the page: it is hidden, or a picture in the body.
 func (m msgStore) isFurniture() bool {
 	if m.fixed(msgAttachHidden)&1 != 0 {
 		return true
@@ -245,7 +244,7 @@ func (m msgStore) name() string {
 	return ""
 }
 
-// addMessage takes out a message within the message.
+// addMessage extracts a message within the message.
 func (m msgStore) addMessage(ctx context.Context, s *extract.Spool, inner msgStore) error {
 	name := compose.First(compose.AttachmentName(inner.text(msgSubject)), compose.First(m.name(), fmt.Sprintf("attachment-%d", len(s.Parts)+1)))
 	if format.Ext(name) != "eml" {
@@ -253,7 +252,7 @@ func (m msgStore) addMessage(ctx context.Context, s *extract.Spool, inner msgSto
 	}
 	r, w := io.Pipe()
 	done := make(chan struct{})
-	go func() { // ends with the pipe, at the latest when add is done with it
+	go func() { // ends when r is closed at the latest
 		defer close(done)
 		w.CloseWithError(inner.writeMail(ctx, w, 0))
 	}()

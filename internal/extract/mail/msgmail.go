@@ -12,11 +12,10 @@ import (
 	"parley/internal/extract/compose"
 )
 
-// maxMSGDepth bounds messages inside each other; what lies deeper is left out.
+// maxMSGDepth is the maximum depth of messages inside each other; deeper ones are left out.
 const maxMSGDepth = 10
 
-// writeMail writes a message in the Internet's form, so that it can be read and downloaded on its
-// own.
+// writeMail writes a message in the Internet Message Format, so that it can be read and downloaded on its own.
 func (m msgStore) writeMail(ctx context.Context, w io.Writer, depth int) error {
 	if depth > maxMSGDepth {
 		return nil
@@ -58,7 +57,7 @@ func (m msgStore) writeMail(ctx context.Context, w io.Writer, depth int) error {
 	return err
 }
 
-// headerWords encodes what is not ASCII in words of at most 75 characters.
+// headerWords encodes non-ASCII text in words of at most 75 characters.
 func headerWords(s string) string { return mime.QEncoding.Encode("utf-8", s) }
 
 func (m msgStore) writeAttachment(ctx context.Context, w io.Writer, boundary string, depth int) error {
@@ -129,8 +128,7 @@ func (l *lineWriter) Write(p []byte) (int, error) {
 	return written, nil
 }
 
-// rtfDictionary is what compressed RTF may refer to before anything has come (MS-OXRTFCP section
-// 3.1.3.1.1).
+// rtfDictionary is the initial dictionary of compressed RTF (MS-OXRTFCP section 3.1.3.1.1).
 const rtfDictionary = `{\rtf1\ansi\mac\deff0\deftab720{\fonttbl;}{\f0\fnil \froman \fswiss \fmodern \fscript \fdecor ` +
 	"MS Sans SerifSymbolArialTimes New RomanCourier{\\colortbl\\red0\\green0\\blue0\r\n\\par \\pard\\plain\\f0\\fs20\\b\\i\\u\\tab\\tx"
 
@@ -171,7 +169,7 @@ func decompressRTF(data []byte, limit int64) []byte {
 			in = in[2:]
 			from, n := int(ref>>4), int(ref&0xf)+2
 			if from == at%len(window) {
-				return out // the sign for the end
+				return out // this reference marks the end
 			}
 			for i := range n {
 				put(window[(from+i)%len(window)])

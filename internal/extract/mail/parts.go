@@ -15,11 +15,11 @@ import (
 	"parley/internal/format"
 )
 
-// maxMailDepth bounds parts inside each other.
+// maxMailDepth is the maximum depth of parts inside each other.
 const maxMailDepth = 20
 
-// entity reads a message or a part of one, whose header has been read, and returns what belongs to
-// the body of the message.
+// entity reads a message or one of its parts after the header h, and returns the text that belongs to the body of the
+// message.
 func (m *mailReader) entity(h mailHeader, in io.Reader, depth int) (mailBody, error) {
 	if err := m.ctx.Err(); err != nil {
 		return mailBody{}, err
@@ -44,7 +44,7 @@ func (m *mailReader) entity(h mailHeader, in io.Reader, depth int) (mailBody, er
 	return mailBody{}, m.attach(media, name, h, in)
 }
 
-// isMailFurniture holds for pictures that are part of a page, and for signatures.
+// isMailFurniture reports whether a part is a picture of the page, a signature, or a delivery report.
 func isMailFurniture(media string, h mailHeader, name string) bool {
 	switch media {
 	case "application/pkcs7-signature", "application/x-pkcs7-signature", "application/pgp-signature", "message/delivery-status":
@@ -53,8 +53,7 @@ func isMailFurniture(media string, h mailHeader, name string) bool {
 	return strings.HasPrefix(media, "image/") && (h.get("content-id") != "" || name == "")
 }
 
-// multipart reads parts. Of alternatives, each in another form, all forms are kept; other parts
-// follow one another.
+// multipart reads parts. It keeps one text of each form of alternatives, and joins other parts.
 func (m *mailReader) multipart(media, boundary string, in io.Reader, depth int) (mailBody, error) {
 	var body mailBody
 	parts := multipart.NewReader(in, boundary)
@@ -67,7 +66,7 @@ func (m *mailReader) multipart(media, boundary string, in io.Reader, depth int) 
 			return body, m.ctx.Err()
 		case err != nil:
 			m.notes = append(m.notes, "the message is cut off or broken, and was read up to there")
-			return body, nil //nolint:nilerr // what came before is the message
+			return body, nil //nolint:nilerr // the message is what was read so far
 		}
 		h := mailHeader{}
 		for key, values := range part.Header {
@@ -98,7 +97,7 @@ func (m *mailReader) text(media, charset string, h mailHeader, in io.Reader) (ma
 	text, err := compose.DecodeText(data, strings.ToLower(charset))
 	if err != nil {
 		m.notes = append(m.notes, "a part of the message is not text in an encoding that is known here")
-		return mailBody{}, nil //nolint:nilerr // the rest of the message is
+		return mailBody{}, nil //nolint:nilerr // the rest of the message is read
 	}
 	if media == "text/html" {
 		return mailBody{html: text}, nil
@@ -109,7 +108,7 @@ func (m *mailReader) text(media, charset string, h mailHeader, in io.Reader) (ma
 	return mailBody{plain: text}, nil
 }
 
-// attach takes an attachment out.
+// attach extracts an attachment.
 func (m *mailReader) attach(media, name string, h mailHeader, in io.Reader) error {
 	content := transferDecoder(h, in)
 	if media == "message/rfc822" || media == "message/global" {
@@ -121,14 +120,14 @@ func (m *mailReader) attach(media, name string, h mailHeader, in io.Reader) erro
 	return m.f.Spool.Add(m.ctx, name, content)
 }
 
-// message names a message that was forwarded by its subject.
+// message names an attached message after its subject.
 func (m *mailReader) message(content io.Reader, name string) (io.Reader, string) {
 	if format.Ext(name) == "eml" {
 		return content, name
 	}
 	const looked = 64 << 10
 	in := bufio.NewReaderSize(content, looked)
-	head, _ := in.Peek(looked) // less is all there is
+	head, _ := in.Peek(looked) // fewer bytes are all that there are
 	if h, err := readHeader(bufio.NewReader(bytes.NewReader(head))); err == nil {
 		name = compose.First(compose.AttachmentName(h.text("subject")), name)
 	}
@@ -138,7 +137,7 @@ func (m *mailReader) message(content io.Reader, name string) (io.Reader, string)
 	return in, name
 }
 
-// transferDecoder undoes the encoding in which a part travelled.
+// transferDecoder undoes the transfer encoding of a part.
 func transferDecoder(h mailHeader, in io.Reader) io.Reader {
 	switch strings.ToLower(strings.TrimSpace(h.get("content-transfer-encoding"))) {
 	case "base64":
@@ -149,8 +148,8 @@ func transferDecoder(h mailHeader, in io.Reader) io.Reader {
 	return in
 }
 
-// base64Cleaner drops what is not of the alphabet, as RFC 2045 section 6.8 asks for, and completes
-// a last group that was cut.
+// base64Cleaner drops characters outside the alphabet, as RFC 2045 section 6.8 requires, and completes a truncated last
+// group.
 type base64Cleaner struct {
 	r    io.Reader
 	n    int // characters so far

@@ -24,14 +24,14 @@ const (
 	tnefBody       = 0x0002800c
 	tnefTitle      = 0x00018010 // of an attachment
 	tnefData       = 0x0006800f // of an attachment
-	tnefRendering  = 0x00069002 // with which an attachment begins
+	tnefRendering  = 0x00069002 // begins an attachment
 	tnefMessage    = 0x00069003 // the properties of the message
 	tnefAttachment = 0x00069005 // the properties of an attachment
 	tnefCodePage   = 0x00069007
 )
 
-// readTNEF reads winmail.dat, in which Outlook packs what it sends to others of its kind (MS-OXTNEF): the message,
-// whose attachments are documents of their own. What cannot be read ends it.
+// readTNEF reads winmail.dat (MS-OXTNEF), in which Outlook packs a message for other Outlook clients. Attachments are
+// documents of their own. The message ends at the first attribute that cannot be read.
 func readTNEF(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	t := tnefReader{f: f}
 	if err := t.read(ctx); err != nil {
@@ -58,12 +58,12 @@ func readTNEF(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	return doc, nil
 }
 
-// tnefReader takes the attributes of a file.
+// tnefReader reads the attributes of a file.
 type tnefReader struct {
 	f       *extract.File
 	message tnefProperties
 	file    tnefFile // the attachment that is being read
-	cut     bool     // the file ends within an attribute, or goes on with something else
+	cut     bool     // the file ends within an attribute, or continues with something else
 }
 
 // tnefFile is an attachment.
@@ -130,7 +130,7 @@ func (t *tnefReader) read(ctx context.Context) error {
 	return t.endFile(ctx)
 }
 
-// endFile takes the attachment out that has been read.
+// endFile extracts the attachment whose attributes have been read.
 func (t *tnefReader) endFile(ctx context.Context) error {
 	file := t.file
 	t.file = tnefFile{}
@@ -203,7 +203,7 @@ func (p tnefProperties) fixed(tag uint16) uint64 {
 	return 0
 }
 
-// tnefSizes are the bytes of properties of fixed size by type.
+// tnefSizes are the sizes in bytes of properties of fixed size, by type.
 var tnefSizes = map[uint16]int{0x02: 4, 0x03: 4, 0x04: 4, 0x05: 8, 0x06: 8, 0x07: 8, 0x0a: 4, 0x0b: 4, 0x14: 8, 0x40: 8, 0x48: 16}
 
 // read reads a list of properties, as far as it is sound.
@@ -211,7 +211,7 @@ func (p tnefProperties) read(data []byte) {
 	in := tnefBytes{data: data}
 	for left := in.uint32(); left > 0 && !in.ended; left-- {
 		kind, tag := in.uint16(), in.uint16()
-		if tag >= 0x8000 { // one with a name
+		if tag >= 0x8000 { // the property has a name
 			in.take(16)
 			if in.uint32() == 0 {
 				in.take(4)
@@ -236,7 +236,7 @@ func (p tnefProperties) read(data []byte) {
 	}
 }
 
-// tnefBytes reads values one after the other, zeros behind the end.
+// tnefBytes reads values one after the other; they are zero after the end.
 type tnefBytes struct {
 	data  []byte
 	ended bool
@@ -252,7 +252,7 @@ func (b *tnefBytes) take(n int64) []byte {
 	return taken
 }
 
-// padded takes a value and what fills it up to a multiple of four bytes.
+// padded reads a value and its padding to a multiple of four bytes.
 func (b *tnefBytes) padded(n int64) []byte {
 	value := b.take(n)
 	b.take(min(-n&3, int64(len(b.data))))

@@ -22,9 +22,9 @@ const (
 	maxCell   = 4 << 10 // bytes of a cell to which no more lines are joined
 )
 
-// alignedTable finds a table among the lines of a paragraph whose columns are aligned by spaces: names of the columns, perhaps a
-// line of dashes, and two rows or more. It returns the rows, the names first, and which lines they take; no rows if there is
-// no table. Without dashes, one column must have numbers below its name, since prose and lists of options are aligned too.
+// alignedTable finds a table with columns aligned by spaces among the lines of a paragraph: names of the columns, perhaps a line
+// of dashes, and two rows or more. It returns the rows, names first, and the range of lines that they take; no rows if there is
+// no table. Without dashes, one column must have numbers below its name, since prose and lists of options may be aligned too.
 func alignedTable(lines []string) (rows [][]string, from, to int) {
 	for from = range min(len(lines), maxTitles+1) {
 		if from > 0 && isRule(lines[from-1]) && (from == 1 || len(names(lines[from-2])) > 1) {
@@ -37,7 +37,7 @@ func alignedTable(lines []string) (rows [][]string, from, to int) {
 	return nil, 0, 0
 }
 
-// names returns the texts of a line that gaps part.
+// names returns the texts of a line that are separated by gaps.
 func names(line string) []string {
 	places, _ := cells(line)
 	return gap.Split(strings.TrimSpace(string(places)), -1)
@@ -45,7 +45,7 @@ func names(line string) []string {
 
 // tableAt returns the rows of a table that begins at the first line, and how many lines it takes.
 func tableAt(lines []string) (rows [][]string, taken int) {
-	first, heads := 0, 1 // the first line of names, and how many lines they take
+	first, heads := 0, 1 // the first line of names, and their number of lines
 	if border.MatchString(lines[0]) {
 		first, heads = 1, slices.IndexFunc(lines[1:], isRule)
 	}
@@ -83,7 +83,7 @@ func tableAt(lines []string) (rows [][]string, taken int) {
 	return rows, first + end
 }
 
-// extent returns the places of the columns of a table that begins with its names, nil for none, and how many lines it takes.
+// extent returns the places of the columns of a table that begins with its names, or nil if it is not one, and its number of lines.
 func extent(lines []string) (columns [][2]int, end int) {
 	var used []bool
 	for ; end < len(lines); end++ {
@@ -116,7 +116,7 @@ func cut(line string, columns [][2]int) []string {
 	return row
 }
 
-// continues reports whether a row has the rest of cells that were wrapped. A sum does not, and a row above that is full takes no more.
+// continues reports whether a row continues wrapped cells of the row above. A row of sums does not, and very long cells are not continued.
 func continues(row, above []string) bool {
 	return row[0] == "" && (len(row) == 2 || tabular.Filled(row) < len(row)-1) && !slices.ContainsFunc(row, aNumber.MatchString) &&
 		!slices.ContainsFunc(above, func(s string) bool { return len(s) > maxCell })
@@ -141,16 +141,16 @@ func isRule(line string) bool {
 	return strings.Trim(line, "-=+| \t") == "" && !strings.Contains(line, "++") && (strings.Contains(line, "---") || strings.Contains(line, "==="))
 }
 
-// second stands for the second place that a wide character takes.
+// second fills the second place that a wide character takes.
 const second = '\uFFFF'
 
-// cells returns the places of a line: tabs are spaces, and wide characters of East Asia take two. Bars between columns are spaces. It
-// returns false if the line has more than maxWidth.
+// cells returns the places of a line. Tabs and bars between columns are spaces, and wide East Asian characters take two places. It
+// returns false if the line has more than maxWidth places.
 func cells(line string) (places []rune, whole bool) {
 	line = strings.TrimRight(line, " \t")
 	space := true // before the character
 	for i, r := range line {
-		_, size := utf8.DecodeRuneInString(line[i:]) // 1 for what is no UTF-8
+		_, size := utf8.DecodeRuneInString(line[i:]) // 1 for invalid UTF-8
 		next := line[i+size:]
 		kind := width.LookupRune(r).Kind()
 		bar := (r == '|' || r == '│') && (space || next == "" || next[0] == ' ' || next[0] == '\t')
@@ -200,8 +200,8 @@ func spans(used []bool) (all [][2]int) {
 	return all
 }
 
-// hasNumbers reports whether one column has numbers or amounts below its name. A table of two columns needs three of one form:
-// "Order 4711" and "Total 120.00" are values with their labels.
+// hasNumbers reports whether one column has numbers or amounts below its name. A table of two columns needs three numbers of the
+// same form: "Order 4711" and "Total 120.00" are values with their labels.
 func hasNumbers(rows [][]string) bool {
 	for c := range rows[0] {
 		numbers, form := column(rows[1:], c), ""
@@ -222,8 +222,8 @@ func hasNumbers(rows [][]string) bool {
 	return false
 }
 
-// areNames reports whether cells name columns. A name begins with a letter. It has no digits unless a line of dashes stands below it,
-// or it is a year or a quarter.
+// areNames reports whether cells name columns. A name begins with a letter. It has no digits unless a line of dashes is below it, or
+// it is a year or a quarter.
 func areNames(cells []string, ruled bool) bool {
 	for _, s := range cells {
 		if !period.MatchString(s) && !aName.MatchString(s) || !ruled && !period.MatchString(s) && strings.ContainsFunc(s, unicode.IsDigit) {

@@ -20,8 +20,8 @@ var (
 	anyTag         = lazyregexp.New(`<[^>]*>`)
 )
 
-// knownEntities returns the entities of HTML and those that a document type declares, by name. Nothing inside their texts is
-// expanded but numbers of characters and entities of HTML. Those that stand for files are empty.
+// knownEntities returns the entities of HTML and those that a document type declares, by name. In their texts, it expands only
+// character references and entities of HTML. Entities that refer to files are empty.
 func knownEntities(doctype string) map[string]string {
 	declared := declaredEntity.FindAllStringSubmatch(doctype, maxEntities)
 	if len(declared) == 0 {

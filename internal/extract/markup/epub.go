@@ -19,8 +19,8 @@ import (
 
 var _ = extract.Register("EPUB", extract.Reader{Read: readEPUB})
 
-// readEPUB reads the chapters of an electronic book (EPUB 2 and 3) in reading order. Its pages are
-// made by the reading device, so the document has none.
+// readEPUB reads the chapters of an electronic book (EPUB 2 and 3) in reading order. The reading device makes the pages,
+// so the document has none.
 func readEPUB(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	archive, err := zipxml.Open(f)
 	if err != nil {
@@ -138,8 +138,8 @@ func resolvePart(from, href string) string {
 	return path.Join(path.Dir(from), href)
 }
 
-// checkEncryption refuses a book whose chapters are encrypted. Only fonts may be, whose scrambling
-// (EPUB 3.3, section 4.3) does not protect the text.
+// checkEncryption refuses a book whose chapters are encrypted. Only fonts may be encrypted (EPUB 3.3, section 4.3),
+// which does not protect the text.
 func (p epubPackage) checkEncryption(archive *zipxml.Archive) error {
 	return zipxml.IgnoreSyntax(zipxml.EachElement(archive, "META-INF/encryption.xml", func(_ *xml.Decoder, e xml.StartElement) error {
 		if e.Name.Local == "CipherReference" && slices.Contains(p.chapters, resolvePart("", zipxml.Attr(e, "URI"))) {

@@ -16,11 +16,11 @@ import (
 	"parley/internal/lazyregexp"
 )
 
-// frontMatter is what stands at the beginning of a Markdown file about the document.
+// frontMatter is the metadata at the beginning of a Markdown file.
 type frontMatter struct{ language, text string }
 
-// cutFrontMatter parts front matter from the rest: YAML between a first line "---" and the next line "---" or "...", or
-// TOML between two lines "+++".
+// cutFrontMatter separates front matter from the rest: YAML between a first line "---" and the next line "---" or "...",
+// or TOML between two lines "+++".
 func cutFrontMatter(source string) (m frontMatter, body string, ok bool) {
 	m, end := frontMatter{language: "YAML"}, yamlEnd
 	rest, found := strings.CutPrefix(source, "---\n")
@@ -44,7 +44,7 @@ var (
 	accessKey = lazyregexp.New(`(?m)^\s*(?:\[\[?\s*)?["']?(?:users|groups|everybody|namespace)["']?\s*(?:[:=]|\]\]?\s*(?:#|$))`)
 )
 
-// meta returns what the front matter says.
+// meta parses the front matter.
 func (m frontMatter) meta() (extract.Meta, error) {
 	if m.language == "YAML" {
 		return parseMeta(m.text)
@@ -66,13 +66,13 @@ func (m frontMatter) meta() (extract.Meta, error) {
 	}
 	meta, err := parseMeta(string(text))
 	if err != nil {
-		err = errors.New(yamlLine.ReplaceAllString(err.Error(), "the value")) // the line is one of the rewritten values, not of the file
+		err = errors.New(yamlLine.ReplaceAllString(err.Error(), "the value")) // the line number refers to the rewritten values, not to the file
 	}
 	return meta, err
 }
 
-// Limits of TOML. What reading it takes grows with the square of how deep its values stand in each other, as does the size of
-// the same values in YAML.
+// The limits of TOML. The time to read it grows with the square of the depth of its values, as does the size of the same
+// values in YAML.
 const (
 	maxTOML      = 8 << 10 // bytes
 	maxTOMLDepth = 100
@@ -80,7 +80,7 @@ const (
 
 var yamlLine = lazyregexp.New(`line \d+`)
 
-// withPlainDates returns a value of TOML in which dates without a time or a zone are the texts that people wrote.
+// withPlainDates returns a value of TOML in which dates are texts, without a time or a zone unless the file gives one.
 func withPlainDates(value any, depth int) (plain any, err error) {
 	if depth > maxTOMLDepth {
 		return nil, fmt.Errorf("it has more than %d levels", maxTOMLDepth)
@@ -94,7 +94,7 @@ func withPlainDates(value any, depth int) (plain any, err error) {
 		}
 	case []map[string]any: // a table that occurs several times
 		for i := range v {
-			if _, err := withPlainDates(v[i], depth+1); err != nil { // which changes it
+			if _, err := withPlainDates(v[i], depth+1); err != nil { // changes v[i] in place
 				return nil, err
 			}
 		}
@@ -114,8 +114,8 @@ func withPlainDates(value any, depth int) (plain any, err error) {
 	return value, nil
 }
 
-// parseMeta reads the mapping in front matter. Users and groups may be a list or a single name, the
-// namespace is one.
+// parseMeta reads the mapping in front matter. Users and groups may be a list or a single name; the namespace is a
+// single name.
 func parseMeta(matter string) (extract.Meta, error) {
 	var m struct {
 		Title    string    `yaml:"title"`
@@ -127,7 +127,7 @@ func parseMeta(matter string) (extract.Meta, error) {
 		Everybody yaml.Node `yaml:"everybody"`
 		Namespace yaml.Node `yaml:"namespace"`
 	}
-	var texts struct{ Title, URL, Category yaml.Node } // to name the one that is none
+	var texts struct{ Title, URL, Category yaml.Node } // to name the key whose value is not a text
 	if yaml.Unmarshal([]byte(matter), &texts) == nil {
 		for _, text := range []struct {
 			key   string
@@ -174,8 +174,8 @@ func attributesIn(matter string) json.RawMessage {
 	return values.Encode()
 }
 
-// yamlNames returns the names of a list, or of a single name. A key that is there must name
-// somebody: an empty list more likely means "nobody" than "everybody", so it is an error.
+// yamlNames returns the names in a list, or a single name as a list. A key that is set must name somebody: an empty list
+// more likely means "nobody" than "everybody", so it is an error.
 func yamlNames(n *yaml.Node) ([]string, error) {
 	if n.Kind == 0 {
 		return nil, nil

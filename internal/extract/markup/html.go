@@ -23,9 +23,8 @@ var _ = extract.Register("HTML", extract.Reader{Read: readHTML, Looks: func(f *e
 // MaxHTMLBytes bounds a web page: its tree takes about ten times the memory of its source.
 const MaxHTMLBytes = 16 << 20
 
-// readHTML reads the main content of a web page. Where the article finder sees little of the
-// page, as on reference pages made of many short sections, the whole body is read without its
-// navigation, headers, footers and forms.
+// readHTML reads the main content of a web page. If the article finder keeps little of the page, as for reference pages
+// with many short sections, it reads the whole body without navigation, headers, footers and forms.
 func readHTML(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	data, err := f.All(min(f.Limits.TextBytes, MaxHTMLBytes))
 	if err != nil {
@@ -52,7 +51,7 @@ func readHTML(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	body := mainContent(root, len(source))
 	w := htmlWalker{out: &out}
 	if !hasElement(body, atom.H1) {
-		// The article finder takes the heading away that repeats the title.
+		// The article finder removes a heading that repeats the title.
 		if h1 := find(root, atom.H1); h1 != nil && find(body, atom.Body) == nil {
 			w.heading(1, h1)
 		}
@@ -67,10 +66,10 @@ func readHTML(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	return doc, nil
 }
 
-// MetaCharset is the charset that the page's meta elements or XML declaration name (HTML
-// standard, section 13.2.3.2), "" for none.
+// MetaCharset returns the charset that the page's meta elements or XML declaration name (HTML standard, section
+// 13.2.3.2), or "" for none.
 func MetaCharset(data []byte) string {
-	const searched = 64 << 10 // the standard asks for 1,024 bytes, which not every page keeps to
+	const searched = 64 << 10 // the standard allows 1,024 bytes, but not every page complies
 	m := charsetPattern.FindSubmatch(data[:min(len(data), searched)])
 	if m == nil {
 		return ""
@@ -80,7 +79,7 @@ func MetaCharset(data []byte) string {
 
 var charsetPattern = lazyregexp.New(`(?i)<(?:meta\s[^>]*charset|\?xml\s[^>]*encoding)\s*=\s*["']?\s*([-\w:.]+)`)
 
-// htmlHead is the description that a page gives of itself.
+// htmlHead is the metadata of a page.
 type htmlHead struct {
 	title, url string
 	attributes attribute.Values
@@ -142,7 +141,7 @@ func webURL(s string) string {
 	return u.String()
 }
 
-// skipped are the elements whose content is not text of the page.
+// skipped are the elements whose content does not belong to the text of the page.
 var skipped = map[atom.Atom]bool{
 	atom.Script: true, atom.Style: true, atom.Noscript: true, atom.Template: true, atom.Iframe: true,
 	atom.Object: true, atom.Svg: true, atom.Math: false, atom.Canvas: true, atom.Select: true,
@@ -161,8 +160,8 @@ func isHidden(n *html.Node) bool {
 // hidingStyle matches a style that makes browsers hide an element.
 var hidingStyle = lazyregexp.New(`(?i)(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))`)
 
-// isBoilerplate holds for what surrounds the content on every page of a site. A header inside an
-// article or main element belongs to the content.
+// isBoilerplate reports whether an element surrounds the content on every page of a site. A header inside an article or
+// main element belongs to the content.
 func isBoilerplate(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Nav, atom.Aside:
@@ -212,7 +211,7 @@ func attr(n *html.Node, key string) string {
 	return ""
 }
 
-// nodeText is the raw text under a node.
+// nodeText returns the raw text under a node.
 func nodeText(root *html.Node) string {
 	var b strings.Builder
 	for n := range root.Descendants() {
@@ -235,7 +234,7 @@ func textLength(root *html.Node) int {
 	return total
 }
 
-// FlatHTML is the text of a page that cannot be parsed, its tags replaced by spaces.
+// FlatHTML returns a page with its tags replaced by spaces, for pages that cannot be parsed.
 func FlatHTML(source string) string {
 	var b strings.Builder
 	z := html.NewTokenizer(strings.NewReader(source))

@@ -10,14 +10,14 @@ import (
 	"parley/internal/lazyregexp"
 )
 
-// articleBytes bounds the source of the pages in which an article is looked for, which takes
-// several copies of the tree.
+// articleBytes is the maximum size of the source of a page for the article finder, which makes several copies of the
+// tree.
 const articleBytes = 3 << 20
 
 // minArticle is the least text of an article, in bytes without spaces.
 const minArticle = 200
 
-// mainContent is the subtree worth reading of a page whose source has size bytes. It changes root.
+// mainContent returns the subtree with the content of a page whose source has size bytes. It changes root.
 func mainContent(root *html.Node, size int) *html.Node {
 	body := find(root, atom.Body)
 	if body == nil {
@@ -29,7 +29,7 @@ func mainContent(root *html.Node, size int) *html.Node {
 		removeElements(body, isBoilerplate)
 		return body
 	}
-	// Of a page that calls itself an article, the rest may be much: teasers of others, and comments.
+	// On a page that calls itself an article, the rest may be large: teasers of other pages, and comments.
 	share, least := 2, 6
 	if saysArticle(root) {
 		share, least = 6, 20
@@ -39,7 +39,7 @@ func mainContent(root *html.Node, size int) *html.Node {
 	if err != nil || article.Node == nil {
 		return body
 	}
-	// The shares keep reference pages and threads of comments whole; what the finder drops of an article is far less.
+	// The shares keep reference pages and threads of comments whole: from an article, the finder drops far less.
 	found := textLength(article.Node)
 	if found < minArticle || found*least < textLength(body) || proseLength(article.Node)*share < proseLength(body) {
 		return body
@@ -70,14 +70,14 @@ func saysArticle(root *html.Node) bool {
 var furniture = lazyregexp.New(`(?i)(?:^|[-_ ])(?:comments?|disqus|related|recommend(?:ed|ations?)|sidebar|teasers?|promos?|newsletter|cookies?|consent|` +
 	`shar(?:e|ing)|social|subscri(?:be|ption)|popular|trending|most-?read|sponsor(?:ed)?|advert\w*|ads?|footer|breadcrumbs?|menu|nav(?:bar|igation)?|login|outbrain|taboola|modal|popup)(?:$|[-_ ])`)
 
-// proseLength returns the length of the running text under a node: without links, what consists of links, and page furniture.
+// proseLength returns the length of the running text under a node, without links, blocks of links, and page furniture.
 func proseLength(root *html.Node) int {
 	total, _ := prose(root, textLength(root))
 	return total
 }
 
-// prose returns the length of the text that reads on in the blocks under a node, and that of the text which
-// belongs to the block around it: outside of links, and in them.
+// prose returns the length of the running text in the blocks under a node (total), and of the text that belongs to the
+// enclosing block (inline): outside of links, and in them.
 func prose(n *html.Node, all int) (total int, inline [2]int) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		if c.Type == html.TextNode {
@@ -104,7 +104,7 @@ func prose(n *html.Node, all int) (total int, inline [2]int) {
 	return total, inline
 }
 
-// isFurniture goes by what an element is called, unless it holds the heading or half of the page.
+// isFurniture judges an element by its class and id, unless it holds the heading or half of the page.
 func isFurniture(n *html.Node, all int) bool {
 	if !furniture.MatchString(attr(n, "class")) && !furniture.MatchString(attr(n, "id")) {
 		return false

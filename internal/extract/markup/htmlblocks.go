@@ -13,7 +13,7 @@ import (
 	"parley/internal/extract/compose"
 )
 
-// addHTML appends the blocks of a fragment of HTML, for the HTML inside Markdown.
+// addHTML appends the blocks of a fragment of HTML inside Markdown.
 func addHTML(out *compose.Builder, fragment string) error {
 	nodes, err := html.ParseFragment(strings.NewReader(fragment), &html.Node{Type: html.ElementNode, Data: "body", DataAtom: atom.Body})
 	if err != nil {
@@ -36,14 +36,14 @@ type htmlWalker struct {
 	err    error
 }
 
-// flush ends the block that the inline text makes.
+// flush ends the block of the inline text so far.
 func (w *htmlWalker) flush() {
 	text := collapse(w.inline.String())
 	w.inline.Reset()
 	if w.kind == extract.ListItem && compose.ListMarker(text+" ") == len(text)+1 {
 		return // an item whose text is a list of its own
 	}
-	for _, part := range strings.Split(text, "\n\n") { // two line breaks part paragraphs too
+	for _, part := range strings.Split(text, "\n\n") { // two line breaks separate paragraphs too
 		if w.err == nil {
 			w.err = w.out.Add(w.kind, 0, part)
 		}
@@ -127,7 +127,7 @@ func (w *htmlWalker) shift(n *html.Node, to compose.Script) {
 	w.walk(n)
 }
 
-// lineBreak stands for a br element until collapse, which makes all other space one space.
+// lineBreak represents a br element until collapse, which merges all other white space.
 const lineBreak = '\v'
 
 var inlineElements = map[atom.Atom]bool{
@@ -145,8 +145,7 @@ func (w *htmlWalker) heading(level int, n *html.Node) {
 	}
 }
 
-// list appends the items of a list; an item that holds blocks of its own starts with its marker
-// all the same.
+// list appends the items of a list. An item that contains blocks also starts with its marker.
 func (w *htmlWalker) list(list *html.Node) {
 	number := 1
 	if start, err := strconv.Atoi(attr(list, "start")); err == nil {
@@ -175,8 +174,7 @@ func (w *htmlWalker) list(list *html.Node) {
 	w.kind = before
 }
 
-// item puts the marker before the first text of an item, even when that is wrapped in
-// a paragraph.
+// item puts the marker before the first text of an item, even if that is inside a paragraph.
 func (w *htmlWalker) item(marker string, li *html.Node) {
 	first := li.FirstChild
 	for first != nil && (first.Type == html.CommentNode || first.Type == html.TextNode && strings.TrimSpace(first.Data) == "") {
@@ -197,7 +195,7 @@ func (w *htmlWalker) item(marker string, li *html.Node) {
 	w.flush()
 }
 
-// textOf is the text under a node on lines, with the blocks inside it set apart.
+// textOf returns the text under a node, with the blocks inside it separated.
 func (w *htmlWalker) textOf(n *html.Node) string {
 	scratch := htmlWalker{out: &compose.Builder{Budget: &compose.Budget{Left: w.out.Budget.Left, Limits: w.out.Budget.Limits}}}
 	scratch.walk(n)
@@ -208,8 +206,8 @@ func (w *htmlWalker) textOf(n *html.Node) string {
 	return string(scratch.out.Text)
 }
 
-// collapse makes every run of white space one space, or nothing between characters of scripts
-// without spaces when the source broke the line there, and line breaks of br elements lines.
+// collapse replaces every run of white space by one space. A line break of the source between characters of scripts
+// without spaces disappears, and a br element ends a line.
 func collapse(s string) string {
 	lines := strings.Split(cleanHTML(s), string(lineBreak))
 	for i, line := range lines {
@@ -235,8 +233,7 @@ func collapse(s string) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// cleanHTML cleans text whose character references have been resolved, except for the marks of
-// line breaks.
+// cleanHTML cleans text whose character references have been resolved. It keeps lineBreak.
 func cleanHTML(s string) string {
 	parts := strings.Split(s, string(lineBreak))
 	for i := range parts {

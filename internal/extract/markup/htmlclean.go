@@ -9,14 +9,14 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// prepareHTML makes a page ready for the article finder and the walker, which both judge elements by
-// what they are called: what stands in headings stays, and what only helps to find one's way goes.
+// prepareHTML prepares a page for the article finder and the walker, which both judge elements by their names. It makes
+// sure that headings stay, and removes elements that only help with navigation.
 func prepareHTML(root *html.Node) {
 	writeFormulas(root)
 	for n := range root.Descendants() {
 		switch n.DataAtom {
 		case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
-			// The finder drops a heading whose name is that of page furniture: "Contact", "Sharing".
+			// The finder drops a heading with the id or class of page furniture: "Contact", "Sharing".
 			n.Attr = slices.DeleteFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "id" || a.Key == "class" })
 			keepButtons(n)
 		case atom.Summary:
@@ -26,7 +26,7 @@ func prepareHTML(root *html.Node) {
 	removeElements(root, isWayfinding)
 }
 
-// keepButtons makes text of the buttons in a heading, with which a section is folded.
+// keepButtons turns the buttons in a heading, which fold a section, into text.
 func keepButtons(heading *html.Node) {
 	for n := range heading.Descendants() {
 		if n.DataAtom == atom.Button {
@@ -35,12 +35,12 @@ func keepButtons(heading *html.Node) {
 	}
 }
 
-// isWayfinding holds for links to where the reader is already, marks of footnotes and the way back from
-// them, and what MediaWiki puts around its text.
+// isWayfinding reports whether an element only helps with navigation: a permanent link, a mark of a footnote or the link
+// back from it, a table of contents, or an element that MediaWiki puts around its text.
 func isWayfinding(n *html.Node) bool {
 	if n.DataAtom == atom.A && strings.HasPrefix(attr(n, "href"), "#") {
 		if inHeading(n) && utf8.RuneCountInString(strings.TrimSpace(nodeText(n))) <= 2 {
-			return true // the sign of a permanent link
+			return true // a permanent link
 		}
 		role := attr(n, "role")
 		if role == "doc-noteref" || role == "doc-backlink" || attr(n, "epub:type") == "noteref" {

@@ -10,8 +10,8 @@ import (
 	"parley/internal/extract/latex"
 )
 
-// writeFormulas replaces the formulas of a page by their LaTeX. Sites hide them where a picture shows them, which
-// then goes.
+// writeFormulas replaces the formulas of a page by their LaTeX. If a site hides a formula and shows a picture of it, the
+// picture is removed.
 func writeFormulas(root *html.Node) {
 	var formulas []*html.Node
 	for n := range root.Descendants() {
@@ -41,7 +41,7 @@ func isFormula(n *html.Node) bool {
 	return n != nil && n.Type == html.ElementNode && n.Namespace == "math" && n.Data == "math"
 }
 
-// formulaOf returns the LaTeX of a math element, set apart from the words around it where these touch it.
+// formulaOf returns the LaTeX of a math element, between spaces if it is displayed as a block.
 func formulaOf(n *html.Node) string {
 	formula := mathElement(n, 0).Formula()
 	if attr(n, "display") == "block" {

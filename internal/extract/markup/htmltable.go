@@ -11,8 +11,8 @@ import (
 	"parley/internal/extract/compose"
 )
 
-// table appends a table that holds data. One that lays out a page, or nests others, is walked
-// like any other element.
+// table appends a table that holds data. It walks a table that lays out a page, or contains other tables, like any other
+// element.
 func (w *htmlWalker) table(table *html.Node) {
 	if nestsTable(table) { // before any cell is read, which would double the work with each level
 		w.layoutTable(table)
@@ -78,7 +78,7 @@ func (w *htmlWalker) layoutTable(n *html.Node) {
 // htmlSpans are the cells of a table that reach into the rows below, by column.
 type htmlSpans struct {
 	cells map[int]*htmlSpan
-	room  int // for what they still may fill
+	room  int // number of cells that they may still fill
 }
 
 // htmlSpan is a cell that counts for several rows.
@@ -87,7 +87,7 @@ type htmlSpan struct {
 	left int
 }
 
-// fill puts the cells that reach down from above where a row has come to.
+// fill appends the cells from rows above that reach into the next columns of a row.
 func (s *htmlSpans) fill(cells []string) []string {
 	for {
 		span := s.cells[len(cells)]
@@ -106,12 +106,11 @@ func (s *htmlSpans) fill(cells []string) []string {
 const (
 	maxHTMLSpan    = 100
 	maxHTMLColumns = 1000
-	maxHTMLReach   = 30 // cells that are filled from above for each that stands there
+	maxHTMLReach   = 30 // cells filled from above for each cell in the row
 )
 
-// row returns the cells of a row and how many of them are header cells. A cell that spans
-// columns fills the others with nothing, so that the later ones stay under their names; one that
-// spans rows counts for each.
+// row returns the cells of a row and the number of header cells. A cell that spans columns is followed by empty cells,
+// so that later cells stay below their names. A cell that spans rows counts for each of them.
 func (w *htmlWalker) row(tr *html.Node, reaching *htmlSpans) (cells []string, headers int) {
 	own := false
 	for n := tr.FirstChild; n != nil; n = n.NextSibling {

@@ -19,9 +19,9 @@ import (
 
 var _ = extract.Register("JSON", extract.Reader{Read: readJSON})
 
-// readJSON reads JSON and JSON Lines as records: the values of a stream, the items of an array,
-// or the one object that the file is. A record becomes a paragraph of lines "key: value", below
-// its title as a heading where it has one and is long. What a field holds stands on its line, or below its heading if it is long.
+// readJSON reads JSON and JSON Lines as records: the values of a stream, the items of an array, or the single object of
+// the file. A record becomes a paragraph of lines "key: value". If it is long and has a title, the title is a heading
+// above it. A long field has a heading of its own, and its value is below that.
 func readJSON(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	text, err := compose.ReadText(f, f.Limits.TextBytes)
 	if err != nil {
@@ -65,7 +65,7 @@ type jsonReader struct {
 	title   string
 }
 
-// lines reads one record a line. A few broken lines are passed over.
+// lines reads one record a line. It skips a few broken lines.
 func (r *jsonReader) lines(ctx context.Context, text string) error {
 	broken, number := 0, 0
 	for line := range strings.Lines(text) {
@@ -151,8 +151,7 @@ func (r *jsonReader) next(ctx context.Context, d *json.Decoder) error {
 	return err
 }
 
-// whole writes the one value of a file. An object that holds lists of objects is a frame around
-// their records.
+// whole writes the only value of a file. If it is an object that contains lists of objects, these objects are records.
 func (r *jsonReader) whole(v jsonValue) error {
 	r.title = v.title()
 	rest := v
@@ -184,7 +183,7 @@ func (r *jsonReader) whole(v jsonValue) error {
 	return nil
 }
 
-// Sizes in bytes of values that get a heading, or a line of their own.
+// Sizes in bytes that decide whether values get headings and lines of their own.
 const (
 	longRecord = 500 // a record that is longer has its title as a heading
 	oneLine    = 240 // an object that is longer has a heading and a line for each of its fields
@@ -221,12 +220,11 @@ func (s *siblings) add(r *jsonReader, v jsonValue) error {
 	return r.fields(v, level, "")
 }
 
-// lowestHeading is the level of the headings below which there are none: in JSON they hold the way from there to what stands
-// below them.
+// lowestHeading is the lowest level of headings. Headings of this level contain the path from the heading above them.
 const lowestHeading = 6
 
-// fields writes what a value holds: each short field is a line, and each long one stands below a heading of its own,
-// so that no line repeats the way to it. The way to the value, as far as headings do not hold it, is path.
+// fields writes the content of a value. Each short field is a line, and each long field has a heading of its own, so that
+// lines need not repeat the path to it. path is the part of the path to the value that headings do not contain.
 func (r *jsonReader) fields(v jsonValue, level int, path string) error {
 	switch {
 	case v.array && !v.fitsLine():
@@ -267,7 +265,7 @@ func (r *jsonReader) fields(v jsonValue, level int, path string) error {
 	return nil
 }
 
-// fitsLine holds for what is not an object, or a list of them, that is more than a line.
+// fitsLine reports whether a value needs no more than a line. Only objects and lists of objects may need more.
 func (v jsonValue) fitsLine() bool {
 	if !v.object && !v.array || v.array && v.isPlain() || v.isVector() {
 		return true
@@ -275,8 +273,8 @@ func (v jsonValue) fitsLine() bool {
 	return v.size <= oneLine && !v.hasLines
 }
 
-// line returns a value on one line, "" when there is nothing in it to read: "city: Bonn; zip: 53111".
-// The text of a scalar keeps its own lines.
+// line returns a value on one line ("city: Bonn; zip: 53111"), or "" if there is nothing in it to read. The text of a
+// scalar keeps its own lines.
 func (v jsonValue) line() string {
 	switch {
 	case v.isVector():
@@ -309,7 +307,7 @@ func (v jsonValue) line() string {
 	return strings.Join(parts, ", ")
 }
 
-// bracketed returns text that has parts of its own as a part of a line.
+// bracketed puts brackets around a part of a line that has parts of its own.
 func bracketed(text string) string {
 	if text == "" {
 		return ""
@@ -317,12 +315,12 @@ func bracketed(text string) string {
 	return "(" + text + ")"
 }
 
-// isPlain holds for a list whose items have no items of their own.
+// isPlain reports whether no item of a list has items of its own.
 func (v jsonValue) isPlain() bool {
 	return !slices.ContainsFunc(v.items, func(item jsonValue) bool { return item.object || item.array })
 }
 
-// isVector holds for a list of many numbers, or of lists of them, as the outline of a country is.
+// isVector reports whether a value is a list of many numbers, or of lists of numbers, such as the outline of a country.
 func (v jsonValue) isVector() bool { return v.numbers > manyNumbers }
 
 // jsonValue is a value with its fields in the order of the file.
@@ -336,7 +334,7 @@ type jsonValue struct {
 	size   int // of the text to read, with the names of its fields, in bytes
 
 	hasLines bool // it is, or holds, a text of several lines
-	numbers  int  // of an array that holds nothing but numbers and arrays of them: how many
+	numbers  int  // number of numbers in an array that contains only numbers and arrays of numbers
 }
 
 type jsonField struct {
@@ -344,7 +342,7 @@ type jsonField struct {
 	value jsonValue
 }
 
-// isRecords holds for a list of several objects.
+// isRecords reports whether a value is a list of several objects.
 func (v jsonValue) isRecords() bool {
 	for _, item := range v.items {
 		if !item.object {
@@ -366,13 +364,13 @@ func (v jsonValue) title() string {
 	return ""
 }
 
-// The bounds beyond which a value is not for people: vectors, and what is encoded.
+// The limits beyond which a value is not text for people: it is a vector, or encoded data.
 const (
 	manyNumbers = 64
 	longWord    = 1000
 )
 
-// isEncoded holds for one long word, unless it is a text in a script without spaces.
+// isEncoded reports whether a text begins with a very long word and is not in a script without spaces.
 func isEncoded(s string) bool {
 	return len(s) > longWord && !strings.ContainsAny(s[:longWord], " \n\t") && utf8.RuneCountInString(s[:longWord]) == longWord
 }

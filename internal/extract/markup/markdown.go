@@ -24,7 +24,7 @@ import (
 var _ = extract.Register("Markdown", extract.Reader{Read: readMarkdown})
 
 // readMarkdown reads CommonMark with tables, strikethrough, task lists and footnotes, and front
-// matter in YAML or TOML. Code stays as it is; of links their text is kept, of images what describes them.
+// matter in YAML or TOML. Code stays as it is. Links become their text, and images their description.
 func readMarkdown(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	source, err := compose.ReadText(f, f.Limits.TextBytes)
 	if err != nil {
@@ -63,15 +63,15 @@ func markdownParser() parser.Parser {
 	return goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList, extension.Footnote)).Parser()
 }
 
-// modules are the statements of a module that stand between the paragraphs of MDX, up to a blank line, and
-// comment is a comment of JSX.
+// modules matches the statements of a module between the paragraphs of MDX, up to a blank line, and comment matches
+// a comment of JSX.
 var (
 	modules = lazyregexp.New(`(?m)^(?:import|export)\s(?:[^\n]+\n?)+`)
 	comment = lazyregexp.New(`(?s)\{/\*.*?\*/\}`)
 	fences  = lazyregexp.New("(?ms)^ {0,3}(?:```.*?^ {0,3}```|~~~.*?^ {0,3}~~~)")
 )
 
-// withoutModules removes from MDX what is program and not text. Blocks of code stay.
+// withoutModules removes the program parts of MDX. Blocks of code stay.
 func withoutModules(source string) string {
 	var b strings.Builder
 	at := 0
@@ -122,11 +122,11 @@ func (w *markdownWalker) block(n ast.Node) error {
 	return w.blocks(n) // block quotes and footnotes
 }
 
-// attributes match the attributes that Pandoc, kramdown and others put behind a heading: "Introduction {#intro .wide}".
+// attributes match the attributes that Pandoc, kramdown and others put after a heading: "Introduction {#intro .wide}".
 var attributes = lazyregexp.New(`\s*\{[#.:][^{}]*\}$`)
 
-// list appends the items of a list, each with its bullet or number, and of nested lists after
-// the item that holds them.
+// list appends the items of a list, each with its bullet or number. The items of a nested list follow the item that
+// contains it.
 func (w *markdownWalker) list(list *ast.List) error {
 	number := list.Start
 	for item := list.FirstChild(); item != nil; item = item.NextSibling() {
@@ -168,7 +168,7 @@ func (w *markdownWalker) table(table *tables.Table) error {
 	return w.out.AddTable(rows, true)
 }
 
-// inline is the text of a block without its markup.
+// inline returns the text of a block without markup.
 func (w *markdownWalker) inline(block ast.Node) string {
 	var b strings.Builder
 	w.writeInline(&b, block)

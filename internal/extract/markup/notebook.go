@@ -15,7 +15,7 @@ import (
 
 var _ = extract.Register("Jupyter notebook", extract.Reader{Read: readNotebook})
 
-// maxOutput bounds the bytes that are read of a cell's output.
+// maxOutput is the maximum number of bytes of a cell's output that are read.
 const maxOutput = 1000
 
 // notebook holds the parts of a notebook (nbformat 3 and 4) that are read.
@@ -38,7 +38,7 @@ type cell struct {
 	} `json:"outputs"`
 }
 
-// lines are a text, or its lines as a list.
+// lines is a text that JSON gives as a string or as a list of lines.
 type lines string
 
 func (l *lines) UnmarshalJSON(data []byte) error {
@@ -55,8 +55,8 @@ func (l *lines) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// readNotebook reads the cells of a notebook in their order: text as Markdown, code, and the begin of what
-// the code printed.
+// readNotebook reads the cells of a notebook in order: text as Markdown, code, and the beginning of the output of the
+// code.
 func readNotebook(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	data, err := f.All(f.Limits.FileBytes)
 	if err != nil {
@@ -99,7 +99,7 @@ func (w *markdownWalker) cell(c cell) error {
 	return w.out.Add(extract.Paragraph, 0, source)
 }
 
-// outputs adds the beginning of a cell's output. Pictures and HTML are left out: beside them stands text.
+// outputs adds the beginning of a cell's output. It leaves out pictures and HTML, since the notebook also has them as text.
 func (w *markdownWalker) outputs(c cell) error {
 	var b strings.Builder
 	for _, o := range c.Outputs {

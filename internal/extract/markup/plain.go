@@ -13,8 +13,8 @@ import (
 
 var _ = extract.Register("plain text", extract.Reader{Read: readPlain})
 
-// readPlain reads text without markup: blank lines part paragraphs, lines that were wrapped
-// at a fixed width are joined, and columns that are aligned by spaces become a table.
+// readPlain reads text without markup. Blank lines separate paragraphs, lines that were wrapped at a fixed width are
+// joined, and columns that are aligned by spaces become a table.
 func readPlain(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	text, err := compose.ReadText(f, f.Limits.TextBytes)
 	if err != nil {
@@ -52,7 +52,7 @@ func AddPlain(ctx context.Context, b *compose.Builder, text string) error {
 		to := end
 		table, start, after := alignedTable(lines[from:end])
 		if table != nil {
-			to = from + start // what stands above it
+			to = from + start // the lines above the table
 		}
 		if to > from {
 			if err := plainParagraph(b, lines[from:to], width, to < len(lines)); err != nil {
@@ -70,8 +70,8 @@ func AddPlain(ctx context.Context, b *compose.Builder, text string) error {
 	return nil
 }
 
-// isTabular recognises a table under the name of a text: its first lines, three or more, have
-// the same number of tabs, at least two.
+// isTabular recognises a table in a text file: the first lines, at least three, have the same number of tabs, at least
+// two.
 func isTabular(text string) bool {
 	const looked = 20
 	n, tabs := 0, 0
@@ -92,8 +92,7 @@ func isTabular(text string) bool {
 	return n >= 3
 }
 
-// plainParagraph appends what stands between two blank lines: a heading, the items of a list, or
-// one paragraph.
+// plainParagraph appends the lines between two blank lines: a heading, the items of a list, or one paragraph.
 func plainParagraph(b *compose.Builder, lines []string, width int, hasMore bool) error {
 	if hasMore && len(lines) == 1 && isPlainHeading(lines[0]) {
 		return b.Add(extract.Heading, 1, lines[0])
@@ -125,8 +124,8 @@ func plainParagraph(b *compose.Builder, lines []string, width int, hasMore bool)
 	return b.Add(kind, 0, para.String())
 }
 
-// lineJoint is what comes between two lines of a paragraph: the wrap is undone where the first
-// line reaches as far as wrapped lines do, else the line stays a line.
+// lineJoint returns the text between two lines of a paragraph. The lines are joined if the first one is as long as
+// wrapped lines are; otherwise the line break stays.
 func lineJoint(before, line string, width int) string {
 	first, _ := utf8.DecodeRuneInString(strings.TrimLeft(line, " \t"))
 	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(before, " \t"))
@@ -137,9 +136,9 @@ func lineJoint(before, line string, width int) string {
 	return "\n"
 }
 
-// wrapWidth is the column at which the lines of a text were wrapped, 0 when they were not: the
-// longest line, if it has 40 to 100 characters, and a third of the lines that have a successor
-// in their paragraph come within 12 characters of it.
+// wrapWidth returns the column at which the lines of a text were wrapped, or 0 if they were not. It is the length of the
+// longest line, if that has 40 to 100 characters, and a third of the lines before another line of their paragraph are at
+// most 12 characters shorter.
 func wrapWidth(lines []string) int {
 	longest, followed, full := 0, 0, 0
 	for _, line := range lines {
@@ -163,7 +162,7 @@ func wrapWidth(lines []string) int {
 	return longest
 }
 
-// isPlainHeading holds for a short line of capitals and for the usual forms of numbered headings.
+// isPlainHeading reports whether a line is short and in capitals, or has one of the usual forms of numbered headings.
 func isPlainHeading(line string) bool {
 	line = strings.TrimSpace(line)
 	return utf8.RuneCountInString(line) <= 80 && (compose.IsCapitals(line) || numberedHeading.MatchString(line))

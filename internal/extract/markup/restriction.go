@@ -9,21 +9,21 @@ import (
 	"parley/internal/lazyregexp"
 )
 
-// restrictions match keys, in small letters and without signs, with which other programs say who may see a document,
-// and misspelled keys of Parley.
+// restrictions match keys with which other programs say who may see a document, and misspelled keys of Parley. Keys are
+// matched in lower case and with letters only.
 var restrictions = lazyregexp.New(`^(everybody|namespace|` +
 	`acls?|access(control|list|level|groups?|users?|roles?)?|permissions?|visibility|visible(to|for)|readable(by)?|readers?|viewers?|` +
 	`allow(ed)?(users?|groups?|roles?|readers?|viewers?)?|(shared|restricted|limited)(to|with)|restrict(ed|ions?)?|` +
 	`private|confidential|secret|public)$`)
 
-// members match singular keys, which a person may mean as users or groups.
+// members match keys that a person may write instead of users and groups.
 var members = lazyregexp.New(`^(users?|groups?)$`)
 
-// teamKey stands beside a group that looks after the document, in the front matter of GitLab's documentation.
+// teamKey is a key in the front matter of GitLab's documentation, where group is the team that maintains the document.
 const teamKey = "stage"
 
-// everyone has what says that a document is for everybody. Of a key that asks the opposite, such as private, this is
-// "false".
+// everyone lists values that make a document visible to everybody. For a key with the opposite meaning, such as private,
+// this value is "false".
 var everyone = []string{"", "null", "~", "*", "all", "any", "anyone", "anonymous", "everybody", "everyone", "open", "public", "world"}
 
 // maxNameWords is the maximum number of words of a name. A longer text is a sentence for people, as in the front matter

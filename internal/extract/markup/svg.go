@@ -13,8 +13,8 @@ import (
 
 var _ = extract.Register("SVG", extract.Reader{Read: readSVG})
 
-// readSVG reads the text of a drawing (SVG 2): its title and descriptions, and what is written in it, each text a
-// line. Texts come in the order of the file, which is that in which they are drawn.
+// readSVG reads the text of a drawing (SVG 2): its title, its descriptions, and the texts in it, one a line. Texts are in
+// the order of the file, in which they are also drawn.
 func readSVG(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	out := compose.Builder{Budget: compose.NewBudget(f.Limits)}
 	doc := &extract.Document{}
@@ -60,8 +60,8 @@ func readSVG(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	return doc, nil
 }
 
-// svgText returns the text of an element that has begun, on one line. Its parts, which stand where they like, are
-// words of their own.
+// svgText returns the text of an element that has begun, on one line. Its parts may be anywhere in the drawing, so each
+// becomes a separate word.
 func svgText(d *xml.Decoder) (string, error) {
 	var b strings.Builder
 	for depth := 1; depth > 0; {

@@ -19,9 +19,9 @@ var (
 	_ = extract.Register("XML", extract.Reader{Read: readXML, Looks: func(f *extract.File) bool { return f.IsMisnamed() && extract.LooksLikeXML(f.Head) }})
 )
 
-// readXML reads XML of any kind by its form: an element with a long text is a paragraph, whatever
-// stands inside it; elements with short texts are lines "name: text" of the element around them;
-// what is called a title or heading is one.
+// readXML reads XML of any kind by its form. An element with a long text is a paragraph, whatever is inside it. Elements
+// with short texts are lines "name: text" of the enclosing element. Elements that are called title or heading are
+// headings.
 func readXML(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	w := xmlWalker{out: compose.Builder{Budget: compose.NewBudget(f.Limits)}}
 	err := zipxml.EachToken(ctx, io.NewSectionReader(f.Content, 0, f.Size), w.visit)
@@ -43,7 +43,7 @@ func readXML(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	return doc, nil
 }
 
-// xmlWalker collects the texts of elements as they stream by.
+// xmlWalker collects the texts of elements while it reads them.
 type xmlWalker struct {
 	out      compose.Builder
 	hasText  bool
@@ -60,8 +60,8 @@ type xmlElement struct {
 	label string          // as it is written
 	text  strings.Builder // its own and that of the elements inside it
 	own   bool            // it has text of its own
-	wide  bool            // a paragraph or cell, to which text farther inside belongs too
-	inner bool            // what was added last is of an element inside it
+	wide  bool            // a paragraph or cell, which also owns text deeper inside
+	inner bool            // the last text added came from an element inside it
 }
 
 // The bounds of elements.
@@ -74,7 +74,7 @@ const (
 func (w *xmlWalker) visit(d *xml.Decoder, token xml.Token) error {
 	if d.Entity == nil {
 		d.Entity = xml.HTMLEntity
-		d.Strict = false // a bare & stands for itself
+		d.Strict = false // accept a bare &
 	}
 	switch t := token.(type) {
 	case xml.Directive:
@@ -127,7 +127,7 @@ func (w *xmlWalker) text(s string) error {
 	return nil
 }
 
-// meets reports whether two texts put together would make one word of two.
+// meets reports whether joining two texts would merge two words.
 func meets(before, after string) bool {
 	last, _ := utf8.DecodeLastRuneInString(before)
 	first, _ := utf8.DecodeRuneInString(after)
@@ -135,8 +135,7 @@ func meets(before, after string) bool {
 	return isWord(last) && isWord(first)
 }
 
-// end writes the element that ends, or hands its text to the element around it when that has text
-// of its own.
+// end writes the element that ends, or passes its text to the enclosing element if that has text of its own.
 func (w *xmlWalker) end() error {
 	last := len(w.open) - 1
 	if last < 0 {
@@ -186,8 +185,8 @@ func (w *xmlWalker) end() error {
 	return w.out.Add(extract.Paragraph, 0, text)
 }
 
-// xmlProse are the elements of the usual vocabularies of documents whose names say nothing of their
-// text: DocBook, DITA, TEI, JATS, FictionBook and XHTML.
+// xmlProse are elements of common document vocabularies (DocBook, DITA, TEI, JATS, FictionBook and XHTML) whose names
+// say nothing about their text.
 var xmlProse = map[string]bool{
 	"p": true, "para": true, "simpara": true, "ab": true, "li": true, "listitem": true, "item": true, "cmd": true,
 	"text": true, "body": true, "div": true, "span": true, "note": true, "footnote": true, "quote": true, "seg": true,
@@ -198,8 +197,8 @@ var xmlProse = map[string]bool{
 // xmlBreaks are the elements without content that end a line.
 var xmlBreaks = map[string]bool{"br": true, "lb": true, "pb": true}
 
-// mixed is the open element to whose text an element that has ended belongs, nil for none: the one
-// around it if that has text of its own, or a paragraph or cell farther out, as for a footnote's.
+// mixed returns the open element that owns the text of an element that has ended, or nil for none: the enclosing element
+// if it has text of its own, or a paragraph or cell farther out, as for the text of a footnote.
 func (w *xmlWalker) mixed() *xmlElement {
 	for i, e := range slices.Backward(w.open) {
 		if e.own && (e.wide || i == len(w.open)-1) {
@@ -209,7 +208,7 @@ func (w *xmlWalker) mixed() *xmlElement {
 	return nil
 }
 
-// within adds the text of an element that has ended to one around it.
+// within adds the text of an element that has ended to an enclosing one.
 func (w *xmlWalker) within(around, e *xmlElement) error {
 	text := e.text.String()
 	if int64(around.text.Len()+len(text)) > w.out.Budget.Left {
@@ -223,7 +222,7 @@ func (w *xmlWalker) within(around, e *xmlElement) error {
 	return nil
 }
 
-// line adds a line to those that stand together.
+// line adds a line to the current paragraph of lines.
 func (w *xmlWalker) line(text string, depth int) error {
 	if w.lines.Len() > longLines || len(w.table.rows) > 0 {
 		if err := w.flush(); err != nil {

@@ -2,8 +2,8 @@ package markup
 
 import "parley/internal/extract/compose"
 
-// xmlTable is a table of XML that is being read: rows of cells, as XHTML, the CALS model of DocBook and
-// DITA's simple tables name them.
+// xmlTable is a table of XML that is being read: rows of cells, with the element names of XHTML, of the CALS model of
+// DocBook, or of DITA's simple tables.
 type xmlTable struct {
 	rows      [][]string
 	cells     []string // of the row that is open
@@ -26,7 +26,7 @@ func (w *xmlWalker) cellIs(i int) bool {
 	return i > 0 && xmlCells[w.open[i].name] && xmlRows[w.open[i-1].name]
 }
 
-// endCell takes a cell that has ended, and is gone from the open elements.
+// endCell adds a cell that has ended and is no longer among the open elements.
 func (w *xmlWalker) endCell(e *xmlElement) error {
 	t := &w.table
 	if w.lines.Len() > 0 {

@@ -35,7 +35,7 @@ func readASCIIDoc(ctx context.Context, f *extract.File) (*extract.Document, erro
 type adocReader struct {
 	p          paragraph
 	attributes map[string]string
-	options    string      // of the block that follows: what stood in brackets
+	options    string      // of the next block: the text in brackets
 	numbers    map[int]int // of the last item by the depth of its list
 }
 
@@ -51,7 +51,7 @@ var (
 	adocCell      = lazyregexp.New(`(?:^|\s)(?:\d*(?:\.\d+)?[+*])?(?:[<^>]?(?:\.[<^>])?)?[adehlmsv]?\|`)
 )
 
-// block reads what begins at line i and returns the index of the line behind it.
+// block reads the block that begins at line i, and returns the index of the line after it.
 func (r *adocReader) block(lines []string, i int) (int, error) {
 	line := lines[i]
 	switch fence := strings.TrimSpace(line); {
@@ -70,7 +70,7 @@ func (r *adocReader) block(lines []string, i int) (int, error) {
 		end := closing(lines, i)
 		return end + 1, r.p.code(lines[i+1 : min(end, len(lines))])
 	case isFence(line, '=') || isFence(line, '*') || isFence(line, '_') || line == "--":
-		return i + 1, r.p.flush() // what stands inside is text
+		return i + 1, r.p.flush() // the content is text
 	case strings.HasPrefix(line, "|===") || strings.HasPrefix(line, ",===") || strings.HasPrefix(line, "!==="):
 		end := closing(lines, i)
 		return end + 1, r.table(lines[i+1:min(end, len(lines))], line[0])
@@ -124,7 +124,7 @@ func (r *adocReader) line(line string) error {
 	return nil
 }
 
-// marker returns what stands before an item: its number where the list has numbers.
+// marker returns the text before an item: its number if the list has numbers.
 func (r *adocReader) marker(marker string) string {
 	blocks := r.p.out.Blocks
 	goesOn := r.p.text.Len() > 0 && r.p.kind == extract.ListItem || r.p.text.Len() == 0 && len(blocks) > 0 && blocks[len(blocks)-1].Kind == extract.ListItem
@@ -142,7 +142,7 @@ func (r *adocReader) marker(marker string) string {
 	return strconv.Itoa(r.numbers[len(marker)]) + "."
 }
 
-// isFence reports whether a line is a row of four or more of a character.
+// isFence reports whether a line repeats a character at least four times and has nothing else.
 func isFence(line string, c byte) bool {
 	return len(line) >= 4 && strings.Trim(line, string(c)) == ""
 }
@@ -161,8 +161,7 @@ func closing(lines []string, i int) int {
 	return len(lines)
 }
 
-// table reads the lines of a table. Its first row is the header where the options say so, or a blank line
-// follows it.
+// table reads the lines of a table. Its first row is the header if the options say so or a blank line follows it.
 func (r *adocReader) table(lines []string, separator byte) error {
 	var rows [][]string
 	var cells []string
@@ -206,7 +205,7 @@ func (r *adocReader) table(lines []string, separator byte) error {
 
 var adocCols = lazyregexp.New(`cols="?([^"\]]+)"?`)
 
-// adocColumns returns the number of columns that the options of a table say, 0 if they do not.
+// adocColumns returns the number of columns in the options of a table, or 0 if they do not give it.
 func adocColumns(options string) int {
 	m := adocCols.FindStringSubmatch(options)
 	if m == nil {

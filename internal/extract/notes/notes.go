@@ -37,7 +37,7 @@ type paragraph struct {
 	inline func(string) string
 }
 
-// begin ends what was collected and begins a block of a kind.
+// begin ends the current block and begins one of a kind.
 func (p *paragraph) begin(kind extract.Kind, text string) error {
 	err := p.flush()
 	p.kind = kind
@@ -69,7 +69,7 @@ func (p *paragraph) flush() error {
 	return p.out.Add(kind, 0, compose.OneLine(text))
 }
 
-// heading ends what was collected and adds a heading.
+// heading ends the current block and adds a heading.
 func (p *paragraph) heading(level int, text string) error {
 	if err := p.flush(); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (p *paragraph) heading(level int, text string) error {
 	return p.out.Add(extract.Heading, min(max(level, 1), 6), compose.OneLine(text))
 }
 
-// code ends what was collected and adds lines of code, without the indentation that all share.
+// code ends the current block and adds lines of code, without their common indentation.
 func (p *paragraph) code(lines []string) error {
 	if err := p.flush(); err != nil {
 		return err
@@ -88,7 +88,7 @@ func (p *paragraph) code(lines []string) error {
 	return p.out.Add(extract.Code, 0, strings.Trim(strings.Join(dedented(lines), "\n"), "\n"))
 }
 
-// table ends what was collected and adds the rows of a table.
+// table ends the current block and adds the rows of a table.
 func (p *paragraph) table(rows [][]string, hasHeader bool) error {
 	if err := p.flush(); err != nil {
 		return err
@@ -120,7 +120,7 @@ func dedented(lines []string) []string {
 	return out
 }
 
-// body returns the index behind the lines from on that are blank, or indented by at least width.
+// body returns the index after the lines, beginning with line from, that are blank or indented by at least width.
 func body(lines []string, from, width int) int {
 	end := from
 	for i := from; i < len(lines); i++ {
@@ -141,7 +141,7 @@ type replacement struct {
 	with    string
 }
 
-// replaced applies the rules to a text in turn.
+// replaced applies the rules to a text, one after the other.
 func replaced(text string, rules []replacement) string {
 	for _, r := range rules {
 		text = r.pattern.ReplaceAllString(text, r.with)

@@ -46,7 +46,7 @@ var (
 	orgItem     = lazyregexp.New(`^( *)([-+]|\d+[.)]|[a-zA-Z][.)]) +(?:\[[ X-]\] +)?(.*)$`)
 )
 
-// orgBlock reads what begins at line i and returns the index of the line behind it.
+// orgBlock reads the block that begins at line i, and returns the index of the line after it.
 func orgBlock(p *paragraph, lines []string, i int) (int, error) {
 	line := lines[i]
 	text := strings.TrimSpace(line)
@@ -103,12 +103,12 @@ func orgLines(p *paragraph, lines []string, i int, kind string) (int, error) {
 	case "comment":
 		return end + 1, p.flush()
 	case "quote", "verse", "center", "abstract", "note", "tip", "warning":
-		return i + 1, p.flush() // the text follows, and its end is a keyword line
+		return i + 1, p.flush() // the next lines are read as text, and the end of the block as a keyword
 	}
 	return end + 1, p.code(lines[i+1 : end])
 }
 
-// orgTable reads the lines of a table. What stands above its first rule is the header.
+// orgTable reads the lines of a table. The rows above its first rule are the header.
 func orgTable(p *paragraph, lines []string, i int) (int, error) {
 	var rows [][]string
 	header := 0

@@ -24,8 +24,8 @@ func isRecording(f *extract.File) bool {
 		string(f.Head[4:8]) == "ftyp" && kind != "avif" && kind != "heic" && kind != "heix" && kind != "mif1"
 }
 
-// readRecording returns what was written down of a recording: like subtitles, a page for each minute. Page 1 is there as soon
-// as the whole recording was heard.
+// readRecording returns the transcript of a recording: like subtitles, a page for each minute. Page 1 exists as soon as the
+// whole recording is transcribed.
 func readRecording(_ context.Context, f *extract.File) (*extract.Document, error) {
 	first, heard := f.Seen[1]
 	switch {
@@ -46,7 +46,7 @@ func readRecording(_ context.Context, f *extract.File) (*extract.Document, error
 	return doc, nil
 }
 
-// nameTitle makes a title of the name of a file whose first heading is a time.
+// nameTitle returns a title from the name of a file, for a document whose first heading is a time.
 func nameTitle(name string) string {
 	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
 	return compose.OneLine(strings.NewReplacer("_", " ", "-", " ").Replace(strings.TrimSuffix(name, path.Ext(name))))

@@ -13,8 +13,8 @@ import (
 
 var _ = extract.Register("reStructuredText", extract.Reader{Read: readRST})
 
-// readRST reads reStructuredText as docutils and Sphinx have it: sections, lists, tables, literal blocks,
-// notes and other directives. What only Sphinx can resolve keeps its text.
+// readRST reads the reStructuredText of docutils and Sphinx: sections, lists, tables, literal blocks, notes and other
+// directives. It keeps the text of references that only Sphinx can resolve.
 func readRST(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	return page(f, func(b *compose.Builder, lines []string) error {
 		r := rstReader{ctx: ctx, p: paragraph{out: b, inline: rstInline}}
@@ -62,7 +62,7 @@ func (r *rstReader) blocks(lines []string, depth int) error {
 	return r.p.flush()
 }
 
-// block reads what begins at line i and returns the index of the line behind it.
+// block reads the block that begins at line i, and returns the index of the line after it.
 func (r *rstReader) block(lines []string, i, depth int) (int, error) {
 	line := lines[i]
 	switch {
@@ -96,7 +96,7 @@ func (r *rstReader) block(lines []string, i, depth int) (int, error) {
 	return i + 1, nil
 }
 
-// literal reads the indented block behind a paragraph that ends with two colons.
+// literal reads the indented block after a paragraph that ends with two colons.
 func (r *rstReader) literal(lines []string, i int) (int, error) {
 	if i >= len(lines) || lines[i] != "" {
 		return i, nil
@@ -105,7 +105,7 @@ func (r *rstReader) literal(lines []string, i int) (int, error) {
 	return end, r.p.code(lines[i:end])
 }
 
-// title returns the number of lines of the section title at line i, 0 if there is none.
+// title returns the number of lines of the section title at line i, or 0 if there is none.
 func (r *rstReader) title(lines []string, i int) int {
 	if i+2 < len(lines) && isRule(lines[i]) && lines[i+2] == lines[i] && lines[i+1] != "" {
 		return 3
@@ -136,8 +136,7 @@ func (r *rstReader) section(lines []string, i int) (int, error) {
 	return i + n, r.p.heading(level+1, text)
 }
 
-// explicit reads what begins with two dots: directives, footnotes, and comments and targets, which have
-// no text.
+// explicit reads a block that begins with two dots: a directive, a footnote, or a comment or target, which have no text.
 func (r *rstReader) explicit(lines []string, i, depth int) (int, error) {
 	if err := r.p.flush(); err != nil {
 		return 0, err
@@ -177,7 +176,7 @@ func (r *rstReader) explicit(lines []string, i, depth int) (int, error) {
 	return end, r.blocks(content, depth+1)
 }
 
-// rstOptions parts the options of a directive from its content.
+// rstOptions separates the options of a directive from its content.
 func rstOptions(lines []string) ([]string, map[string]string) {
 	options := map[string]string{}
 	for i, line := range lines {
@@ -230,7 +229,7 @@ func (r *rstReader) listTable(title string, hasHeader bool, lines []string) erro
 func (r *rstReader) item(lines []string, i int, marker string, depth int) (int, error) {
 	end := body(lines, i+1, len(marker))
 	if i+1 < len(lines) && lines[i+1] != "" && indent(lines[i+1]) == 0 && rstItem.FindString(lines[i+1]) == "" {
-		r.p.add(lines[i]) // no list: a line that happens to begin like one
+		r.p.add(lines[i]) // not a list, but a line that happens to begin like one
 		return i + 1, nil
 	}
 	shown := strings.TrimSpace(marker)

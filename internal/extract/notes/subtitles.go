@@ -15,8 +15,8 @@ import (
 
 var _ = extract.Register("subtitles", extract.Reader{Read: readSubtitles})
 
-// readSubtitles reads WebVTT, SubRip and SubViewer. Each minute of the film is a page, so that what was said is cited
-// with its time: page 1 begins at 0:00:00, page 2 at 0:01:00.
+// readSubtitles reads WebVTT, SubRip and SubViewer. Each minute of the film is a page, so that citations give the time:
+// page 1 begins at 0:00:00, page 2 at 0:01:00.
 func readSubtitles(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	text, err := compose.ReadText(f, f.Limits.TextBytes)
 	if err != nil {
@@ -53,7 +53,7 @@ var (
 	notCues = lazyregexp.New(`^(?:WEBVTT|NOTE|STYLE|REGION|X-TIMESTAMP-MAP)(?:\s|=|$)`)
 )
 
-// cue adds the lines of one block of the file. Without times it goes on with what was before.
+// cue adds the lines of one block of the file. A block without times continues the one before.
 func (s *subtitles) cue(lines []string) error {
 	minute, times := s.minute, -1
 	for i, line := range lines {
@@ -83,7 +83,7 @@ func (s *subtitles) cue(lines []string) error {
 	return nil
 }
 
-// turn begins the page of a minute, unless the sentence of the page before goes on.
+// turn begins the page of a minute, unless the last sentence of the current page continues.
 func (s *subtitles) turn(minute int) error {
 	ended := strings.HasSuffix(s.last, ".") || strings.HasSuffix(s.last, "?") || strings.HasSuffix(s.last, "!")
 	if s.out != nil && (minute <= s.minute || minute == s.minute+1 && !ended && s.last != "") {
@@ -115,7 +115,7 @@ func (s *subtitles) end() error {
 	return nil
 }
 
-// line adds a line of a cue. Captions that roll show each line twice.
+// line adds a line of a cue, unless it repeats the last one: rolling captions show each line twice.
 func (s *subtitles) line(line string) error {
 	speaker := ""
 	if m := cueVoice.FindStringSubmatch(line); m != nil {

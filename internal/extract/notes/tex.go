@@ -13,8 +13,8 @@ import (
 
 var _ = extract.Register("LaTeX", extract.Reader{Read: readTeX})
 
-// readTeX reads LaTeX by its form: sections, lists, tables, code and captions become blocks, mathematics
-// stays as it was written, and commands that are not known give their arguments.
+// readTeX reads LaTeX by its form. Sections, lists, tables, code and captions become blocks, mathematics stays as it was
+// written, and unknown commands are replaced by their arguments.
 func readTeX(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	text, err := compose.ReadText(f, f.Limits.TextBytes)
 	if err != nil {
@@ -64,12 +64,12 @@ func withoutComments(text string) string {
 	return b.String() + texComment.ReplaceAllString(text, "$1")
 }
 
-// texDefinition gives a command a meaning.
+// texDefinition matches the definition of a command.
 var texDefinition = lazyregexp.New(`\\def\s*\\[A-Za-z@]+[^{\n]{0,40}\{(?:[^{}]|\{[^{}]*\})*\}`)
 
 var texListing = lazyregexp.New(`\\begin\{(verbatim\*?|Verbatim|lstlisting|minted|alltt|Highlighting)\}`)
 
-// texComment is a comment, with what stands before it.
+// texComment matches a comment, with the characters before it as a group.
 var texComment = lazyregexp.New(`(?m)((?:^|[^\\])(?:\\\\)*)%.*$`)
 
 type texReader struct {
@@ -82,7 +82,7 @@ type texReader struct {
 }
 
 var (
-	// texStructure matches what begins a block.
+	// texStructure matches the beginning of a block.
 	texStructure = lazyregexp.New(`\\(?:part|chapter|section|subsection|subsubsection|paragraph|subparagraph)\*?\s*(?:\[[^\]]*\])?\{` +
 		`|\\(?:begin|end)\s*\{[^{}]*\}|\\item\b|\\bibitem\b|\\caption\*?\s*(?:\[[^\]]*\])?\{|\\\[|\$\$|\n[ \t]*\n`)
 	texLevels = map[string]int{"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5, "subparagraph": 6}
@@ -112,7 +112,7 @@ func (t *texReader) read(text string) error {
 	}
 }
 
-// structure handles one mark and returns the text behind what belongs to it.
+// structure handles one match of texStructure, and returns the text after everything that belongs to it.
 func (t *texReader) structure(mark, rest string) (string, error) {
 	name := strings.TrimLeft(mark, `\`)
 	name = name[:len(name)-len(strings.TrimLeft(name, "abcdefghijklmnopqrstuvwxyz"))]
@@ -157,7 +157,7 @@ func (t *texReader) structure(mark, rest string) (string, error) {
 
 var texLists = lazyregexp.New(`\{(?:itemize|enumerate|description|thebibliography|compactitem|compactenum)\*?\}`)
 
-// marker returns what stands before an item of a list.
+// marker returns the text before an item of a list.
 func (t *texReader) marker(label string, isSource bool) string {
 	if label != "" && !isSource {
 		return label
@@ -169,7 +169,7 @@ func (t *texReader) marker(label string, isSource bool) string {
 	return strconv.Itoa(t.lists[len(t.lists)-1]) + "."
 }
 
-// environment handles the begin of an environment. What has a form of its own is read to its end.
+// environment handles the beginning of an environment. It reads environments with a special form to their end.
 func (t *texReader) environment(name, rest string) (string, error) {
 	if err := t.flush(); err != nil {
 		return "", err
@@ -258,7 +258,7 @@ func (t *texReader) table(text string) error {
 	return t.out.AddTable(rows, header)
 }
 
-// flush writes what was collected as one block.
+// flush writes the collected text as one block.
 func (t *texReader) flush() error {
 	text, kind := compose.OneLine(t.plain(t.text.String(), 0)), t.kind
 	t.text.Reset()
@@ -269,7 +269,7 @@ func (t *texReader) flush() error {
 	return t.out.Add(kind, 0, text)
 }
 
-// texGroup returns what stands between the braces with which a text begins, and what comes behind them.
+// texGroup returns the text between the braces at the beginning of a text, and the text after them.
 func texGroup(text string) (group, rest string) {
 	trimmed := strings.TrimLeft(text, " \n\t")
 	if !strings.HasPrefix(trimmed, "{") {
@@ -291,7 +291,7 @@ func texGroup(text string) (group, rest string) {
 	return trimmed[1:], ""
 }
 
-// texOption returns what stands between the brackets with which a text begins, and what comes behind them.
+// texOption returns the text between the brackets at the beginning of a text, and the text after them.
 func texOption(text string) (option, rest string) {
 	trimmed := strings.TrimLeft(text, " \n\t")
 	end := strings.IndexByte(trimmed, ']')

@@ -20,17 +20,17 @@ var texSilent = []string{"label", "vspace", "hspace", "usepackage", "documentcla
 // texTwo are commands of two arguments. The second one is text.
 var texTwo = []string{"href", "textcolor", "colorbox", "hyperref", "parbox", "resizebox", "scalebox", "raisebox", "rule"}
 
-// texSymbols are commands that stand for a text.
+// texSymbols maps commands to the text that they produce.
 var texSymbols = map[string]string{"ldots": "…", "dots": "…", "textellipsis": "…", "LaTeX": "LaTeX", "TeX": "TeX", "ss": "ß", "ae": "æ", "AE": "Æ",
 	"oe": "œ", "OE": "Œ", "o": "ø", "O": "Ø", "aa": "å", "AA": "Å", "l": "ł", "L": "Ł", "i": "i", "j": "j", "S": "§", "P": "¶", "dag": "†",
 	"copyright": "©", "pounds": "£", "euro": "€", "texteuro": "€", "textdegree": "°", "degree": "°", "textbackslash": `\`, "textasciitilde": "~",
 	"textendash": "–", "textemdash": "—", "newline": " ", "par": " ", "quad": " ", "qquad": " ", "textregistered": "®", "texttrademark": "™"}
 
-// texAccents are commands that put an accent on what follows.
+// texAccents are commands that put an accent on the next letter.
 var texAccents = map[string]rune{"'": '\u0301', "`": '\u0300', "^": '\u0302', `"`: '\u0308', "~": '\u0303', "=": '\u0304', ".": '\u0307',
 	"c": '\u0327', "v": '\u030c', "u": '\u0306', "H": '\u030b', "k": '\u0328', "r": '\u030a', "d": '\u0323'}
 
-// texPunctuation is written in several characters.
+// texPunctuation replaces punctuation that TeX writes in another way.
 var texPunctuation = strings.NewReplacer("---", "—", "--", "–", "``", "“", "''", "”", "~", " ")
 
 // plain returns running text without commands. Mathematics between dollars stays as it is.
@@ -65,8 +65,8 @@ func (t *texReader) plain(text string, depth int) string {
 	return b.String()
 }
 
-// command writes what a command stands for. The text begins behind its backslash; what is behind the
-// command is returned.
+// command writes the text that a command produces. text begins after the backslash; command returns the rest of it after
+// the command.
 func (t *texReader) command(b *strings.Builder, text string, depth int) string {
 	name := text[:len(text)-len(strings.TrimLeftFunc(text, func(r rune) bool { return r < utf8.RuneSelf && unicode.IsLetter(r) }))]
 	if name == "" {
@@ -101,7 +101,7 @@ func (t *texReader) command(b *strings.Builder, text string, depth int) string {
 	return t.arguments(b, name, rest, depth)
 }
 
-// arguments writes the text of the arguments of a command with a name.
+// arguments writes the text of the arguments of a command, and returns the rest after them.
 func (t *texReader) arguments(b *strings.Builder, name, rest string, depth int) string {
 	_, rest = texOption(rest)
 	if !strings.HasPrefix(rest, "{") {
@@ -149,7 +149,7 @@ func (t *texReader) arguments(b *strings.Builder, name, rest string, depth int) 
 	return after
 }
 
-// accented writes the letter that follows with an accent.
+// accented writes the next letter with an accent.
 func accented(b *strings.Builder, text string, accent rune) string {
 	letter, rest := texGroup(text)
 	if letter == "" {

@@ -9,22 +9,22 @@ import (
 	"unicode/utf8"
 )
 
-// Format is how a spreadsheet shows a number (ECMA-376 part 1, section 18.8.31), as far as
-// it matters to a reader: dates come out in the form of ISO 8601, all else as in the cell.
+// Format is a number format of a spreadsheet (ECMA-376 part 1, section 18.8.31), as far as it matters to a reader. Dates
+// are shown as in ISO 8601, and everything else as in the cell.
 type Format struct {
 	date, clock bool // shows a date, a time of day
 	day         bool // the date has a day, not only year and month
 	elapsed     bool // hours beyond 24
 	percent     bool
 	grouped     bool // thousands are set apart
-	thousands   int  // how many times it is divided by 1,000
+	thousands   int  // number of divisions by 1,000
 	decimals    int  // most digits after the point; -1 for as many as there are
 	least       int  // least digits after the point
 	prefix      string
 	suffix      string
 }
 
-// General is the format of cells that have none.
+// General is the format of cells without a format.
 var General = Format{decimals: -1}
 
 // Builtin are the formats that files refer to by number only (section 18.8.30).
@@ -67,7 +67,7 @@ type parser struct {
 	done     bool
 }
 
-// take reads what code begins with, and returns the rest.
+// take reads the first element of code, and returns the rest.
 func (p *parser) take(code string) string {
 	switch c := code[0]; c {
 	case ';':
@@ -102,7 +102,7 @@ func (p *parser) take(code string) string {
 		p.thousands = 0
 		p.decimals = max(p.decimals, 0)
 	case ',':
-		if p.digits > 0 { // between digits it sets thousands apart, behind them it leaves them out
+		if p.digits > 0 { // between digits it groups thousands; after them it divides by 1,000
 			p.thousands++
 		}
 	case '%':
@@ -117,7 +117,7 @@ func (p *parser) take(code string) string {
 		p.date = p.date || !p.clock
 	case 'h', 'H', 's', 'S':
 		if !p.clock && !p.day && !p.year && !strings.ContainsAny(code, "yYdD") {
-			p.date = false // an m before it was minutes
+			p.date = false // an m before it meant minutes
 		}
 		p.clock = true
 	default:
@@ -128,7 +128,7 @@ func (p *parser) take(code string) string {
 	return code[1:]
 }
 
-// bracket reads a currency, as in [$€-407], or hours that go on beyond a day, as in [h].
+// bracket reads a currency, as in [$€-407], or elapsed time that may exceed a day, as in [h].
 func (p *parser) bracket(inside string) {
 	if symbol, ok := strings.CutPrefix(inside, "$"); ok {
 		symbol, _, _ = strings.Cut(symbol, "-")
@@ -149,13 +149,13 @@ func (p *parser) literal(text string) {
 	}
 }
 
-// cutRune parts the first character of a text from the rest.
+// cutRune separates the first character of a text from the rest.
 func cutRune(s string) (first, rest string) {
 	_, n := utf8.DecodeRuneInString(s)
 	return s[:n], s[n:]
 }
 
-// Text shows a number; epoch is the day that the file counts from.
+// Text returns a number in this format. epoch is day 0 of the file's dates.
 func (n Format) Text(v float64, epoch time.Time) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return ""
@@ -201,7 +201,7 @@ func (n Format) formatTime(v float64, epoch time.Time) string {
 		return clockText(seconds/3600, seconds%3600/60, seconds%60)
 	}
 	if epoch.Year() == 1899 && v < 60 {
-		seconds += 86400 // 1900 has a 29 February there, before which all is a day off
+		seconds += 86400 // spreadsheets have a 29 February 1900; earlier dates are off by a day
 	}
 	t := epoch.Add(time.Duration(seconds%86400)*time.Second).AddDate(0, 0, int(seconds/86400))
 	layout := "2006-01"
@@ -230,8 +230,7 @@ func clockText(h, m, s int64) string {
 	return two(h) + ":" + two(m) + ":" + two(s)
 }
 
-// Plain writes a number as a calculator does: at most 15 digits, which hides what binary
-// fractions add.
+// Plain writes a number as a calculator does: with at most 15 digits, which hides the errors of binary fractions.
 func Plain(v float64) string {
 	if math.Abs(v) >= 1e15 || v != 0 && math.Abs(v) < 1e-6 {
 		return strconv.FormatFloat(v, 'g', 15, 64)

@@ -17,7 +17,7 @@ const (
 	chartCells = 50 // of a row
 )
 
-// skipStyles passes over an element of an object that is neither a formula nor a chart. The body is gone into.
+// skipStyles skips an element of an object if it has only styles or settings. It enters the body.
 func skipStyles(d *xml.Decoder, e xml.StartElement) error {
 	switch e.Name.Local {
 	case "automatic-styles", "styles", "meta", "settings", "font-face-decls", "scripts":
@@ -26,7 +26,7 @@ func skipStyles(d *xml.Decoder, e xml.StartElement) error {
 	return nil
 }
 
-// writeCharts writes the charts that were met.
+// writeCharts writes the charts found so far.
 func (w *odfWalker) writeCharts() error {
 	charts := w.charts
 	w.charts = nil
@@ -44,7 +44,7 @@ func (w *odfWalker) writeCharts() error {
 	return nil
 }
 
-// odfChart is a chart, whose values stand in a table of its own (OpenDocument 1.3 part 3, section 11).
+// odfChart is a chart, whose values are in a table of its own (OpenDocument 1.3 part 3, section 11).
 type odfChart struct {
 	title []string
 	rows  [][]string

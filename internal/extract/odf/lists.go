@@ -8,44 +8,46 @@ import (
 	"parley/internal/extract/zipxml"
 )
 
-// odfNumbering says how the levels of a document's list styles count (OpenDocument 1.3 part 3, section
-// 16.31), by the style's name. Levels without a format have bullets.
+// odfNumbering holds the number formats of the levels of a document's list styles (OpenDocument 1.3 part 3, section
+// 16.31), by the name of the style. Levels without a format have bullets. Keys with the marks below hold other facts
+// about styles.
 type odfNumbering map[string]*odfLevels
 
 // odfLevels are the levels of a list style, from 1.
 type odfLevels [11]odfLevel
 
-// odfLevel is the number format of a list level, and how many levels its numbers show.
+// odfLevel is the number format of a list level, and the number of levels that its numbers show.
 type odfLevel struct {
-	format, prefix, suffix string // no format: it does not count
+	format, prefix, suffix string // without a format, its items have no numbers
 	shown, start           int
 }
 
-// maxODFStyles bounds the list styles that are remembered.
+// maxODFStyles is the maximum number of styles that are remembered.
 const maxODFStyles = 10_000
 
-// raisedStyle and loweredStyle mark a style of text as a superscript or a subscript, by its name. Names of list styles have no such begin.
+// raisedStyle and loweredStyle, before the name of a text style, are keys that mark it as superscript or subscript. Names of list styles
+// do not begin like that.
 const (
 	raisedStyle  = "\x00raised "
 	loweredStyle = "\x00lowered "
 )
 
-// titleStyle is the style of a document's title, in whatever language the program speaks.
+// titleStyle is the style of a document's title, whatever the language of the program is.
 const titleStyle = "Title"
 
-// titleMark marks a style that is that one, or based on it.
+// titleMark, before the name of a style, is a key that marks it as titleStyle or based on it.
 const titleMark = "\x00title "
 
 // isTitle reports whether paragraphs of a style are the document's title.
 func (n odfNumbering) isTitle(style string) bool { return n[titleMark+style] != nil }
 
-// signFonts are the fonts whose characters are signs. Documents number fonts of one name.
+// signFonts are the fonts whose characters are signs. Documents number fonts of the same name.
 var signFonts = []string{"Symbol", "Wingdings"}
 
-// signMark stands between such a font and a style that has it.
+// signMark, between such a font and the name of a style, is a key that says that the style has the font.
 const signMark = "\x00signs "
 
-// signs returns the font of signs that a style has, "" for none.
+// signs returns the sign font of a style, or "" for none.
 func (n odfNumbering) signs(style string) string {
 	for _, font := range signFonts {
 		if n[font+signMark+style] != nil {
@@ -55,7 +57,7 @@ func (n odfNumbering) signs(style string) string {
 	return ""
 }
 
-// script returns the place of the text of a style.
+// script returns the Script of the text of a style.
 func (n odfNumbering) script(style string) compose.Script {
 	switch {
 	case n[raisedStyle+style] != nil:
@@ -66,7 +68,7 @@ func (n odfNumbering) script(style string) compose.Script {
 	return compose.OnLine
 }
 
-// styles reads what styles.xml says of lists.
+// styles reads the styles in styles.xml.
 func (n odfNumbering) styles(archive *zipxml.Archive) error {
 	name := ""
 	return zipxml.IgnoreSyntax(zipxml.EachElement(archive, "styles.xml", func(_ *xml.Decoder, e xml.StartElement) error {
@@ -75,7 +77,7 @@ func (n odfNumbering) styles(archive *zipxml.Archive) error {
 	}))
 }
 
-// skip passes over an element, and keeps what it says of lists.
+// skip skips an element, but reads the styles in it.
 func (n odfNumbering) skip(d *xml.Decoder) error {
 	name := ""
 	for depth := 1; depth > 0; {
@@ -94,8 +96,8 @@ func (n odfNumbering) skip(d *xml.Decoder) error {
 	return nil
 }
 
-// element takes an element of the styles, within the list style of a name, and returns the name of the
-// style that the next ones are in.
+// element reads an element of the styles inside the style of a name, and returns the name of the style that contains the
+// next elements.
 func (n odfNumbering) element(name string, e xml.StartElement) string {
 	switch e.Name.Local {
 	case "style":
@@ -134,7 +136,7 @@ func (n odfNumbering) element(name string, e xml.StartElement) string {
 	return name
 }
 
-// level returns how a level, from 1, of the lists of a style counts.
+// level returns the number format of a level, from 1, of the lists of a style.
 func (n odfNumbering) level(style string, level int) odfLevel {
 	levels := n[style]
 	if levels == nil || level >= len(levels) {
@@ -143,7 +145,7 @@ func (n odfNumbering) level(style string, level int) odfLevel {
 	return levels[level]
 }
 
-// marker returns what the current item of the innermost of lists starts with.
+// marker returns the marker of the current item of the innermost list.
 func (n odfNumbering) marker(lists []odfList) string {
 	style, depth := lists[len(lists)-1].style, len(lists)
 	level := n.level(style, depth)

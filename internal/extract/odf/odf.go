@@ -66,7 +66,7 @@ func readFlatODF(ctx context.Context, f *extract.File) (*extract.Document, error
 	return w.document(err != nil)
 }
 
-// document returns what was read; broken says that the content breaks off.
+// document returns the document; broken says that its content ends early.
 func (w *odfWalker) document(broken bool) (*extract.Document, error) {
 	if err := w.finish(); err != nil {
 		return nil, err

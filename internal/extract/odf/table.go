@@ -10,24 +10,24 @@ import (
 	"parley/internal/extract/zipxml"
 )
 
-// odfTable is a table that is being read. The sheets of a spreadsheet are tables too, of a million
-// rows of which few hold anything.
+// odfTable is a table that is being read. The sheets of a spreadsheet are tables too, with a million rows, most of them
+// empty.
 type odfTable struct {
 	grid   tabular.Grid
 	number int // of the row
-	rows   int // times that the row is repeated
+	rows   int // number of repetitions of the row
 	column int
-	repeat int // times that the cell is repeated
+	repeat int // number of repetitions of the cell
 	cells  []tabular.GridCell
 	text   strings.Builder // of the cell
 	said   []string        // comments on the cell
 	inCell bool
 }
 
-// repeats bounds how often a cell or row that holds something counts.
+// repeats is the maximum number of repetitions of a cell or row that is not empty.
 const repeats = 1000
 
-// cell returns the table in a cell of which the walker is, nil when it is in none.
+// cell returns the innermost table if the walker is in one of its cells, and nil otherwise.
 func (w *odfWalker) cell() *odfTable {
 	if n := len(w.table); n > 0 && w.table[n-1].inCell {
 		return w.table[n-1]
@@ -64,8 +64,7 @@ func isODFTable(name xml.Name) bool {
 	return strings.HasSuffix(name.Space, ":table:1.0") || strings.HasSuffix(name.Space, "/table")
 }
 
-// newGrid begins a sheet, which has a name, or a table in a text, where few tables of two columns
-// have a header.
+// newGrid begins a sheet, which has a name, or a table in a text. In texts, few tables of two columns have a header.
 func (w *odfWalker) newGrid(e xml.StartElement) tabular.Grid {
 	if w.sheets {
 		return tabular.Grid{Out: &w.out, Name: compose.Clean(zipxml.Attr(e, "name"))}
@@ -110,7 +109,7 @@ func (t *odfTable) write(text string, b *compose.Budget) error {
 	return nil
 }
 
-// comment notes a comment on the cell, which stands before its text and is read behind it.
+// comment notes a comment on the cell. The file has it before the text of the cell; the document has it after the text.
 func (t *odfTable) comment(text string, b *compose.Budget) error {
 	if int64(len(t.said)) > b.Left {
 		return b.Exceeded()

@@ -15,7 +15,7 @@ import (
 	"parley/internal/extract/zipxml"
 )
 
-// odfWalker turns the content of an OpenDocument file into pages as it streams by.
+// odfWalker turns the content of an OpenDocument file into pages while reading it.
 type odfWalker struct {
 	limits  extract.Limits
 	archive *zipxml.Archive // nil for a flat document
@@ -29,12 +29,12 @@ type odfWalker struct {
 	hasText bool
 
 	numbers odfNumbering
-	counted map[string]int // items of the last list of a style
+	counted map[string]int // number of items of the last list of a style
 
 	open  []*odfParagraph // a note or a text box is a paragraph inside a paragraph
 	lists []odfList
-	table []*odfTable // a table can stand in a cell
-	aside string      // what the paragraphs stand in besides the body: "annotation", "note", ""
+	table []*odfTable // a table can be in a cell
+	aside string      // the element that contains the paragraphs: "annotation", "note", or "" for the body
 	title bool        // they are the slide's title
 	notes []string    // footnotes and endnotes, which come last
 
@@ -48,7 +48,7 @@ type odfParagraph struct {
 	spans []odfSpan // the open ones
 }
 
-// script returns the place of the text that comes next: that of the innermost span that has one.
+// script returns the Script of the next text: that of the innermost span that is raised or lowered.
 func (p *odfParagraph) script() compose.Script {
 	for _, s := range slices.Backward(p.spans) {
 		if s.script != compose.OnLine {
@@ -58,7 +58,7 @@ func (p *odfParagraph) script() compose.Script {
 	return compose.OnLine
 }
 
-// signs returns the font of signs of the text that comes next, "" for none.
+// signs returns the sign font of the next text, or "" for none.
 func (p *odfParagraph) signs() string {
 	for _, s := range slices.Backward(p.spans) {
 		if s.signs != "" {
@@ -71,7 +71,7 @@ func (p *odfParagraph) signs() string {
 // odfSpan is a part of a paragraph with a style.
 type odfSpan struct {
 	script compose.Script
-	signs  string // the font of signs
+	signs  string // its sign font
 }
 
 // odfList is an open list.
@@ -88,7 +88,7 @@ func newODFWalker(f *extract.File) *odfWalker {
 	}
 }
 
-// maxODFDepth bounds paragraphs, lists and tables inside each other.
+// maxODFDepth is the maximum depth of paragraphs, lists and tables inside each other.
 const maxODFDepth = 100
 
 func (w *odfWalker) visit(d *xml.Decoder, token xml.Token) error {
@@ -109,8 +109,8 @@ func (w *odfWalker) visit(d *xml.Decoder, token xml.Token) error {
 // odfSpaces turns white space of the source into single spaces. Tabs and line breaks of the text have elements.
 var odfSpaces = strings.NewReplacer("\n", " ", "\r", " ", "\t", " ")
 
-// skippedODF are elements whose content is not text of the document: deleted text, settings, and
-// what is shown in place of an object.
+// skippedODF are elements whose content does not belong to the document's text: deleted text, settings, and replacements
+// for objects.
 var skippedODF = map[string]bool{
 	"tracked-changes": true, "master-styles": true, "font-face-decls": true,
 	"scripts": true, "settings": true, "binary-data": true, "note-citation": true,
@@ -119,7 +119,7 @@ var skippedODF = map[string]bool{
 	"header": true, "footer": true, "date-time": true, "footer-decl": true, "header-decl": true, "date-time-decl": true,
 }
 
-// isSkippedODF also holds for who commented when, and for the names of pictures.
+// isSkippedODF also skips the authors and dates of comments, and the names of pictures.
 func isSkippedODF(name xml.Name) bool {
 	return skippedODF[name.Local] || strings.HasPrefix(name.Space, "http://purl.org/dc/") ||
 		name.Local == "title" && strings.Contains(name.Space, "svg")
@@ -183,7 +183,7 @@ func (w *odfWalker) start(d *xml.Decoder, e xml.StartElement) error {
 		}
 	case "frame":
 		w.title = zipxml.Attr(e, "class") == "title"
-	case "notes": // what the speaker has written below a slide
+	case "notes": // the speaker's notes
 		w.title = false
 	case "annotation":
 		w.aside = "annotation"
@@ -229,7 +229,7 @@ func (w *odfWalker) object(href string) error {
 		switch {
 		case formula == "" && e.Name.Local == "math":
 			formula, err = latex.ReadMathML(d, e)
-		case e.Name.Local == "chart" && !w.sheets && len(w.charts) < maxCharts: // a sheet has its values
+		case e.Name.Local == "chart" && !w.sheets && len(w.charts) < maxCharts: // a sheet has the values itself
 			w.charts = append(w.charts, href)
 			err = io.EOF
 		case formula == "" && e.Name.Local != "document-content" && e.Name.Local != "body":
@@ -288,7 +288,7 @@ func (w *odfWalker) endParagraph() (err error) {
 	if t := w.cell(); t != nil {
 		return t.write(text, w.budget)
 	}
-	if n := len(w.table); n > 0 { // a box that lies on a sheet
+	if n := len(w.table); n > 0 { // a box on a sheet
 		if err := w.table[n-1].grid.Heading(); err != nil {
 			return err
 		}
@@ -306,8 +306,8 @@ func (w *odfWalker) endParagraph() (err error) {
 	return w.out.Add(extract.Paragraph, 0, text)
 }
 
-// startList begins a list. One inside another has the other's style, unless it names its own; one that
-// goes on counts from where the last one of its style ended.
+// startList begins a list. A nested list has the style of the enclosing list unless it names its own. A list that
+// continues another starts with the next number of the last list of its style.
 func (w *odfWalker) startList(e xml.StartElement) {
 	list := odfList{style: zipxml.Attr(e, "style-name")}
 	if n := len(w.lists); n > 0 && list.style == "" {
@@ -344,8 +344,8 @@ func (w *odfWalker) addItem(text string) error {
 	return w.out.Add(extract.ListItem, 0, text)
 }
 
-// collapseODF treats white space as OpenDocument does (part 3, section 6.1.2): runs of it are one
-// space. Tabs and line breaks, which have elements, were written as themselves and lines stay.
+// collapseODF replaces each run of white space by one space, as OpenDocument does (part 3, section 6.1.2). Line breaks of
+// the document stay: their elements were written as "\n".
 func collapseODF(s string) string {
 	lines := strings.Split(compose.Clean(s), "\n")
 	kept := lines[:0]
@@ -374,7 +374,7 @@ func (w *odfWalker) endSlide() error {
 	return nil
 }
 
-// finish ends what is open, at the end of the content or where it breaks off.
+// finish ends all open elements, at the end of the content or where it breaks off.
 func (w *odfWalker) finish() error {
 	w.open = nil
 	for len(w.table) > 0 {

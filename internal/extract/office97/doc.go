@@ -47,8 +47,8 @@ const (
 type docReader struct {
 	ctx     context.Context
 	main    []byte // the stream with the text
-	lengths int    // where in it the lengths of the text, the footnotes, and so on are
-	page    string // the encoding of characters of one byte
+	lengths int    // place in main of the lengths of the text, the footnotes, and so on
+	page    string // the encoding of one-byte characters
 	pieces  []piece
 	chars   runs // properties of characters
 	paras   runs // properties of paragraphs
@@ -58,20 +58,20 @@ type docReader struct {
 	out     compose.Builder
 
 	text   strings.Builder // of the paragraph that is being read
-	fields []bool          // the open ones: whether their instruction is being read
+	fields []bool          // for each open field, whether its instruction is being read
 	cells  []string
 	rows   [][]string
 }
 
-// piece is a range of the text that lies together in the file.
+// piece is a range of the text that is contiguous in the file.
 type piece struct {
 	from, to int // characters
 	at       int // byte in the main stream
 	wide     bool
 }
 
-// readDOC reads the text, the footnotes, comments, endnotes and text boxes of a document, without what
-// tracked changes deleted. Like in newer ones there are no pages.
+// readDOC reads the text, the footnotes, comments, endnotes and text boxes of a document, without text that tracked
+// changes deleted. Like newer documents, it has no pages.
 func readDOC(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	main, err := stream(f, "WordDocument")
 	if err != nil {
@@ -141,7 +141,7 @@ func (r *docReader) table(tables []byte, place int) []byte {
 	return b[:min(max(le32(r.main, place+4), 0), len(b))]
 }
 
-// piecesOf reads the table of pieces (MS-DOC 2.9.38). Word 97 and later say of each how wide its characters are.
+// piecesOf reads the table of pieces (MS-DOC 2.9.38). Word 97 and later store the width of the characters of each piece.
 func piecesOf(b []byte, widths bool) []piece {
 	for len(b) >= 3 && b[0] == 1 { // properties that pieces share
 		b = b[min(3+int(binary.LittleEndian.Uint16(b[1:])), len(b)):]
@@ -243,7 +243,7 @@ func (r *docReader) piece(at, end, width int) error {
 	return nil
 }
 
-// Characters that stand for something else (MS-DOC 2.4.1).
+// Characters with a special meaning (MS-DOC 2.4.1).
 const (
 	cellEnd     = 0x07
 	lineBreak   = 0x0b

@@ -9,7 +9,7 @@ import (
 	"parley/internal/extract/compose"
 )
 
-// le16 returns the number in two bytes at a place, 0 beyond the end.
+// le16 returns the two-byte number at a place, or 0 beyond the end.
 func le16(b []byte, at int) int {
 	if at < 0 || at+2 > len(b) {
 		return 0
@@ -17,7 +17,7 @@ func le16(b []byte, at int) int {
 	return int(binary.LittleEndian.Uint16(b[at:]))
 }
 
-// le32 returns the number in four bytes at a place, 0 beyond the end.
+// le32 returns the four-byte number at a place, or 0 beyond the end.
 func le32(b []byte, at int) int {
 	if at < 0 || at+4 > len(b) {
 		return 0
@@ -25,7 +25,7 @@ func le32(b []byte, at int) int {
 	return int(int32(binary.LittleEndian.Uint32(b[at:])))
 }
 
-// from returns what stands from a place on, nothing beyond the end.
+// from returns the bytes from a place on, or none beyond the end.
 func from(b []byte, at int) []byte {
 	if at < 0 || at > len(b) {
 		return nil
@@ -33,7 +33,7 @@ func from(b []byte, at int) []byte {
 	return b[at:]
 }
 
-// wideText decodes n characters of two bytes.
+// wideText decodes count characters of two bytes each.
 func wideText(b []byte, count int) string {
 	return codepage.UTF16(b[:min(len(b), 2*max(count, 0))])
 }
@@ -65,7 +65,7 @@ func stylesOf(b []byte) []docStyle {
 		style := docStyle{base: le16(std, 2) >> 4}
 		const isParagraph = 1
 		if len(std) > baseSize && le16(std, 2)&0xf == isParagraph {
-			rest := from(std, baseSize+2+2*(le16(std, baseSize)+1)) // behind the name
+			rest := from(std, baseSize+2+2*(le16(std, baseSize)+1)) // after the name
 			upx := from(rest, 2)
 			if upx = upx[:min(le16(rest, 0), len(upx))]; len(upx) > 2 {
 				style.apply(upx[2:])
@@ -82,7 +82,7 @@ func stylesOf(b []byte) []docStyle {
 	return styles
 }
 
-// inherit completes the properties of a paragraph with those of its style and the styles that this is based on.
+// inherit completes the properties of a paragraph with those of its style and of the styles on which that is based.
 func (p properties) inherit(styles []docStyle) properties {
 	at := p.style
 	for range 12 { // longer chains are cycles
@@ -122,7 +122,7 @@ func fontsOf(b []byte) []string {
 // listFormats are the names that newer versions of Word have for the formats of numbers (MS-OSHARED 2.2.1.3).
 var listFormats = map[byte]string{0: "decimal", 1: "upperRoman", 2: "lowerRoman", 3: "upperLetter", 4: "lowerLetter", 22: "decimalZero", 23: "bullet", 255: "none"}
 
-// maxLists bounds the lists of a document.
+// maxLists is the maximum number of lists of a document.
 const maxLists = 20_000
 
 // numberingOf reads the lists of a document (MS-DOC 2.9.132 and 2.9.131): tables is the stream of tables from the first list on.
@@ -151,7 +151,7 @@ func numberingOf(tables, overrides []byte) *compose.Numbering {
 	return n
 }
 
-// levelOf reads how a level of a list looks (MS-DOC 2.9.150), and returns what stands behind it.
+// levelOf reads the format of a level of a list (MS-DOC 2.9.150), and returns the bytes after it.
 func levelOf(b []byte) (compose.ListLevel, []byte) {
 	const headSize, legal = 28, 4
 	if len(b) < headSize {
@@ -164,7 +164,7 @@ func levelOf(b []byte) (compose.ListLevel, []byte) {
 	b = from(b, headSize+int(b[24])+int(b[25]))
 	length := le16(b, 0)
 	for _, c := range wideText(from(b, 2), length) {
-		if c < 9 { // stands for the number of a level
+		if c < 9 { // a placeholder for the number of a level
 			level.Text += "%" + strconv.Itoa(int(c)+1)
 			continue
 		}
@@ -173,7 +173,7 @@ func levelOf(b []byte) (compose.ListLevel, []byte) {
 	return level, from(b, 2+2*length)
 }
 
-// addOverrides reads which list the paragraphs mean by a number (MS-DOC 2.9.133).
+// addOverrides reads the table that maps the list numbers of paragraphs to lists (MS-DOC 2.9.133).
 func addOverrides(n *compose.Numbering, b []byte) {
 	const size, levelMask, hasStart, hasLevel = 16, 0xf, 0x10, 0x20
 	count := min(le32(b, 0), maxLists)

@@ -23,11 +23,11 @@ const (
 	pptListed    = 0x03f3 // a slide of a list
 	pptSlide     = 0x03ee
 	pptNotes     = 0x03f0
-	pptNotesOf   = 0x03f1 // which slide notes belong to
+	pptNotesOf   = 0x03f1 // the slide to which notes belong
 	pptTextType  = 0x0f9f
 	pptTextWide  = 0x0fa0
 	pptTextBytes = 0x0fa8
-	pptOutline   = 0x0f9e // the number of a text of the list of slides
+	pptOutline   = 0x0f9e // the number of a text in the list of slides
 )
 
 // Kinds of text (MS-PPT 2.13.33).
@@ -44,7 +44,7 @@ const (
 	listOfSlides  = 0
 	listOfNotes   = 2
 	pptHeadSize   = 8
-	pptDepth      = 32 // of containers in each other
+	pptDepth      = 32 // of nested containers
 	maxPPTSlides  = 10_000
 	currentSealed = 0xf3d1c4df // of a file that is encrypted
 )
@@ -66,7 +66,7 @@ type pptText struct {
 type pptReader struct {
 	ctx     context.Context
 	data    []byte
-	objects map[uint32]uint32 // places in data by number
+	objects map[uint32]uint32 // places in data, by the number of the object
 	taken   map[uint32]bool   // places of objects that were read
 	out     []extract.Page
 	budget  *compose.Budget
@@ -74,9 +74,9 @@ type pptReader struct {
 	cipher  *rc4Cipher // decrypts the other objects; nil if they are not encrypted
 }
 
-// readPPT reads the text of each slide, and the speaker's notes. What the masters repeat is left out.
+// readPPT reads the text of each slide, and the speaker's notes. It leaves out the text that masters repeat.
 func readPPT(ctx context.Context, f *extract.File) (*extract.Document, error) {
-	const newer = "PP97_DUALSTORAGE/" // of a file that PowerPoint 95 can read, too
+	const newer = "PP97_DUALSTORAGE/" // the storage of a file that PowerPoint 95 can also read
 	data, err := stream(f, newer+"PowerPoint Document", "PowerPoint Document")
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func readSlides(ctx context.Context, f *extract.File, data, current []byte) (*ex
 	return &extract.Document{Pages: r.out}, nil
 }
 
-// at returns the record at a place of some data, and the place behind it.
+// at returns the record at a place in data, and the place after it.
 func (r *pptReader) at(data []byte, place int) (rec pptRecord, next int, ok bool) {
 	if place < 0 || place+pptHeadSize > len(data) {
 		return rec, 0, false
@@ -135,7 +135,7 @@ func (r *pptReader) each(container []byte, visit func(pptRecord) bool) {
 	}
 }
 
-// lastEdit looks for the last edit where the stream that names it is missing.
+// lastEdit looks for the last edit if the stream that names it is missing.
 func (r *pptReader) lastEdit() (last uint32) {
 	for place := 0; ; {
 		rec, next, ok := r.at(r.data, place)
@@ -149,8 +149,8 @@ func (r *pptReader) lastEdit() (last uint32) {
 	}
 }
 
-// edits follows the edits of the file from the last one to the first, and notes where objects are. It returns the number
-// of the document (MS-PPT 2.3.3).
+// edits follows the edits of the file from the last to the first, and notes the places of objects. It returns the number
+// of the document object (MS-PPT 2.3.3).
 func (r *pptReader) edits(place uint32) (document uint32) {
 	seen := map[uint32]bool{}
 	for place != 0 && !seen[place] {
@@ -175,7 +175,7 @@ func (r *pptReader) edits(place uint32) (document uint32) {
 	return document
 }
 
-// note reads a directory of objects, whose newer versions are known (MS-PPT 2.3.5).
+// note reads a directory of objects (MS-PPT 2.3.5). It keeps the known places of objects, which are of newer versions.
 func (r *pptReader) note(b []byte) {
 	for len(b) >= 4 {
 		head := binary.LittleEndian.Uint32(b)
@@ -190,7 +190,7 @@ func (r *pptReader) note(b []byte) {
 	}
 }
 
-// object returns an object once: a slide that is listed again and again would take the time and the room of many.
+// object returns each object only once: a slide that is listed many times would take the time and memory of many slides.
 func (r *pptReader) object(id uint32) (pptRecord, bool) {
 	place, ok := r.objects[id]
 	if !ok || r.taken[place] {
@@ -220,7 +220,7 @@ func (r *pptReader) unlock(passwords []string) error {
 	return err
 }
 
-// decrypted returns an object of an encrypted presentation. Its number selects the block of the key stream.
+// decrypted returns an object of an encrypted presentation. The object's number selects the block of the key stream.
 func (r *pptReader) decrypted(id, place uint32) (pptRecord, bool) {
 	if int64(place)+pptHeadSize > int64(len(r.data)) {
 		return pptRecord{}, false
@@ -235,7 +235,7 @@ func (r *pptReader) decrypted(id, place uint32) (pptRecord, bool) {
 	return rec, ok
 }
 
-// listed is a slide, or the notes of one, as the document lists it.
+// listed is an entry in a document's list of slides or of notes.
 type listed struct {
 	object, id uint32
 	outline    []pptText // its titles and bodies
@@ -329,7 +329,7 @@ func (r *pptReader) texts(slide []byte, outline []pptText) (all []pptText) {
 	return all
 }
 
-// clientText holds the text of a shape (MS-PPT 2.9.76). Its record is not always marked as a container.
+// clientText is the record with the text of a shape (MS-PPT 2.9.76). It is not always marked as a container.
 const clientText = 0xf00d
 
 // addText adds the text of a record, if it has any, and returns the kind of the next one.
@@ -377,7 +377,7 @@ func (r *pptReader) page(number int, texts, notes []pptText) error {
 	return nil
 }
 
-// placeholder is what a text is made of that stands for the number of the slide or the date.
+// placeholder holds the characters of a text that is replaced by the number of the slide or the date.
 const placeholder = "* \r\n\v"
 
 // addSlideText adds the paragraphs of a text.

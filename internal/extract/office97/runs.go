@@ -13,7 +13,7 @@ type properties struct {
 	deleted        bool           // characters
 	script         compose.Script // of characters
 	font           int            // of characters
-	sign, signFont int            // what stands in the place of a parenthesis; 0 for none
+	sign, signFont int            // the sign that a parenthesis in the text represents, and its font; 0 for none
 
 	style           int
 	heading         int // from 1; 0 for none
@@ -30,7 +30,7 @@ type run struct {
 	properties
 }
 
-// at returns the properties of a byte, and where the next ones begin.
+// at returns the properties of a byte, and the place at which the next ones begin.
 func (r runs) at(at int) (properties, int) {
 	i, found := slices.BinarySearchFunc(r, at, func(r run, at int) int { return r.from - at })
 	if !found {
@@ -52,7 +52,7 @@ const page = 512
 type layout struct {
 	paragraphs, word6 bool
 	number            int // bytes of the number of a page
-	place             int // bytes of what says where in a page properties are
+	place             int // bytes of the place of properties in a page
 }
 
 var (
@@ -75,7 +75,7 @@ func runsOf(main, table []byte, l layout) runs {
 			continue
 		}
 		all = append(all, runsOfPage(main[at:at+page], l)...)
-		if len(all) > len(main) { // pages that are listed again and again
+		if len(all) > len(main) { // pages are listed many times
 			break
 		}
 	}
@@ -130,7 +130,7 @@ func (r *run) take(b []byte, l layout) {
 	r.apply(b)
 }
 
-// apply takes a list of properties.
+// apply sets the properties in a list.
 func (p *properties) apply(b []byte) {
 	for len(b) >= 3 {
 		code := binary.LittleEndian.Uint16(b)
@@ -143,8 +143,7 @@ func (p *properties) apply(b []byte) {
 	}
 }
 
-// operandSize returns how many bytes the operand of a property has, from the upper bits of its code
-// (MS-DOC 2.6).
+// operandSize returns the number of bytes of the operand of a property, from the upper bits of its code (MS-DOC 2.6).
 func operandSize(code uint16, rest []byte) int {
 	const tableDefinition = 0xd608 // has a length of two bytes
 	switch code >> 13 {
@@ -163,7 +162,7 @@ func operandSize(code uint16, rest []byte) int {
 	return 1 + int(rest[0])
 }
 
-// set takes one property (MS-DOC 2.6.1, 2.6.2).
+// set sets one property (MS-DOC 2.6.1, 2.6.2).
 func (p *properties) set(code uint16, operand []byte) {
 	on := operand[0] != 0
 	switch code {

@@ -6,8 +6,8 @@ import (
 	"unicode/utf16"
 )
 
-// text reads the strings of Excel 97 and later (MS-XLS 2.5.293) from a record and those in which it goes
-// on. Where the characters of a string go on in the next record, that says again how wide they are.
+// text reads the strings of Excel 97 and later (MS-XLS 2.5.293) from a record and the records that continue it. If the
+// characters of a string continue in the next record, that record begins with their width.
 type text struct {
 	segments [][]byte
 }
@@ -50,7 +50,7 @@ func (t *text) number(size int) int {
 	return int(binary.LittleEndian.Uint64(b[:]))
 }
 
-// skip passes over bytes.
+// skip skips n bytes.
 func (t *text) skip(n int) {
 	for n > 0 {
 		part := t.take(n)

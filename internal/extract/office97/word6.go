@@ -30,7 +30,7 @@ const (
 // fibMagic95 begins documents of Word 6 and 95.
 const fibMagic95 = 0xa5dc
 
-// isWord6 reports whether an older document begins like this. Word 95 for East Asia has numbers of its own.
+// isWord6 reports whether a document of Word 6 or 95 begins with magic. Word 95 for East Asia has its own numbers.
 func isWord6(magic uint16) bool {
 	return magic == fibMagic || magic == fibMagic95 || magic >= 0xa697 && magic <= 0xa699
 }
@@ -77,7 +77,7 @@ func fontsOfWord6(b []byte) (names []string, charset int) {
 	return names, charset
 }
 
-// pageOfWord6 returns the encoding of a document, which its language tells, and its fonts if it is said to be English.
+// pageOfWord6 returns the encoding of a document. It follows from the language or, for English, from the fonts.
 func pageOfWord6(main []byte, charset int) string {
 	const english, chinese, macintosh = 0x09, 0x04, 256
 	language := binary.LittleEndian.Uint16(main[fib6Language:])
@@ -86,7 +86,7 @@ func pageOfWord6(main []byte, charset int) string {
 		return "macintosh"
 	case primary == english && charset != 0:
 		return codepage.Windows(charset)
-	case primary == chinese && language>>10 == 1: // of Taiwan
+	case primary == chinese && language>>10 == 1: // traditional Chinese of Taiwan
 		return codepage.Windows(950)
 	case word6Pages[primary] != 0:
 		return codepage.Windows(word6Pages[primary])
@@ -94,13 +94,13 @@ func pageOfWord6(main []byte, charset int) string {
 	return "windows-1252"
 }
 
-// word6Pages are the code pages of languages that have another one than English, by the lower ten bits of their numbers.
+// word6Pages are the code pages of languages whose code page is not that of English, by the lower ten bits of their numbers.
 var word6Pages = map[uint16]int{
 	0x01: 1256, 0x02: 1251, 0x04: 936, 0x05: 1250, 0x08: 1253, 0x0d: 1255, 0x0e: 1250, 0x11: 932, 0x12: 949, 0x15: 1250, 0x18: 1250, 0x19: 1251, 0x1a: 1250, 0x1b: 1250,
 	0x1c: 1250, 0x1e: 874, 0x1f: 1254, 0x20: 1256, 0x22: 1251, 0x23: 1251, 0x24: 1250, 0x25: 1257, 0x26: 1257, 0x27: 1257, 0x29: 1256, 0x2f: 1251,
 }
 
-// word6Codes are the properties of Word 97 that properties of Word 6 became.
+// word6Codes maps properties of Word 6 to the equal ones of Word 97.
 var word6Codes = map[byte]uint16{24: 0x2416, 25: 0x2417, 65: 0x0800, 93: 0x4a4f, 104: 0x2a48}
 
 // word6Sizes are the sizes of operands in bytes; -1 for one that begins with its size. The others have one byte.
@@ -110,7 +110,7 @@ var word6Sizes = map[byte]int{
 	68: -1, 69: 2, 70: 4, 72: 2, 73: 3, 74: -1, 80: 2, 81: -1, 82: -1, 83: 0, 93: 2, 95: 3, 96: 2, 97: 2, 103: -1, 105: -1, 106: -1, 107: 2, 108: -1, 109: 2, 110: 2,
 }
 
-// applyWord6 takes a list of properties of Word 6. Those of tables, which come last, are not read.
+// applyWord6 sets the properties in a list of Word 6. It does not read those of tables, which come last.
 func (p *properties) applyWord6(b []byte) {
 	const symbol, lastRead = 74, 118
 	for len(b) >= 2 && b[0] <= lastRead {

@@ -46,8 +46,8 @@ const (
 type xlsReader struct {
 	ctx     context.Context
 	data    []byte
-	unicode bool   // Excel 97 and later; before, texts are in a code page
-	page    string // that code page
+	unicode bool   // Excel 97 and later; earlier texts are in a code page
+	page    string // the code page of texts
 	epoch   time.Time
 	formats map[int]numfmt.Format
 	styles  []int // the format of each style
@@ -106,7 +106,7 @@ func stream(f *extract.File, names ...string) ([]byte, error) {
 	return nil, extract.Damagedf("the file is cut off or broken: its text is missing")
 }
 
-// record returns the record at a position and the position behind it; nil at the end of the data.
+// record returns the record at a position and the position after it; body is nil at the end of the data.
 func (x *xlsReader) record(at int) (kind int, body []byte, next int) {
 	if at < 0 || at+4 > len(x.data) {
 		return recEOF, nil, len(x.data)
@@ -116,7 +116,7 @@ func (x *xlsReader) record(at int) (kind int, body []byte, next int) {
 	return kind, x.data[at+4 : end], end
 }
 
-// globals reads what all sheets share.
+// globals reads the records that all sheets share.
 func (x *xlsReader) globals(limits extract.Limits, passwords []string) error {
 	kind, body, at := x.record(0)
 	if kind != recBOF || len(body) < 2 {
@@ -145,7 +145,7 @@ func (x *xlsReader) globals(limits extract.Limits, passwords []string) error {
 	return nil
 }
 
-// global takes a record that all sheets share.
+// global reads a record that all sheets share.
 func (x *xlsReader) global(kind int, body []byte) {
 	if len(body) < 2 {
 		return
@@ -192,7 +192,7 @@ func codePageName(page int) string {
 	return codepage.Windows(page)
 }
 
-// sharedStrings reads the table of strings, which goes on in the records behind it.
+// sharedStrings reads the table of strings, which continues in the next records.
 func (x *xlsReader) sharedStrings(body []byte, next int, limits extract.Limits) (int, error) {
 	if len(body) < 8 {
 		return next, nil
@@ -256,7 +256,7 @@ type xlsSheetWalker struct {
 	left    int64
 }
 
-// record takes one record of a sheet.
+// record reads one record of a sheet.
 func (w *xlsSheetWalker) record(kind int, body []byte) error {
 	if kind == recString {
 		if w.x.unicode {
@@ -271,7 +271,7 @@ func (w *xlsSheetWalker) record(kind int, body []byte) error {
 	style, value := int(binary.LittleEndian.Uint16(body[4:])), body[6:]
 	switch {
 	case kind == recMulRK:
-		for rest := body[4:]; len(rest) >= 8; rest = rest[6:] { // the last column comes behind
+		for rest := body[4:]; len(rest) >= 8; rest = rest[6:] { // the number of the last column follows
 			v := rk(binary.LittleEndian.Uint32(rest[2:]))
 			if err := w.put(row, column, w.x.shown(v, int(binary.LittleEndian.Uint16(rest)))); err != nil {
 				return err
@@ -299,7 +299,7 @@ func (w *xlsSheetWalker) record(kind int, body []byte) error {
 	return nil
 }
 
-// formula takes the result of a formula: a number, or what the last two bytes say is none.
+// formula reads the result of a formula: a number, or another value, which the last two bytes mark.
 func (w *xlsSheetWalker) formula(row, column, style int, value []byte) error {
 	if value[6] != 0xff || value[7] != 0xff {
 		return w.put(row, column, w.x.shown(math.Float64frombits(binary.LittleEndian.Uint64(value)), style))
@@ -324,7 +324,7 @@ func boolOrError(value byte, isError bool) string {
 	return "FALSE"
 }
 
-// put keeps a cell. The cells of a row come together.
+// put keeps a cell. The file has the cells of a row one after the other.
 func (w *xlsSheetWalker) put(row, column int, text string) error {
 	if row != w.row {
 		if err := w.flush(); err != nil {
@@ -375,7 +375,7 @@ func (x *xlsReader) shown(v float64, style int) string {
 	return format.Text(v, x.epoch)
 }
 
-// bytes returns a text in the code page, with its length in two bytes before it.
+// bytes decodes a text in the code page that follows its length in two bytes.
 func (x *xlsReader) bytes(b []byte) string {
 	if len(b) < 2 {
 		return ""

@@ -22,7 +22,7 @@ const (
 	boundSheetPlain  = 4
 )
 
-// defaultPassword is the password of workbooks that Excel protects against changes only.
+// defaultPassword is the password of workbooks that Excel only protects against changes.
 const defaultPassword = "VelvetSweatshop"
 
 // decrypter decrypts records in place.
@@ -31,13 +31,12 @@ type decrypter interface {
 	decrypt(body []byte, at, plain int)
 }
 
-// rc4Cipher is encryption with RC4. Each block of the stream has its own key. Bytes that are not encrypted use up key stream
-// too.
+// rc4Cipher decrypts RC4. Each block of the stream has its own key. Bytes that are not encrypted also consume key stream.
 type rc4Cipher struct {
 	hash     func() hash.Hash
 	base     []byte // the hash of the password and the salt
 	keyBytes int
-	padTo    int // length of the key with zeros behind it; 0 for none
+	padTo    int // length to which zeros pad the key; 0 for no padding
 	size     int // of a block, at most len(keys)
 
 	loaded int // the block whose key stream is in keys, from 1; 0 for none
@@ -46,7 +45,7 @@ type rc4Cipher struct {
 
 const xlsBlock = 1024
 
-// decrypt decrypts the records behind a position, in place. Its error is for people.
+// decrypt decrypts the records after a position, in place. Its error is for people.
 func (x *xlsReader) decrypt(pass []byte, at int, passwords []string) error {
 	open, ok := readCipher(pass, x.unicode)
 	c, err := unlock("workbook", open, ok, append(slices.Clip(passwords), defaultPassword), len(passwords) > 0)
@@ -181,7 +180,7 @@ func (c *rc4Cipher) decrypt(body []byte, at, plain int) {
 	}
 }
 
-// apply decrypts the records behind a position.
+// apply decrypts the records after a position.
 func (x *xlsReader) apply(lock decrypter, from int) {
 	for at := from; at < len(x.data); {
 		kind, body, next := x.record(at)

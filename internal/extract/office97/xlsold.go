@@ -12,8 +12,8 @@ import (
 	"parley/internal/extract/tabular"
 )
 
-// The records of workbooks of Excel 2 to 4 that Excel 5 has under other numbers, and what their upper byte, the version,
-// is removed from.
+// The records of workbooks of Excel 2 to 4 that have other numbers in Excel 5, without their upper byte, which is the
+// version.
 const (
 	oldInteger     = 0x02
 	oldNumber      = 0x03
@@ -28,7 +28,7 @@ const (
 	oldMask        = 0xff
 )
 
-// The kinds of what begins with oldBOF and has no cells for people.
+// The kinds of sheets, in oldBOF, that have no cells for people.
 const (
 	oldChart = 0x20
 	oldMacro = 0x40
@@ -43,12 +43,13 @@ func isOldWorkbook(head []byte) bool {
 	return (version == 0 || version == 2 || version == 4) && size >= 4 && size <= 8
 }
 
-// oldXLSReader reads a workbook of Excel 2 to 4. It is not a compound file but only records, as in Excel 5, some in older forms.
+// oldXLSReader reads a workbook of Excel 2 to 4. It is not a compound file but only a list of records. They are like those of
+// Excel 5, but some have older forms.
 type oldXLSReader struct {
 	xlsReader
 	out     compose.Builder
 	walker  *xlsSheetWalker
-	first   bool // of the versions: Excel 2
+	first   bool // the version is Excel 2
 	depth   int
 	passing int // the depth of a chart or a macro; 0 for none
 }
@@ -78,13 +79,13 @@ func readOldXLS(ctx context.Context, f *extract.File) (*extract.Document, error)
 	return &extract.Document{Pages: []extract.Page{x.out.Page(0, false)}}, nil
 }
 
-// begin begins a sheet, which has its own formats.
+// begin starts a sheet, which has its own formats.
 func (x *oldXLSReader) begin(name string) {
 	x.formats, x.styles = map[int]numfmt.Format{}, nil
 	x.walker = &xlsSheetWalker{x: &x.xlsReader, grid: tabular.Grid{Out: &x.out, Name: name}, left: x.out.Budget.Left}
 }
 
-// take takes one record.
+// take reads one record.
 func (x *oldXLSReader) take(kind int, body []byte) error {
 	switch {
 	case kind&oldMask == oldBOF:
@@ -112,7 +113,7 @@ func (x *oldXLSReader) take(kind int, body []byte) error {
 	return nil
 }
 
-// modern returns the form that a record of a cell has in Excel 5. It keeps formats, which are numbered in their order.
+// modern converts a record of a cell to its form in Excel 5. It keeps formats, which are numbered in their order.
 func (x *oldXLSReader) modern(kind int, body []byte) (int, []byte) {
 	switch kind & oldMask {
 	case oldFormat:
@@ -138,7 +139,7 @@ func (x *oldXLSReader) modern(kind int, body []byte) (int, []byte) {
 	return x.modernFirst(kind, body)
 }
 
-// modernFirst is modern for Excel 2, whose cells have their properties in three bytes, and whose texts a length of one.
+// modernFirst is modern for Excel 2, in which cells have three bytes of properties and texts have a length of one byte.
 func (x *oldXLSReader) modernFirst(kind int, body []byte) (int, []byte) {
 	const attributes, formatBits = 3, 0x3f
 	if kind == oldString && len(body) > 0 {

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// xlsXOR is the oldest way in which workbooks are encrypted: XOR obfuscation, method 1 ([MS-OFFCRYPTO], section 2.3.7).
+// xlsXOR is the oldest encryption of workbooks: XOR obfuscation, method 1 ([MS-OFFCRYPTO], section 2.3.7).
 type xlsXOR [16]byte
 
 // readXOR reads the key and the verifier of a record FilePass. open returns nil if the password is wrong.
@@ -26,7 +26,7 @@ func readXOR(pass []byte) (open func(password string) decrypter) {
 	}
 }
 
-// xorKey is the key that a password gives.
+// xorKey returns the key of a password.
 func xorKey(word []byte) uint16 {
 	step := func(v uint16) uint16 {
 		if v = bits.RotateLeft16(v, 1); v&1 == 1 {
@@ -48,7 +48,7 @@ func xorKey(word []byte) uint16 {
 	return key ^ end
 }
 
-// xorVerifier is the hash by which a password is known.
+// xorVerifier returns the hash that verifies a password.
 func xorVerifier(word []byte) uint16 {
 	const width = 15 // bits in which letters rotate
 	hash := uint16(len(word)) ^ 0xce4b

@@ -18,7 +18,7 @@ const (
 	chartPoints = 1000
 )
 
-// readChart reads what a chart (ECMA-376 part 1, section 21.2) shows.
+// readChart reads the titles and values of a chart (ECMA-376 part 1, section 21.2).
 func readChart(ctx context.Context, archive *zipxml.Archive, name string) (*chartWalker, error) {
 	c := &chartWalker{}
 	_, err := zipxml.ReadPart(ctx, archive, name, c.visit)
@@ -43,7 +43,7 @@ func (c *chartWalker) write(out *compose.Builder) error {
 type chartWalker struct {
 	title  strings.Builder
 	series []series
-	path   []string // of the elements around, for those that matter
+	path   []string // names of the enclosing elements that matter
 	point  int
 }
 
@@ -91,7 +91,7 @@ func (c *chartWalker) in() string {
 	return c.path[len(c.path)-1]
 }
 
-// value puts a value to the point of the series for which it stands.
+// value sets a value of the current point of the series.
 func (c *chartWalker) value(v string) {
 	n := len(c.series)
 	v = compose.OneLine(compose.Clean(v))

@@ -11,8 +11,9 @@ import (
 var _ = extract.Register("Word", extract.Reader{Read: readDOCX, Unlock: unlockOffice})
 
 // readDOCX reads the main text of a WordprocessingML document (ECMA-376 part 1), strict and
-// transitional: headings by style, lists, tables, text boxes, charts, diagrams, comments and footnotes,
-// then headers and footers, without what tracked changes deleted. Word computes pages anew on each screen, so the document has none.
+// transitional: headings by style, lists, tables, text boxes, charts, diagrams, comments and footnotes, then headers and
+// footers. It leaves out text that tracked changes deleted. Word computes the pages on each machine, so the document has
+// none.
 func readDOCX(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	archive, err := zipxml.Open(f)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"parley/internal/extract/zipxml"
 )
 
-// readDOCXNumbering reads how lists look (ECMA-376 part 1, section 17.9).
+// readDOCXNumbering reads the numbering of lists (ECMA-376 part 1, section 17.9).
 func readDOCXNumbering(archive *zipxml.Archive) (*compose.Numbering, error) {
 	n := compose.NewNumbering()
 	abstract, num, level := "", "", 0
@@ -52,7 +52,7 @@ func readDOCXNumbering(archive *zipxml.Archive) (*compose.Numbering, error) {
 	return n, nil
 }
 
-// number returns the number that an attribute holds, 1 if it holds none.
+// number returns the number in an attribute, or 1 if there is none.
 func number(s string) int {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 0 || n > 1_000_000 {

@@ -12,7 +12,7 @@ import (
 	"parley/internal/extract/zipxml"
 )
 
-// docxParts holds the content of a document that has parts of its own.
+// docxParts holds the content of a document that is stored in separate parts of the file.
 type docxParts struct {
 	archive *zipxml.Archive
 	ctx     context.Context //nolint:containedctx // of the one call that reads the document
@@ -20,7 +20,7 @@ type docxParts struct {
 	text    int64             // bytes of text that diagrams and margins may have
 	notes   map[string]string // comments by id
 	margins []string          // texts of headers and footers, each once
-	due     []string          // what the paragraph refers to that is being read: "chart rId4", "comment 2"
+	due     []string          // references of the current paragraph: "chart rId4", "comment 2"
 	done    map[string]bool
 }
 
@@ -112,7 +112,7 @@ func (p *docxParts) eachText(name string, start func(xml.StartElement), text fun
 	return err
 }
 
-// refersTo returns what an element of the text stands for: a chart, a diagram, a comment.
+// refersTo returns the chart, diagram or comment to which an element of the text refers.
 func (p *docxParts) refersTo(e xml.StartElement) (string, bool) {
 	switch {
 	case e.Name.Local == "commentReference":
@@ -125,7 +125,7 @@ func (p *docxParts) refersTo(e xml.StartElement) (string, bool) {
 	return "", false
 }
 
-// writeParts appends what the paragraphs and tables since the last call refer to, outside of tables.
+// writeParts appends the parts to which the paragraphs and tables since the last call refer. It waits for the end of a table.
 func (w *docxWalker) writeParts() error {
 	p := &w.parts
 	if len(w.paragraphs) > 0 || len(w.tables) > 0 || len(p.due) == 0 {
@@ -133,7 +133,7 @@ func (w *docxWalker) writeParts() error {
 	}
 	due := p.due
 	p.due = nil
-	if p.archive == nil { // all of the document is one file
+	if p.archive == nil { // the whole document is one file
 		return nil
 	}
 	for _, reference := range due {
@@ -193,8 +193,8 @@ func (p *docxParts) writeMargins(out *compose.Builder) error {
 	return nil
 }
 
-// takeFiles takes out the Office files that are embedded in the document, and the files whose text Word inserts when it
-// opens the document (altChunk), which programs that convert HTML write.
+// takeFiles extracts the Office files that are embedded in the document, and the files whose text Word inserts when it
+// opens the document (altChunk), as written by programs that convert HTML.
 func (p *docxParts) takeFiles(ctx context.Context, spool *extract.Spool) error {
 	for _, r := range p.related {
 		if r.kind != "package" && r.kind != "aFChunk" || p.done[r.target] {
@@ -217,7 +217,7 @@ func (p *docxParts) takeFiles(ctx context.Context, spool *extract.Spool) error {
 	return nil
 }
 
-// withoutOrigin is a picture's description without what Word adds when it wrote it itself.
+// withoutOrigin returns a picture's description without the remark that Word adds to generated descriptions.
 func withoutOrigin(alt string) string {
 	for _, tail := range []string{"Description automatically generated", "AI-generated content may be incorrect."} {
 		alt = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(alt), tail))

@@ -11,7 +11,7 @@ import (
 
 // docxStyle holds the structural properties of a paragraph style.
 type docxStyle struct {
-	name    string // the built-in styles have English names whatever the language of the program
+	name    string // built-in styles have English names, whatever the language of the program is
 	basedOn string
 	outline int    // outline level from 1; 0 for none
 	list    string // numbering id
@@ -52,8 +52,8 @@ func readDOCXStyles(archive *zipxml.Archive) (docxStyles, error) {
 	return styles, nil
 }
 
-// resolve follows the chain of styles that id is based on, and returns the heading level (0 for
-// none) and the list that the paragraphs of the style belong to.
+// resolve follows the chain of styles on which id is based, and returns the heading level (0 for none) and the list of
+// the style's paragraphs.
 func (s docxStyles) resolve(id string) (heading int, list string, level int) {
 	for range 10 { // longer chains are cycles
 		style, known := s[id]
@@ -87,7 +87,7 @@ func outlineLevel(val string) int {
 	return n + 1
 }
 
-// vertical returns the place that vertAlign gives a run (ISO/IEC 29500-1, 22.9.2.17).
+// vertical returns the Script of a run with this vertAlign (ISO/IEC 29500-1, 22.9.2.17).
 func vertical(align string) compose.Script {
 	switch align {
 	case "superscript":

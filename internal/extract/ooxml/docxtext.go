@@ -43,15 +43,15 @@ type docxTable struct {
 	span      int // columns of the cell that is being read
 }
 
-// skippedDOCX are elements whose content is not text of the document: the second rendering of
-// what a newer element says, deleted text, instructions of fields, and comments' anchors.
+// skippedDOCX are elements whose content does not belong to the document's text: fallbacks for newer elements, deleted
+// text, instructions of fields, and the anchors of comments.
 var skippedDOCX = map[string]bool{
 	"Fallback": true, "del": true, "moveFrom": true, "instrText": true, "delText": true, "delInstrText": true,
 	"rPrChange": true, "pPrChange": true, "sectPr": true, "tblPr": true, "tblGrid": true, "tcPr": true, "rubyPr": true, "rt": true,
 	"sdtPr": true, "binData": true,
 }
 
-// maxDOCXDepth bounds the paragraphs and tables inside each other.
+// maxDOCXDepth is the maximum depth of paragraphs and tables inside each other.
 const maxDOCXDepth = 100
 
 func (w *docxWalker) read(ctx context.Context, part io.Reader) error {
@@ -130,7 +130,7 @@ func (w *docxWalker) start(d *xml.Decoder, e xml.StartElement) error {
 	return nil
 }
 
-// element takes one element inside a paragraph.
+// element reads one element inside a paragraph.
 func (p *docxParagraph) element(d *xml.Decoder, e xml.StartElement) error {
 	switch e.Name.Local {
 	case "pStyle":
@@ -243,8 +243,8 @@ func (t *docxTable) write(text string) {
 	*last = strings.TrimSpace(*last + " " + text)
 }
 
-// endCell fills the other columns of a cell that spans several, so that the later cells stay
-// under their names.
+// endCell adds empty cells for the other columns of a cell that spans several, so that later cells stay below their
+// names.
 func (t *docxTable) endCell() {
 	if len(t.rows) == 0 {
 		return
@@ -255,9 +255,9 @@ func (t *docxTable) endCell() {
 	}
 }
 
-// endTable appends a table to the text, or to the cell of the table around it. A table of one
-// column is a frame around paragraphs. The first row is taken as the header when it says so, or
-// when every cell of it is filled and short, as Word marks few of them.
+// endTable appends a table to the text, or to the cell of the enclosing table. A table of one column is a frame around
+// paragraphs. The first row is the header if it is marked as such, or if all its cells are filled and short, since Word
+// marks few headers.
 func (w *docxWalker) endTable() error {
 	if len(w.tables) == 0 {
 		return nil
@@ -286,7 +286,7 @@ func (w *docxWalker) endTable() error {
 	return w.out.AddTable(table.rows, hasHeader)
 }
 
-// finish keeps what was read of open tables when the document breaks off.
+// finish keeps the text of open tables when the document ends early.
 func (w *docxWalker) finish() {
 	w.paragraphs = nil
 	for len(w.tables) > 0 {

@@ -101,7 +101,7 @@ func (w *excelXMLWalker) data(d *xml.Decoder, e xml.StartElement) error {
 	return nil
 }
 
-// indexed returns the number of a row or cell: that which it names, or the next one.
+// indexed returns the number of a row or cell: its Index attribute, or the number after last.
 func indexed(e xml.StartElement, last int) int {
 	n, err := strconv.Atoi(zipxml.Attr(e, "Index"))
 	if err != nil || n <= last || n > 1<<21 {

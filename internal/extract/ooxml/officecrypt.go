@@ -24,15 +24,15 @@ import (
 
 //nolint:gosec // the format prescribes it
 
-// unlockOffice replaces a document of Office that is encrypted (MS-OFFCRYPTO) by what it is under
-// the first of the passwords that fits. Other files stay as they are.
+// unlockOffice decrypts an encrypted document of Office (MS-OFFCRYPTO) in place with the first password that fits. Other
+// files stay as they are.
 func unlockOffice(f *extract.File) error {
 	if !bytes.HasPrefix(f.Head, []byte(cfb.Magic)) {
 		return nil
 	}
 	c, err := cfb.Open(f.Content, f.Size)
 	if err != nil {
-		return nil //nolint:nilerr // what it is shows later
+		return nil //nolint:nilerr // the format is recognised later
 	}
 	pack, info := c.Root().Named("EncryptedPackage"), c.Root().Named("EncryptionInfo")
 	if pack == nil {
@@ -70,13 +70,13 @@ func unlockOffice(f *extract.File) error {
 	return &extract.Error{Reason: extract.Encrypted, Detail: "the document needs a password"}
 }
 
-// lockedBytes bounds an encrypted document, which is held in memory.
+// lockedBytes is the maximum size of an encrypted document, which is held in memory.
 const lockedBytes = 100 << 20
 
-// defaultPassword is the password of workbooks that Excel protects against changes only.
+// defaultPassword is the password of workbooks that Excel only protects against changes.
 const defaultPassword = "VelvetSweatshop"
 
-// lockScheme is how a document is encrypted.
+// lockScheme is a method of encryption.
 type lockScheme interface {
 	unlock(password []byte) (key []byte, ok bool)
 	// decrypt changes data, which is the whole stream, and returns the document in it.
@@ -115,7 +115,7 @@ type agileLock struct {
 	macValue  []byte
 }
 
-// agileParams are the cipher and hash of one use.
+// agileParams are the parameters of the cipher and hash for one purpose.
 type agileParams struct {
 	salt      []byte
 	keyBytes  int
@@ -126,7 +126,7 @@ type agileParams struct {
 // maxSpins bounds the work on one password; Office uses 100,000.
 const maxSpins = 1_000_000
 
-// agileAttributes are those that keyData and encryptedKey share.
+// agileAttributes are the attributes that keyData and encryptedKey share.
 type agileAttributes struct {
 	Salt      string `xml:"saltValue,attr"`
 	KeyBits   int    `xml:"keyBits,attr"`
@@ -200,7 +200,7 @@ var (
 	agileHash  = []byte{0xd7, 0xaa, 0x0f, 0x6d, 0x30, 0x61, 0x34, 0x4e}
 	agileValue = []byte{0x14, 0x6e, 0x0b, 0xe7, 0xab, 0xac, 0xd0, 0xd6}
 
-	// Those for the HMAC (section 2.3.4.14).
+	// The keys for the HMAC (section 2.3.4.14).
 	agileMACKey   = []byte{0x5f, 0xb2, 0xad, 0x01, 0x0c, 0xb9, 0xe1, 0xf6}
 	agileMACValue = []byte{0xa0, 0x67, 0x7f, 0x02, 0xb2, 0x2c, 0x84, 0x33}
 )
@@ -242,8 +242,8 @@ func (l *agileLock) decrypt(key, data []byte) ([]byte, error) {
 	return data[:size], nil
 }
 
-// authentic reports whether the stream is the one that was encrypted. The format demands its HMAC
-// (section 2.3.4.14), so that a document without one is not whole.
+// authentic reports whether the stream is unchanged since its encryption. The format requires an HMAC (section
+// 2.3.4.14), so a document without one is not complete.
 func (l *agileLock) authentic(key, data []byte) bool {
 	secret := decryptCBC(key, l.vector(agileMACKey), l.macKey)
 	want := decryptCBC(key, l.vector(agileMACValue), l.macValue)
@@ -256,12 +256,12 @@ func (l *agileLock) authentic(key, data []byte) bool {
 	return hmac.Equal(mac.Sum(nil), want[:n])
 }
 
-// vector is the initial vector for a part of the document.
+// vector returns the initial vector for a part of the document.
 func (l *agileLock) vector(of []byte) []byte {
 	return fit(digest(l.data.hash, l.data.salt, of), l.data.blockSize)
 }
 
-// packageSize takes the size of the document off the beginning of the stream.
+// packageSize removes the size of the document from the beginning of the stream.
 func packageSize(data []byte) (size int, rest []byte, ok bool) {
 	if len(data) < 8 {
 		return 0, nil, false
@@ -279,7 +279,7 @@ func digest(of func() hash.Hash, parts ...[]byte) []byte {
 	return h.Sum(nil)
 }
 
-// fit cuts bytes to a length, or fills them up as section 2.3.4.11 says.
+// fit cuts bytes to a length, or pads them as in section 2.3.4.11.
 func fit(b []byte, n int) []byte {
 	out := bytes.Repeat([]byte{0x36}, n)
 	copy(out, b)
@@ -321,7 +321,7 @@ func readStandard(data []byte) lockScheme {
 	return &standardLock{keyBytes: bits / 8, salt: verifier[4:20], verifier: verifier[20:36], hash: verifier[40:72]}
 }
 
-// unlock makes the key of the password (section 2.3.4.7) and tries it on the verifier.
+// unlock derives the key from the password (section 2.3.4.7) and tries it on the verifier.
 func (l *standardLock) unlock(password []byte) ([]byte, bool) {
 	h := digest(sha1.New, l.salt, password)
 	for i := range 50_000 {
@@ -339,7 +339,7 @@ func (l *standardLock) unlock(password []byte) ([]byte, bool) {
 	return key, subtle.ConstantTimeCompare(got, want[:len(got)]) == 1
 }
 
-// vouches: the format has nothing that shows a change of the document.
+// vouches returns false: nothing in the format shows whether the document was changed.
 func (l *standardLock) vouches() bool { return false }
 
 func (l *standardLock) decrypt(key, data []byte) ([]byte, error) {

@@ -24,8 +24,8 @@ type relation struct {
 	target string // name of the other part
 }
 
-// relations returns the references of a part, or of the package itself for "". What leads out of
-// the package is left out.
+// relations returns the references of a part, or of the package itself for "". It leaves out references to places
+// outside the package.
 func relations(archive *zipxml.Archive, part string) ([]relation, error) {
 	var found []relation
 	name := path.Join(path.Dir(part), "_rels", path.Base(part)+".rels")
@@ -44,13 +44,13 @@ func relations(archive *zipxml.Archive, part string) ([]relation, error) {
 		return nil
 	})
 	if zipxml.IsSyntaxError(err) {
-		err = nil // what is related cannot be found, the rest can
+		err = nil // related parts cannot be found, but the rest can be read
 	}
 	return found, err
 }
 
-// attached returns the references of a part of which each stands for something that lies on it: a part
-// is there once, however often it is referred to.
+// attached returns the references of a part to things that are placed on it. Each part is returned once, however often
+// it is referred to.
 func attached(archive *zipxml.Archive, part string) ([]relation, error) {
 	all, err := relations(archive, part)
 	seen := map[string]bool{}
@@ -61,7 +61,7 @@ func attached(archive *zipxml.Archive, part string) ([]relation, error) {
 	}), err
 }
 
-// mainPart finds the main part of a package, as some writers do not give it the usual name.
+// mainPart finds the main part of a package, since some writers do not give it the usual name.
 func mainPart(archive *zipxml.Archive, usual string) string {
 	all, err := relations(archive, "")
 	if err != nil {
@@ -78,7 +78,7 @@ func mainPart(archive *zipxml.Archive, usual string) string {
 // coreProperties maps elements of the core properties (part 2, section 11.1) to attributes.
 var coreProperties = map[string]string{"creator": "author", "subject": "subject", "keywords": zipxml.Keywords, "language": "language", "created": "created", "modified": "modified"}
 
-// describe sets what a package says of itself: its title, if it has one worth showing, and attributes.
+// describe sets the document's title, if the package has a sensible one, and attributes from the properties of the package.
 func describe(doc *extract.Document, archive *zipxml.Archive) {
 	title, values := zipxml.Properties(archive, "docProps/core.xml", coreProperties)
 	doc.Title, doc.Meta.Attributes = title, values.Encode() // without a title the first heading is the title
@@ -102,7 +102,7 @@ func readFormula(d *xml.Decoder, start xml.StartElement) (string, error) {
 	})
 }
 
-// isFormula holds for the elements of Office's formulas (ECMA-376 part 1, section 22.1).
+// isFormula reports whether an element belongs to Office's formulas (ECMA-376 part 1, section 22.1).
 func isFormula(name xml.Name) bool { return strings.HasSuffix(name.Space, "/officeDocument/2006/math") }
 
 // drawingParagraphs returns the paragraphs of text in a part of DrawingML, such as a diagram.
@@ -134,7 +134,7 @@ func drawingParagraphs(ctx context.Context, archive *zipxml.Archive, name string
 	return paragraphs, err
 }
 
-// drawingText adds what an element inside a paragraph of DrawingML says.
+// drawingText adds the text of an element inside a paragraph of DrawingML.
 func drawingText(d *xml.Decoder, e xml.StartElement, text io.StringWriter) error {
 	var s string
 	switch e.Name.Local {

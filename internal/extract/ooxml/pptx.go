@@ -17,8 +17,8 @@ var _ = extract.Register("PowerPoint", extract.Reader{Read: readPPTX})
 
 // readPPTX reads a PresentationML document (ECMA-376 part 1), strict and transitional: one page a
 // slide, in the order of the show, with its title as heading, then its text, tables, charts,
-// diagrams, the speaker's notes and comments. What the masters repeat on each slide is left out, unless
-// a slide has nothing else: then its first such slide has it.
+// diagrams, the speaker's notes and comments. It leaves out the text that masters repeat on each slide, except on the
+// first slide that has no other text.
 func readPPTX(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	archive, err := zipxml.Open(f)
 	if err != nil {
@@ -60,8 +60,8 @@ func readPPTX(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	return doc, nil
 }
 
-// slideParts returns the parts of the slides in the order of the show, or in the order of their
-// numbers where the presentation does not tell.
+// slideParts returns the parts of the slides in the order of the show, or in the order of their numbers if the
+// presentation does not give an order.
 func slideParts(archive *zipxml.Archive) ([]string, error) {
 	main := mainPart(archive, "ppt/presentation.xml")
 	related, err := relations(archive, main)
@@ -94,7 +94,7 @@ func hasPart(archive *zipxml.Archive, name string) bool {
 	return slices.ContainsFunc(archive.File, func(e *zip.File) bool { return e.Name == name })
 }
 
-// numberedParts returns the parts with a number between prefix and suffix, in its order.
+// numberedParts returns the parts with a number between prefix and suffix, in numerical order.
 func numberedParts(archive *zipxml.Archive, prefix, suffix string) []string {
 	numbers := map[string]int{}
 	var names []string
@@ -159,7 +159,7 @@ func (s *slideReader) model(ctx context.Context, name, kind string) error {
 			return err
 		}
 		for _, sh := range shapes {
-			if sh.placeholder { // it says where to write
+			if sh.placeholder { // it is a prompt for the author
 				continue
 			}
 			if err := sh.write(&s.out); err != nil {
@@ -181,7 +181,7 @@ func (s *slideReader) shapes(ctx context.Context, name string) ([]shape, error) 
 	return w.shapes, err
 }
 
-// related appends what belongs to the slide and stands in parts of its own.
+// related appends the content of a slide that is in separate parts.
 func (s *slideReader) related(ctx context.Context, name string) error {
 	parts, err := attached(s.archive, name)
 	if err != nil {
@@ -228,7 +228,7 @@ func (s *slideReader) diagram(ctx context.Context, name string) error {
 	return err
 }
 
-// notes appends what the speaker has written below the slide.
+// notes appends the speaker's notes.
 func (s *slideReader) notes(ctx context.Context, name string) error {
 	shapes, err := s.shapes(ctx, name)
 	if err != nil {

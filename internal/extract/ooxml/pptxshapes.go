@@ -11,7 +11,7 @@ import (
 	"parley/internal/extract/zipxml"
 )
 
-// shape is something on a slide that holds text: paragraphs, or a table.
+// shape is an object on a slide with text: paragraphs, or a table.
 type shape struct {
 	role        string // type of the placeholder that it fills: "title", "body"; "" for none
 	placeholder bool
@@ -25,7 +25,7 @@ type slideParagraph struct {
 	level  int // of the list, from 0
 	bullet bulletKind
 	number string // the scheme of a number (ECMA-376 part 1, section 20.1.10.61): "alphaLcParenR"
-	start  int    // that the paragraph's list begins with; 0 for 1
+	start  int    // the first number of the paragraph's list; 0 for 1
 }
 
 type bulletKind uint8
@@ -46,7 +46,7 @@ func (s shape) text() string {
 	return b.String()
 }
 
-// furniture are the roles of placeholders that say nothing of the slide's subject.
+// furniture are the roles of placeholders that say nothing about the slide's subject.
 var furniture = map[string]bool{"sldNum": true, "dt": true, "ftr": true, "hdr": true, "sldImg": true}
 
 // write appends the shape's blocks.
@@ -115,7 +115,7 @@ type shapeWalker struct {
 	now    slideParagraph
 	cell   bool           // within a cell of a table
 	script compose.Script // of the run
-	font   string         // of the signs of the run
+	font   string         // of signs in the run
 }
 
 func (w *shapeWalker) visit(d *xml.Decoder, token xml.Token) error {

@@ -11,8 +11,8 @@ import (
 
 var _ = extract.Register("Word XML", extract.Reader{Read: readWordXML})
 
-// readWordXML reads a Word document that is one XML file: of Word 2003, or a package of today in
-// the flat form. It has no styles that could be looked up, and so no headings but by outline level.
+// readWordXML reads a Word document that is one XML file: of Word 2003, or a newer package in the flat form. It does not
+// read styles, so only outline levels make headings.
 func readWordXML(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	w := docxWalker{out: compose.Builder{Budget: compose.NewBudget(f.Limits)}, styles: docxStyles{}, numbering: compose.NewNumbering()}
 	doc := &extract.Document{}

@@ -21,7 +21,7 @@ import (
 
 var _ = extract.Register("Excel binary", extract.Reader{Read: readXLSB})
 
-// readXLSB reads a binary workbook (MS-XLSB): the archive of a usual one, with records in place of XML.
+// readXLSB reads a binary workbook (MS-XLSB): an archive like that of a usual workbook, but with records instead of XML.
 func readXLSB(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	archive, err := zipxml.Open(f)
 	if err != nil {
@@ -88,10 +88,10 @@ const (
 	brtStylesEnd    = 618
 )
 
-// maxRecord bounds the content of a record: a cell has at most 32,767 characters.
+// maxRecord is the maximum size of a record: a cell has at most 32,767 characters.
 const maxRecord = 1 << 18
 
-// eachRecord calls visit with each record of a part, and reports whether the part breaks off.
+// eachRecord calls visit with each record of a part, and reports whether the part ends early.
 func (b *binaryReader) eachRecord(ctx context.Context, name string, visit func(kind int, data record) error) (broken bool, err error) {
 	part, err := zipxml.OpenPart(b.archive, name)
 	if err != nil || part == nil {
@@ -128,7 +128,7 @@ func (b *binaryReader) eachRecord(ctx context.Context, name string, visit func(k
 	}
 }
 
-// sevenBits reads a number of so many bytes at most, the lowest first, each of which says whether another follows.
+// sevenBits reads a number of up to most bytes, the lowest first. The highest bit of a byte says whether another byte follows.
 func sevenBits(in io.ByteReader, most int) (n int, err error) {
 	for i := range most {
 		c, err := in.ReadByte()
@@ -143,7 +143,7 @@ func sevenBits(in io.ByteReader, most int) (n int, err error) {
 	return n, nil
 }
 
-// record is the content of a record. What lies behind its end is zero.
+// record is the content of a record. Reading after its end returns zeros.
 type record []byte
 
 func (r record) uint32(at int) uint32 {
@@ -180,10 +180,10 @@ func (r record) packed(at int) float64 {
 	return v
 }
 
-// string returns a text, and where it ends.
+// string returns a text, and the place of its end.
 func (r record) string(at int) (text string, end int) {
 	n := int64(r.uint32(at))
-	if at+4 > len(r) || n > int64(len(r)-at-4)/2 { // also that there is none
+	if at+4 > len(r) || n > int64(len(r)-at-4)/2 { // n may also mean that there is no text
 		return "", at + 4
 	}
 	end = at + 4 + 2*int(n)
@@ -259,7 +259,7 @@ func (b *binaryReader) readStyles(ctx context.Context) error {
 	return err
 }
 
-// sheet appends one sheet, and reports whether its part breaks off.
+// sheet appends one sheet, and reports whether its part ends early.
 func (b *binaryReader) sheet(ctx context.Context, s xlsxSheet) (broken bool, err error) {
 	g := tabular.Grid{Out: &b.out, Name: s.name}
 	var cells []tabular.GridCell
@@ -294,7 +294,7 @@ func (b *binaryReader) sheet(ctx context.Context, s xlsxSheet) (broken bool, err
 	return broken, err
 }
 
-// shown returns what a cell shows, "" for a record that is none. A cell begins with its column and its style.
+// shown returns the text that a cell shows, or "" for a record that is not a cell. A cell begins with its column and its style.
 func (b *binaryReader) shown(kind int, data record) string {
 	const value = 8
 	var v float64

@@ -19,7 +19,7 @@ var _ = extract.Register("Excel", extract.Reader{Read: readXLSX})
 
 // readXLSX reads a SpreadsheetML workbook (ECMA-376 part 1), strict and transitional, sheet by
 // sheet as a stream: values as the cells show them, then the sheet's comments, text boxes and
-// charts. Formulas count by the values that were saved with them.
+// charts. Formulas are represented by the values that were saved with them.
 func readXLSX(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	archive, err := zipxml.Open(f)
 	if err != nil {
@@ -65,7 +65,7 @@ type xlsxReader struct {
 	limit   int64    // bytes of the shared strings
 	strings []string // shared by all sheets
 	formats []numfmt.Format
-	epoch   time.Time // the day that dates count from
+	epoch   time.Time // day 0 of dates
 }
 
 // xlsxSheet is a sheet as the workbook lists it.
@@ -117,8 +117,8 @@ func (x *xlsxReader) part(kind, usual string) string {
 	return usual
 }
 
-// readStrings reads the strings that cells refer to by number (section 18.4), without the
-// pronunciation that East Asian texts carry.
+// readStrings reads the strings to which cells refer by number (section 18.4), without the pronunciation in East Asian
+// texts.
 func (x *xlsxReader) readStrings(ctx context.Context) error {
 	var text strings.Builder
 	total := int64(0)
@@ -154,7 +154,7 @@ func decodeInto(d *xml.Decoder, e xml.StartElement, text *strings.Builder) error
 	return nil
 }
 
-// readStyles reads how cells show numbers, by the cells' style.
+// readStyles reads the number formats of cells, by style.
 func (x *xlsxReader) readStyles() error {
 	custom := map[string]numfmt.Format{}
 	inCells := false
@@ -186,7 +186,7 @@ func (x *xlsxReader) readStyles() error {
 	return err
 }
 
-// sheet appends one sheet, and reports whether its part breaks off.
+// sheet appends one sheet, and reports whether its part ends early.
 func (x *xlsxReader) sheet(ctx context.Context, s xlsxSheet) (broken bool, err error) {
 	w := sheetWalker{x: x, grid: tabular.Grid{Out: &x.out, Name: s.name}}
 	if broken, err = zipxml.ReadPart(ctx, x.archive, s.part, w.visit); err != nil {
@@ -234,7 +234,7 @@ func (x *xlsxReader) comments(ctx context.Context, g *tabular.Grid, name string)
 	return err
 }
 
-// drawing appends the text boxes, diagrams and charts that lie on a sheet.
+// drawing appends the text boxes, diagrams and charts on a sheet.
 func (x *xlsxReader) drawing(ctx context.Context, g *tabular.Grid, name string) error {
 	related, err := attached(x.archive, name)
 	if err != nil {

@@ -70,8 +70,8 @@ func (w *sheetWalker) startCell(e xml.StartElement) {
 	w.cell.value.Reset()
 }
 
-// endCell keeps what the cell shows. What a row may hold is bounded here, before it is put
-// together: cells can share one long string.
+// endCell keeps the text that the cell shows. It limits the text of a row before the row is put together, because cells
+// can share one long string.
 func (w *sheetWalker) endCell() error {
 	if w.cell.column >= tabular.MaxColumns {
 		return nil
@@ -87,7 +87,7 @@ func (w *sheetWalker) endCell() error {
 	return nil
 }
 
-// shown returns what the cell shows.
+// shown returns the text that the cell shows.
 func (w *sheetWalker) shown() string {
 	raw := w.cell.value.String()
 	switch w.cell.kind {
@@ -116,7 +116,7 @@ func (w *sheetWalker) shown() string {
 	return compose.Clean(format.Text(v, w.x.epoch)) // the format may add text
 }
 
-// columnOf returns the column of a reference such as "AB12", from 0; -1 when it has none.
+// columnOf returns the column of a reference such as "AB12", from 0, or -1 if there is none.
 func columnOf(ref string) int {
 	n := 0
 	for _, r := range ref {

@@ -35,7 +35,7 @@ type column struct {
 	level  uint64
 }
 
-// row returns what a column has in the next row. The items of a list are joined.
+// row returns the value of a column in the next row. It joins the items of a list.
 func (c *column) row() (string, error) {
 	if c.maxRep == 0 {
 		ok, err := c.peek()
@@ -105,7 +105,7 @@ func (c *column) peek() (bool, error) {
 	return true, err
 }
 
-// value returns the value after peek, and its definition level: one below the highest stands for none.
+// value returns the value after peek, and its definition level. A level below the highest means that there is no value.
 func (c *column) value() (cell string, def uint64, err error) {
 	c.peeked = false
 	if c.maxDef > 0 {
@@ -171,7 +171,7 @@ func (c *column) page() error {
 	return nil // an index
 }
 
-// head reads the head of a page, whose size nothing says.
+// head reads the header of a page. The file does not give its size.
 func (c *column) head() (node, error) {
 	for size := int64(1 << 10); c.at >= 0 && c.at < c.t.size; size <<= 4 {
 		window := make([]byte, min(size, c.t.size-c.at))
@@ -191,7 +191,7 @@ func (c *column) head() (node, error) {
 	return node{}, broken()
 }
 
-// hold takes the memory of a page, and gives back that of the one before.
+// hold reserves the memory of a page, and releases that of the previous page.
 func (c *column) hold(n int64) error {
 	c.t.held += n - c.held
 	if c.held = n; c.t.held > c.t.limits.MemoryBytes/4 {
@@ -222,11 +222,11 @@ func (c *column) readDictionary(n int64, data []byte) error {
 // data reads a page of values. head is a DataPageHeader or a DataPageHeaderV2.
 func (c *column) data(head node, data []byte, v2 bool) error {
 	n, encoding := head.get(1).n, head.get(2).n
-	repSize, defSize := int64(-1), int64(-1) // unknown: they stand before the levels
+	repSize, defSize := int64(-1), int64(-1) // unknown: the sizes precede the levels
 	if v2 {
 		encoding, defSize, repSize = head.get(4).n, head.get(5).n, head.get(6).n
 	}
-	// A cell costs at least a byte in a text of delimited values, which may have as many.
+	// A cell takes at least a byte in a text of delimited values, which also may have TextBytes bytes.
 	if c.t.cells += n; n < 0 || n > c.t.limits.TextBytes || c.t.cells > c.t.limits.TextBytes {
 		return c.t.limits.TextExceeded()
 	}
@@ -242,11 +242,11 @@ func (c *column) data(head node, data []byte, v2 bool) error {
 	return err
 }
 
-// levels returns the levels up to highest, and what stands behind them.
+// levels returns the levels, which are at most highest, and the data after them.
 func levels(data []byte, highest uint64, size, n int64, packed bool) (hybrid, []byte, error) {
 	h := hybrid{width: uint(bits.Len64(highest))}
 	switch {
-	case packed && highest > 0: // a form that has been out of use since 2013
+	case packed && highest > 0: // a form that has not been used since 2013
 		size = (n*int64(h.width) + 7) / 8
 		h.left, h.packed, h.reversed = uint64(n), true, true
 	case size < 0 && highest > 0:
@@ -354,7 +354,7 @@ func unpackLZ4(data []byte, size int64) ([]byte, error) {
 	return out, nil
 }
 
-// unpackHadoop unpacks LZ4 as Hadoop writes it: blocks behind both of their sizes. nil stands for data in another form.
+// unpackHadoop unpacks LZ4 as Hadoop writes it: both sizes of a block, then the block. It returns nil for data in another form.
 func unpackHadoop(data []byte, size int64) []byte {
 	var out []byte
 	for len(data) > 8 {

@@ -7,10 +7,10 @@ import (
 	"parley/internal/extract"
 )
 
-// values returns the next value of a page, already written out.
+// values returns the next value of a page as text.
 type values func() (string, error)
 
-// bitsAt returns width bits, at most 64, from a position in bits, the lowest first; false if there are not as many.
+// bitsAt returns width bits, at most 64, from a position in bits, the lowest first; false if there are too few.
 func bitsAt(data []byte, at uint64, width uint) (uint64, bool) {
 	if at+uint64(width) > 8*uint64(len(data)) {
 		return 0, false
@@ -27,7 +27,7 @@ func bitsAt(data []byte, at uint64, width uint) (uint64, bool) {
 	return v, true
 }
 
-// hybrid decodes small numbers of a fixed width that are stored as runs: of one number, or of packed ones.
+// hybrid decodes small numbers of a fixed width. They are stored as runs of one repeated number, or of packed numbers.
 type hybrid struct {
 	data     []byte
 	width    uint
@@ -81,7 +81,7 @@ func (h *hybrid) next() (uint64, error) {
 	return v, nil
 }
 
-// ofDictionary decodes numbers of entries.
+// ofDictionary decodes values that are stored as numbers of dictionary entries.
 func ofDictionary(data []byte, dictionary []string) values {
 	var h hybrid
 	if len(data) > 0 { // a page without values may have no bytes
@@ -131,7 +131,7 @@ func (l *leaf) plain(data []byte) values {
 	}
 }
 
-// width is the number of bytes of values that all have as many.
+// width returns the size in bytes of values of a fixed size.
 func (l *leaf) width() int {
 	switch l.physical {
 	case int32s, floats:
@@ -171,7 +171,7 @@ func (l *leaf) split(data []byte) values {
 	}
 }
 
-// deltas decodes DELTA_BINARY_PACKED: whole numbers as differences to the ones before, in blocks of packed ones.
+// deltas decodes DELTA_BINARY_PACKED: whole numbers as differences from the previous number, packed in blocks.
 type deltas struct {
 	thrift
 	perMini uint64 // numbers of a miniblock
@@ -180,7 +180,7 @@ type deltas struct {
 	value   int64  // the next one
 
 	widths []byte // of the miniblocks of this block that have not begun
-	least  int64  // difference of this block
+	least  int64  // smallest difference of this block
 	mini   []byte // the miniblock
 	got    uint64 // numbers taken from it
 }
@@ -227,8 +227,8 @@ func (d *deltas) next() (int64, error) {
 	return value, nil
 }
 
-// rest returns what stands behind the numbers.
-func (d deltas) rest() ([]byte, error) { //nolint:gocritic // the copy is what reads ahead
+// rest returns the data after the numbers.
+func (d deltas) rest() ([]byte, error) { //nolint:gocritic // it reads ahead with a copy
 	for d.left > 0 {
 		if _, err := d.next(); err != nil {
 			return nil, err
@@ -274,8 +274,8 @@ func (l *leaf) deltaLengths(data []byte, most int64) (values, error) {
 	}, err
 }
 
-// deltaBytes decodes DELTA_BYTE_ARRAY: how much each value shares with the one before, then what it does not share. Together
-// the values may have allowed bytes.
+// deltaBytes decodes DELTA_BYTE_ARRAY: for each value, the number of bytes that it shares with the value before, and then
+// its other bytes. Together the values may have allowed bytes.
 func (l *leaf) deltaBytes(data []byte, most, allowed int64) (values, error) {
 	shared, err := newDeltas(data, most)
 	if err != nil {

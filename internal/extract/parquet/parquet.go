@@ -14,12 +14,12 @@ import (
 
 var _ = extract.Register("Parquet", extract.Reader{Read: read})
 
-// mostBytes is the most that the end of a file, a value of fixed size or the window of a compressed page may take.
+// mostBytes is the maximum size of the footer of a file, of a value of fixed size, and of the window of a compressed page.
 const mostBytes = 64 << 20
 
 func broken() error { return extract.Damagedf("the file is cut off or broken") }
 
-// table is a file that is read.
+// table is a file that is being read.
 type table struct {
 	file   io.ReaderAt
 	size   int64
@@ -66,7 +66,7 @@ func read(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	return &extract.Document{Pages: []extract.Page{t.b.Page(0, false)}}, nil
 }
 
-// footer returns the end of the file, which says what stands where.
+// footer returns the footer of the file, which describes its structure.
 func (t *table) footer() (*thrift, error) {
 	var end [8]byte
 	if _, err := t.file.ReadAt(end[:], t.size-int64(len(end))); err != nil {
@@ -92,7 +92,7 @@ func encrypted() error {
 	return &extract.Error{Reason: extract.Encrypted, Detail: "the file is encrypted with keys that are kept elsewhere"}
 }
 
-// schema takes the columns, and writes their names.
+// schema reads the columns, and writes their names.
 func (t *table) schema(elements []node) error {
 	const most = 10_000
 	if len(elements) > most {

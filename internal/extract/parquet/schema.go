@@ -7,11 +7,11 @@ import (
 	"parley/internal/lazyregexp"
 )
 
-// logical says what the values of a column, or the members of a group, mean.
+// logical is the meaning of the values of a column, or of the members of a group.
 type logical struct {
 	kind     meaning
 	scale    int64 // of decimals: digits after the point
-	unit     int64 // of times: how many make a second
+	unit     int64 // of times: units in a second
 	utc      bool  // of timestamps
 	unsigned bool  // of whole numbers
 }
@@ -29,7 +29,7 @@ const (
 	uuid
 	float16
 	interval
-	hidden // what people cannot read
+	hidden // not readable for people
 )
 
 // The physical types.
@@ -44,14 +44,14 @@ const (
 	fixedBytes
 )
 
-// convertedTypes is the older of the two ways in which a schema says what values mean, by ConvertedType of parquet.thrift.
+// convertedTypes maps ConvertedType of parquet.thrift, the older way to give the meaning of values.
 var convertedTypes = []logical{
 	{kind: text}, {kind: listOrMap}, {kind: listOrMap}, {kind: listOrMap}, {kind: text}, {kind: decimal}, {kind: date},
 	{kind: timeOfDay, unit: 1e3}, {kind: timeOfDay, unit: 1e6}, {kind: timestamp, unit: 1e3, utc: true}, {kind: timestamp, unit: 1e6, utc: true},
 	{unsigned: true}, {unsigned: true}, {unsigned: true}, {unsigned: true}, {}, {}, {}, {}, {kind: text}, {kind: hidden}, {kind: interval},
 }
 
-// logicalTypes is the newer way, by the fields of the union LogicalType.
+// logicalTypes maps the fields of the union LogicalType, the newer way.
 var logicalTypes = map[int64]meaning{
 	1: text, 2: listOrMap, 3: listOrMap, 4: text, 5: decimal, 6: date, 7: timeOfDay, 8: timestamp, 12: text, 13: hidden, 14: uuid, 15: float16, 16: hidden,
 	17: hidden, 18: hidden,
@@ -81,12 +81,12 @@ func logicalOf(e node) (l logical) {
 
 // leaf is a column of the table.
 type leaf struct {
-	path           string // names of the groups around it and its own, without those that only make lists
+	path           string // names of the enclosing groups, without those that only form lists, and its own name
 	physical       int64  // type of the stored values
 	length         int64  // bytes of a value of fixedBytes
 	logical        logical
 	maxDef, maxRep uint64 // the highest definition and repetition level
-	itemDef        uint64 // the definition level from which on an item of the innermost list exists
+	itemDef        uint64 // the lowest definition level at which an item of the innermost list exists
 	show           func(raw) string
 }
 
@@ -97,10 +97,10 @@ type tree struct {
 	left     int64 // bytes that the paths may still have
 }
 
-// madeUp are the names that pandas gives to the numbers of rows.
+// madeUp matches the names that pandas gives to columns of row numbers.
 var madeUp = lazyregexp.New(`^__index_level_\d+__$`)
 
-// group adds the columns of n elements of the group above. In a list they have no names of their own.
+// group adds the columns of the next n elements, which belong to the group above. In a list they have no names of their own.
 func (s *tree) group(n int64, above leaf, isList bool, deep int) error {
 	const deepest = 100
 	for ; n > 0; n-- {

@@ -14,7 +14,7 @@ import (
 	"parley/internal/extract/compose"
 )
 
-// raw is a stored value: a number, or the bits of one, or bytes.
+// raw is a stored value: a number, the bits of a number, or bytes.
 type raw struct {
 	n uint64
 	b []byte
@@ -48,7 +48,7 @@ func (l *leaf) showing() func(raw) string {
 		return func(v raw) string { return showSized(v.b, 12, showInterval) }
 	case hidden:
 		return func(raw) string { return "" }
-	default: // older files do not say that bytes are a text
+	default: // in older files, bytes may be text without being marked as such
 		return func(v raw) string { return showBytes(v.b) }
 	}
 }
@@ -56,7 +56,7 @@ func (l *leaf) showing() func(raw) string {
 func (l *leaf) showingNumbers() func(raw) string {
 	signed := func(v raw) int64 {
 		if l.physical == int32s {
-			return int64(int32(v.n)) //nolint:gosec // four bytes are a number with a sign
+			return int64(int32(v.n)) //nolint:gosec // the four bytes are a signed number
 		}
 		return int64(v.n)
 	}
@@ -84,7 +84,7 @@ func (l *leaf) showingNumbers() func(raw) string {
 	return func(v raw) string { return strconv.FormatInt(signed(v), 10) }
 }
 
-// at is the time n units after the start of 1970.
+// at returns the time n units after the start of 1970.
 func at(n, unit int64) time.Time {
 	unit = max(unit, 1)
 	return time.Unix(n/unit, n%unit*(1e9/unit)).UTC()
@@ -135,7 +135,7 @@ func pointed(digits string, scale int64) string {
 	return digits
 }
 
-// showSized writes values that must have n bytes, and "" for others.
+// showSized writes a value that must have n bytes, or returns "" if it has not.
 func showSized(b []byte, n int, show func([]byte) string) string {
 	if len(b) != n {
 		return ""
@@ -167,7 +167,7 @@ func showInterval(b []byte) string {
 	return fmt.Sprintf("%d months %d days %s", number(b), number(b[4:]), time.Duration(number(b[8:]))*time.Millisecond)
 }
 
-// showBytes writes bytes that are a text; of others, such as pictures, nothing.
+// showBytes writes bytes that are a text, and returns "" for others, such as pictures.
 func showBytes(b []byte) string {
 	s := strings.TrimRight(string(b), "\x00")
 	if !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) && !unicode.IsSpace(r) }) {

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// thrift decodes values in Thrift's compact protocol. After a fault it is broken and returns zeros, so that callers look once, at
-// the end.
+// thrift decodes values in Thrift's compact protocol. After a fault it is broken and returns zeros, so that callers need to check
+// only once, at the end.
 type thrift struct {
 	data   []byte
 	at     int
 	broken bool
 	nodes  int // values that may still be kept
-	deep   int // values around the one that is decoded
+	deep   int // values that enclose the current one
 }
 
 // node is a decoded value: a number or truth value, or bytes, or the members of a list or struct.
@@ -23,7 +23,7 @@ type node struct {
 	in []node
 }
 
-// get returns a member of a struct, an empty one if there is none.
+// get returns a member of a struct, or an empty node if there is none.
 func (n node) get(id int64) node {
 	if i := slices.IndexFunc(n.in, func(m node) bool { return m.id == id }); i >= 0 {
 		return n.in[i]
@@ -70,7 +70,8 @@ func (t *thrift) int() int64 {
 	return int64(v>>1) ^ -int64(v&1)
 }
 
-// field reads the head of the next field of a struct. Its id is counted from the one before; false at the end of the struct.
+// field reads the header of the next field of a struct; ok is false at the end of the struct. The header gives the id as a
+// difference from that of the field before.
 func (t *thrift) field(before int64) (id int64, kind byte, ok bool) {
 	head := t.byte()
 	if id = before + int64(head>>4); head != 0 && head>>4 == 0 {

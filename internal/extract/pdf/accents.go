@@ -7,8 +7,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// accentOf returns the combining form of a spacing accent, 0 for other characters. TeX prints an accented letter as such an accent
-// and a letter at the same place.
+// accentOf returns the combining form of a spacing accent, or 0 for other characters. TeX prints an accented letter as a spacing
+// accent and a letter at the same place.
 func accentOf(r rune) rune {
 	switch r {
 	case '`':
@@ -41,7 +41,7 @@ func accentOf(r rune) rune {
 	return 0
 }
 
-// accented returns a letter with an accent, 0 if there is no such character.
+// accented returns a letter with an accent, or 0 if there is no such character.
 func accented(letter, accent rune) rune {
 	switch letter {
 	case 'ı':
@@ -84,7 +84,7 @@ func (r *pdfReader) putAccented(index int, char rune, g pdfGlyph) bool {
 	return true
 }
 
-// isOver reports whether two glyphs stand at the same place.
+// isOver reports whether two glyphs are at the same place.
 func (g pdfGlyph) isOver(o pdfGlyph) bool {
 	middle := func(g pdfGlyph) float32 { return (g.left + g.right) / 2 }
 	return abs(middle(g)-middle(o)) < .4*min(g.right-g.left, o.right-o.left) && abs(g.bottom-o.bottom) < .5*o.height()

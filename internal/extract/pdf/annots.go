@@ -6,7 +6,7 @@ import (
 	"parley/internal/extract/compose"
 )
 
-// The kinds of annotations (fpdf_annot.h) that say something.
+// The kinds of annotations (fpdf_annot.h) that have text.
 const (
 	annotText      = 1
 	annotFreeText  = 3
@@ -17,12 +17,11 @@ const (
 	annotWidget    = 20
 )
 
-// maxAnnots bounds how many annotations of a page are looked at.
+// maxAnnots is the maximum number of annotations of a page that are examined.
 const maxAnnots = 2000
 
-// loadPage loads a page for its text. What is filled into its forms, and what was written or stamped
-// on it, becomes part of the page; comments, and text without an appearance of its own, are returned beside it. The page is 0
-// when it cannot be loaded.
+// loadPage loads a page for its text. Values of form fields, and text that was written or stamped on the page, become part
+// of it. Comments, and text without an appearance of its own, are returned separately. The page is 0 if it cannot be loaded.
 func (d *pdfDocument) loadPage(index int) (page uint64, comments []string) {
 	page = d.call("FPDF_LoadPage", d.handle, uint64(index))
 	if page == 0 {
@@ -50,14 +49,14 @@ func (d *pdfDocument) loadPage(index int) (page uint64, comments []string) {
 	}
 	const forScreen, done = 0, 1
 	if written && d.int("FPDFPage_Flatten", page, forScreen) == done {
-		// A page shows what it is made of when it is loaded.
+		// Changes of a page take effect when it is loaded again.
 		d.call("FPDF_ClosePage", page)
 		page = d.call("FPDF_LoadPage", d.handle, uint64(index))
 	}
 	return page, comments
 }
 
-// annotContents is the text of an annotation.
+// annotContents returns the text of an annotation.
 func (d *pdfDocument) annotContents(annot uint64) string {
 	said := d.annotText(annot, "Contents")
 	if said == "" {
@@ -66,8 +65,8 @@ func (d *pdfDocument) annotContents(annot uint64) string {
 	return "Comment: " + said
 }
 
-// annotUndrawn returns the text of an annotation or form field that has no appearance of its own, so that the program that shows
-// the page must draw it. Programs that fill in forms often leave it so.
+// annotUndrawn returns the text of an annotation or form field without an appearance of its own, which a viewer must draw. Programs
+// that fill in forms often do not add an appearance.
 func (d *pdfDocument) annotUndrawn(annot uint64, kind int) string {
 	if kind != annotWidget {
 		return d.annotText(annot, "Contents")

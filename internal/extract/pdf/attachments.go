@@ -16,7 +16,7 @@ const (
 	maxPDFAttachmentBytes = 64 << 20
 )
 
-// attachments takes the files out that a document carries (ISO 32000-2, section 7.11.4).
+// attachments extracts the embedded files of a document (ISO 32000-2, section 7.11.4).
 func (d *pdfDocument) attachments(ctx context.Context, s *extract.Spool) error {
 	for i := range min(d.int("FPDFDoc_GetAttachmentCount", d.handle), maxPDFAttachments) {
 		attachment := d.call("FPDFDoc_GetAttachment", d.handle, uint64(i))
@@ -41,7 +41,7 @@ func (d *pdfDocument) attachments(ctx context.Context, s *extract.Spool) error {
 	return nil
 }
 
-// attachment returns the content of one file, or why it cannot be had.
+// attachment returns the content of one file, or the reason why it cannot be read.
 func (d *pdfDocument) attachment(handle uint64) ([]byte, *extract.Error) {
 	size, ok := d.attachmentInto(handle, 0, 0)
 	switch {
@@ -65,7 +65,7 @@ func (d *pdfDocument) attachment(handle uint64) ([]byte, *extract.Error) {
 	return bytes.Clone(content), nil
 }
 
-// attachmentInto has a file written to a buffer of the module, or for 0 only its size found.
+// attachmentInto writes a file to a buffer of the module, and returns its size. If buffer is 0, it only finds the size.
 func (d *pdfDocument) attachmentInto(handle, buffer uint64, size uint32) (uint32, bool) {
 	ok := d.call("FPDFAttachment_GetFile", handle, buffer, uint64(size), uint64(d.scratch)) != 0
 	raw, read := d.module.Memory().Read(d.scratch, 4)

@@ -8,9 +8,8 @@ import (
 // minBands is the minimum number of rows of a table that has no lines between its columns.
 const minBands = 3
 
-// bandsOf returns the tables whose rows are parted by level lines of one length, and whose columns by nothing but
-// the space between them. Only those with cells of several lines are taken: the rows of others are found by their
-// baselines, without lines.
+// bandsOf returns the tables in which level lines of one length separate the rows, and only space separates the
+// columns. It returns only tables with cells of several lines: rows of other tables are found by their baselines.
 func bandsOf(level []rule, lines []pdfLine) []*grid {
 	level = slices.Clone(level)
 	slices.SortFunc(level, func(a, b rule) int { return cmp.Compare(a.at, b.at) })
@@ -36,7 +35,7 @@ func bandsOf(level []rule, lines []pdfLine) []*grid {
 	return grids
 }
 
-// filledRuns parts lines, from below to above, where nothing stands between two of them.
+// filledRuns splits level lines, from below to above, wherever there is no text between two of them.
 func filledRuns(level []rule, lines []pdfLine) [][]rule {
 	var runs [][]rule
 	for i, l := range level {
@@ -49,13 +48,13 @@ func filledRuns(level []rule, lines []pdfLine) [][]rule {
 	return slices.DeleteFunc(runs, func(run []rule) bool { return len(run) <= minBands })
 }
 
-// between reports whether a line stands between two level lines.
+// between reports whether a text line is between two level lines.
 func (l *pdfLine) between(below, above rule) bool {
 	y := l.middle()
 	return l.grid == nil && y > below.at && y < above.at && l.right > below.from && l.left < below.to
 }
 
-// newBands returns the table of the rows between level lines; nil if what stands there has no columns.
+// newBands returns the table of the rows between level lines, or nil if the text there has no columns.
 func newBands(level []rule, lines []pdfLine) *grid {
 	bottom, top := level[0], level[len(level)-1]
 	var inside []pdfLine
@@ -84,7 +83,7 @@ func newBands(level []rule, lines []pdfLine) *grid {
 	return g
 }
 
-// rivers returns the middles of the spaces that run through all lines from above to below.
+// rivers returns the middles of the vertical spaces that run through all lines.
 func rivers(lines []pdfLine, size float32) []float32 {
 	var words []column
 	for i := range lines {

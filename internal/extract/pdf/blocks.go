@@ -12,9 +12,8 @@ import (
 	"parley/internal/extract/compose"
 )
 
-// untaggedBlocks makes blocks of lines by how they stand on the page: tables first, then groups of lines
-// that are set alike and close together, then the paragraphs in them. More says that the page goes on
-// after the lines.
+// untaggedBlocks makes blocks of lines by their positions on the page: first tables, then groups of similar lines that are
+// close together, then the paragraphs in these. more says that the page continues after the lines.
 func (l *pdfLayout) untaggedBlocks(lines []pdfLine, more bool) []pdfBlock {
 	var blocks []pdfBlock
 	strips := stripsOf(inRows(lines))
@@ -60,12 +59,12 @@ func (l *pdfLayout) textBlocks(lines []pdfLine, more bool) []pdfBlock {
 	return blocks
 }
 
-// sameGroup reports whether a line is set like the one before it and stands close below it.
+// sameGroup reports whether next is set like line and is close below it.
 func (l *pdfLayout) sameGroup(line, next *pdfLine) bool {
 	if line.size == 0 || math.Abs(float64(line.size-next.size)) > .08*float64(line.size) {
 		return false
 	}
-	// A bold line above plain ones is a heading that runs in; a bold end of a sentence is not.
+	// A bold line above plain ones is a run-in heading, unless a sentence ends in it.
 	if line.bold != next.bold && (line.bold || len(next.Text) > 20) && !endsMidSentence(line.Text) {
 		return false
 	}
@@ -80,8 +79,8 @@ func endsMidSentence(text []byte) bool {
 	return last == ',' || last == '-'
 }
 
-// headingLevel is the level of a heading that a group of lines makes, 0 for none. A heading is
-// short, does not end like a sentence, and is larger or bolder than the body, or in capitals.
+// headingLevel returns the level of a group of lines as a heading, or 0 if it is not one. A heading is short, does not end
+// like a sentence, and is larger or bolder than the body, or in capitals.
 func (l *pdfLayout) headingLevel(group []pdfLine) int {
 	const maxLines, maxBytes = 3, 160
 	length, letters := 0, 0
@@ -111,8 +110,7 @@ func (l *pdfLayout) headingLevel(group []pdfLine) int {
 	return 0
 }
 
-// paragraphs parts a group at bullets and numbers, at first lines that are indented, and after
-// lines that end short with the end of a sentence.
+// paragraphs splits a group before bullets, numbers and indented first lines, and after short lines that end a sentence.
 func (l *pdfLayout) paragraphs(group []pdfLine) []pdfBlock {
 	var blocks []pdfBlock
 	for i, line := range group {
@@ -130,8 +128,8 @@ func (l *pdfLayout) paragraphs(group []pdfLine) []pdfBlock {
 	return blocks
 }
 
-// startsItem reports whether a line starts an item of a list. A dash or number at the start of a
-// line may just as well go on with the sentence of the line before it.
+// startsItem reports whether a line starts an item of a list. A dash or number at the start of a line may also continue the
+// sentence of the line before.
 func (l *pdfLayout) startsItem(group []pdfLine, i int) bool {
 	text := string(group[i].Text)
 	if compose.ListMarker(text) == 0 {
@@ -180,8 +178,8 @@ func (l *pdfLayout) startsParagraph(group []pdfLine, i int, current extract.Kind
 	return indented && ended
 }
 
-// promoteTitles makes headings of those that differ from the text in their wording only: a line
-// in title case, without a full stop, right above the paragraph it stands over.
+// promoteTitles finds headings that only their wording tells from the text: a line in title case, without a full stop,
+// directly above a paragraph.
 func (l *pdfLayout) promoteTitles(blocks []pdfBlock) {
 	deepest := 0
 	for _, level := range l.levels {
@@ -204,8 +202,8 @@ func (l *pdfLayout) promoteTitles(blocks []pdfBlock) {
 	}
 }
 
-// isTitleCase holds for up to eight words, the first and all longer ones of which start with a
-// capital, without a mark at the end.
+// isTitleCase reports whether a text has up to eight words, of which the first and all longer ones start with a capital, and
+// no punctuation at its end.
 func isTitleCase(s string) bool {
 	words := strings.Fields(s)
 	if len(words) == 0 || len(words) > 8 || len(s) > 70 || compose.ListMarker(s) > 0 {

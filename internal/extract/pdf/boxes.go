@@ -67,11 +67,11 @@ func (d *pdfDocument) pageSize(page uint64) (w, h float32, ok bool) {
 	return w, h, isFinite(w, h) && w >= 1 && h >= 1
 }
 
-// affine maps the coordinates of a page's content to points on the page as it is shown, from its
-// top left corner: what its rotation and its crop box do.
+// affine maps the coordinates of a page's content to points on the page as it is shown, from its top left corner. It
+// combines the rotation and the crop box.
 type affine struct{ xx, xy, yx, yy, x, y, width, height float64 }
 
-// shownAs asks PDFium where the origin and the ends of two long axes are shown.
+// shownAs computes affine. It asks PDFium where the origin and the ends of two long axes are shown.
 func (d *pdfDocument) shownAs(page uint64, width, height float64) affine {
 	const size, axis = 1 << 24, 1 << 10 // device units of either side, since the answer is in whole ones; points
 	at := func(x, y float64) (dx, dy float64) {
@@ -106,7 +106,7 @@ func (r rect) union(o rect) rect {
 	return rect{min(r.x0, o.x0), min(r.y0, o.y0), max(r.x1, o.x1), max(r.y1, o.y1)}
 }
 
-// pdfMeasure puts the boxes of characters together.
+// pdfMeasure combines the boxes of characters.
 type pdfMeasure struct {
 	doc   *pdfDocument
 	text  uint64
@@ -122,7 +122,7 @@ func (m *pdfMeasure) lines(chars []int) []rect {
 		if !ok {
 			continue
 		}
-		if i+1 < len(chars) && chars[i+1] > char+1 && m.hyphen(char+1) { // that the text does without
+		if i+1 < len(chars) && chars[i+1] > char+1 && m.hyphen(char+1) { // which the text omits
 			if mark, ok := m.box(char + 1); ok && m.sameLine(box, mark, m.upright(char)) {
 				box = box.union(mark)
 			}
@@ -140,8 +140,8 @@ func (m *pdfMeasure) lines(chars []int) []rect {
 	return out
 }
 
-// box returns where a character is shown, with the ascent and descent of its font, so that the marks
-// of a line's words are of one height. It is not ok for what is not to be seen.
+// box returns the rectangle in which a character is shown, with the ascent and descent of its font, so that the boxes of a
+// line's words have one height. ok is false for an invisible character.
 func (m *pdfMeasure) box(char int) (rect, bool) {
 	d := m.doc
 	if char < 0 || char >= maxPageChars || d.int("FPDFText_GetLooseCharBox", m.text, uint64(char), uint64(d.scratch)) != 1 {
@@ -168,7 +168,7 @@ func (m *pdfMeasure) hyphen(char int) bool {
 // upright reports whether a character's line runs across the page as it is shown, not up or down.
 func (m *pdfMeasure) upright(char int) bool {
 	angle := float64(api.DecodeF32(m.doc.call("FPDFText_GetCharAngle", m.text, uint64(char))))
-	if math.IsNaN(angle) || angle < 0 { // -1 says that it is not known
+	if math.IsNaN(angle) || angle < 0 { // -1 means unknown
 		return true
 	}
 	sin, cos := math.Sincos(angle)
@@ -176,8 +176,7 @@ func (m *pdfMeasure) upright(char int) bool {
 	return math.Abs(across) >= math.Abs(down)
 }
 
-// sameLine reports whether a character goes on a line: it stands at its height, and not across a gap
-// as between columns.
+// sameLine reports whether a character continues a line: it is at the same height, and not beyond a gap as between columns.
 func (m *pdfMeasure) sameLine(line, box rect, upright bool) bool {
 	if !upright {
 		line, box = rect{line.y0, line.x0, line.y1, line.x1}, rect{box.y0, box.x0, box.y1, box.x1}

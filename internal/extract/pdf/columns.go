@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// inRows puts figures that were drawn column by column into the rows on whose baselines they stand. Some
-// programs draw all labels of a table, then all figures of the first column, and so on, and the text of
-// the page comes in that order.
+// inRows moves figures that were drawn column by column into the rows with the same baselines. Some programs draw all
+// labels of a table, then all figures of the first column, and so on, and the text of the page has that order.
 func inRows(lines []pdfLine) []pdfLine {
 	out := make([]pdfLine, 0, len(lines))
 	for from := 0; from < len(lines); {
@@ -31,7 +30,7 @@ func inRows(lines []pdfLine) []pdfLine {
 	return out
 }
 
-// fallingEnd returns the end of the lines from the first on each of which stands no higher than the one before.
+// fallingEnd returns the end of the run of lines, beginning with line from, in which no line is higher than the one before.
 func fallingEnd(lines []pdfLine, from int) int {
 	const most = 300
 	to := from + 1
@@ -42,7 +41,7 @@ func fallingEnd(lines []pdfLine, from int) int {
 }
 
 // columnEnd returns the end of a column that begins at a line: figures on the baselines of the first column's
-// lines and to their right, perhaps with a short name above them. It returns at where there is no such column.
+// lines and to their right, perhaps with a short name above them. If there is no such column, it returns at.
 func columnEnd(first, lines []pdfLine, at int) int {
 	const maxName = 30 // bytes
 	to, figures, others, i := at, 0, 0, 0

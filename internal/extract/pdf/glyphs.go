@@ -10,13 +10,13 @@ import (
 	"parley/internal/lazyregexp"
 )
 
-// pdfGlyph is the box in which a font sets a character. Lengths are in points, up is positive.
+// pdfGlyph is the box of a character, as its font defines it. Lengths are in points, up is positive.
 type pdfGlyph struct{ left, right, bottom, top float32 }
 
 func (g pdfGlyph) height() float32 { return g.top - g.bottom }
 
-// box returns the box of a character as it is where text that is turned so stands upright, that of
-// the last one where the page gives none.
+// box returns the box of a character, as if text that is turned like this were upright. If the page gives none, it is the
+// box of the last character.
 func (r *pdfReader) box(index int, turned quarter) pdfGlyph {
 	d := r.doc
 	d.call("FPDFText_GetLooseCharBox", r.text, uint64(index), uint64(d.scratch))
@@ -28,7 +28,7 @@ func (r *pdfReader) box(index int, turned quarter) pdfGlyph {
 	return pdfGlyph{min(x0, x1), max(x0, x1), min(y0, y1), max(y0, y1)}
 }
 
-// face turns the reader to how the word that begins is turned. Words of one line are turned alike.
+// face adjusts the reader to the direction of a new word. If the direction changes, it ends the line.
 func (r *pdfReader) face(style pdfStyle) {
 	if len(r.line.Text) > 0 && (style.turned != r.facing.turned || style.slanted != r.facing.slanted) {
 		r.endLine()
@@ -36,8 +36,8 @@ func (r *pdfReader) face(style pdfStyle) {
 	r.facing = style
 }
 
-// isRaised reports whether a glyph is set small and high right behind the line so far, like the
-// number of a footnote or an exponent.
+// isRaised reports whether a glyph is small and high directly after the line so far, like the number of a footnote or an
+// exponent.
 func (r *pdfReader) isRaised(g pdfGlyph) bool {
 	if len(r.line.Text) == 0 || r.facing.slanted {
 		return false
@@ -54,7 +54,7 @@ func (g pdfGlyph) isRaisedFrom(ground pdfGlyph) bool {
 	return small && g.bottom > ground.bottom+.15*h && g.top > ground.top-.15*h && g.bottom < ground.top
 }
 
-// isLowered reports whether a glyph is small and low beside the last one that is not, such as the number of atoms in a formula.
+// isLowered reports whether a glyph is small and low beside the last normal glyph, such as the number of atoms in a formula.
 func (r *pdfReader) isLowered(g pdfGlyph) bool {
 	if len(r.line.Text) == 0 || r.facing.slanted {
 		return false
@@ -66,7 +66,7 @@ func (r *pdfReader) isLowered(g pdfGlyph) bool {
 	return small && low && gap > -.2*h && gap < .4*h
 }
 
-// subscript returns the subscript form of a lowered digit that follows a letter, a bracket or another one.
+// subscript returns the subscript form of a lowered digit that follows a letter, a bracket or another lowered digit.
 func (r *pdfReader) subscript(char rune) rune {
 	before, _ := utf8.DecodeLastRune(r.line.Text)
 	small := strings.ContainsRune(subscripts, before)
@@ -76,8 +76,8 @@ func (r *pdfReader) subscript(char rune) rune {
 	return []rune(subscripts)[char-'0']
 }
 
-// superscript returns the superscript form of a raised digit that follows a letter, a bracket or the end of a sentence. For one
-// that follows a digit, see mendSpace.
+// superscript returns the superscript form of a raised digit that follows a letter, a bracket or the end of a sentence. For a
+// raised digit after a digit, see mendSpace.
 func (r *pdfReader) superscript(char rune) rune {
 	before, _ := utf8.DecodeLastRune(r.line.Text)
 	small := strings.ContainsRune(superscripts, before)
@@ -102,8 +102,8 @@ const longestMark = 5 // bytes
 
 var footnoteMark = lazyregexp.New(`^(?:\(?(?:[0-9]{1,3}|[a-z])[).]?|\*{1,3}|[†‡§])$`)
 
-// isLetterMark reports whether a raised letter is the mark of a footnote: it stands alone behind a word or behind a number with
-// a separator. Others belong to what they follow: 1o, 20e.
+// isLetterMark reports whether a raised letter is the mark of a footnote: it is alone after a word, or after a number with a
+// separator. Other raised letters belong to the number before them: 1o, 20e.
 func (r *pdfReader) isLetterMark(index int, char rune) bool {
 	if char < 'a' || char > 'z' || unicode.IsLetter(r.unicode(index+1)) {
 		return false
@@ -111,12 +111,12 @@ func (r *pdfReader) isLetterMark(index int, char rune) bool {
 	return markedWord.Match(r.line.Text[max(0, len(r.line.Text)-longestWord):])
 }
 
-const longestWord = 40 // bytes that tell a word or a number
+const longestWord = 40 // bytes that are enough to tell a word from a number
 
 var markedWord = lazyregexp.New(`(?:\p{L}{4}|[0-9][.,][0-9]+|[)%])$`)
 
-// isTornOff reports whether a letter that cannot be a word stands alone behind a gap narrower than those between the words of its
-// line. Some programs write headings so.
+// isTornOff reports whether a letter that cannot be a word is alone after a gap that is narrower than the gaps between the words of
+// its line. Some programs write headings like that.
 func (r *pdfReader) isTornOff(index int, char, before rune, gap float32) bool {
 	const narrower = .93
 	return strings.ContainsRune("bcdfghjklmnpqrstvwxz", char) && unicode.IsLower(before) && gap < narrower*r.narrowest && !unicode.IsLetter(r.unicode(index+1))
@@ -127,8 +127,8 @@ func (r *pdfReader) unicode(index int) rune {
 	return rune(uint32(r.doc.call("FPDFText_GetUnicode", r.text, uint64(index))))
 }
 
-// mendBreak ends the line where PDFium ends it, except before and behind what is shifted up or down, which
-// PDFium takes for another line, and between glyphs that stand side by side.
+// mendBreak ends the line where PDFium ends it, except between glyphs that are side by side, and before and after raised or
+// lowered glyphs, which PDFium takes for another line.
 func (r *pdfReader) mendBreak(g pdfGlyph, shifted bool) {
 	r.broken = false
 	h := r.ground.height()
@@ -138,7 +138,7 @@ func (r *pdfReader) mendBreak(g pdfGlyph, shifted bool) {
 	case shifted:
 	case r.isFootnote(g) && gap > -.2*h && gap < g.height():
 		r.putSpace()
-		r.line.left = g.left // as that of the lines that follow
+		r.line.left = g.left // like the left of the next lines
 	case !level || r.facing.slanted || !r.raised && !r.lowered && r.facing.turned != 3 && gap > touching*r.current.size:
 		r.endLine()
 	case !r.spaced && gap > touching*r.current.size:
@@ -146,9 +146,9 @@ func (r *pdfReader) mendBreak(g pdfGlyph, shifted bool) {
 	}
 }
 
-// isLigature reports whether an Arabic letter is shown by the same glyph as the one before it, and comes first. PDFium turns
-// the letters of a glyph around with the line, as if each were a glyph. It gives each an equal part of the glyph, so that the
-// second one stands to the right, or both all of it. Then only alef and lam are sure to be in the wrong order.
+// isLigature reports whether an Arabic letter belongs to the same glyph as the letter before it, and should precede that.
+// PDFium reverses the letters of a glyph with the line, as if each were a glyph. It gives each letter an equal part of the
+// glyph, so that the second one is to the right, or all of the glyph; then only alef and lam are sure to be in the wrong order.
 func (r *pdfReader) isLigature(index int, g pdfGlyph, char rune) bool {
 	if len(r.line.Text) == 0 || r.spaced {
 		return false
@@ -176,9 +176,9 @@ func (r *pdfReader) putBefore(chars []rune, index int) {
 // touching is the widest gap, as a share of the type size, that is not a space in any font.
 const touching = .08
 
-// mendSpace corrects what PDFium makes of gaps before a character. It sees none in some where
-// another text object begins or the type changes, and one between the characters of scripts that
-// are set wide and of numbers that are set glyph by glyph.
+// mendSpace corrects the spaces that PDFium derives from gaps before a character. PDFium misses some spaces where another
+// text object begins or the type changes, and inserts spaces into widely set scripts and into numbers that are set glyph by
+// glyph.
 func (r *pdfReader) mendSpace(index int, char rune, g pdfGlyph, raised bool) {
 	n := len(r.line.Text)
 	if n == 0 || r.facing.slanted {
@@ -214,26 +214,26 @@ func (r *pdfReader) mendSpace(index int, char rune, g pdfGlyph, raised bool) {
 	}
 }
 
-// isElsewhere reports whether a glyph stands wholly above or below the last one.
+// isElsewhere reports whether a glyph is completely above or below the last one.
 func (r *pdfReader) isElsewhere(g pdfGlyph) bool {
 	tall := min(g.height(), r.last.height()) > .3*r.current.size
 	return tall && (g.bottom > r.last.top || g.top < r.last.bottom)
 }
 
-// isPair reports whether the last character and this one are all that a text object shows, and a word by themselves. PDFium
-// knows letter spacing from three characters on.
+// isPair reports whether the last character and this one are the whole content of a text object, and a word. PDFium
+// recognises letter spacing only from three characters on.
 func (r *pdfReader) isPair(index int) bool {
 	object := r.textObject(index)
 	return object != 0 && object == r.textObject(r.lastIndex) &&
 		object != r.textObject(r.lastIndex-1) && object != r.textObject(index+1) && !r.isSeam(index)
 }
 
-// maxSeam is the most characters of a text object that Ghostscript makes of the end of one word and the beginning of another.
+// maxSeam is the maximum number of characters of a text object that Ghostscript makes of the end of one word and the beginning of another.
 const maxSeam = 6
 
-// isSeam reports whether a character stands in a text object of a few that touches a letter before or after it. Ghostscript makes those
-// where words are spaced by more or less than a space: the end of a word, sometimes one of a single letter, and the
-// beginning of the next, with the spaces as letter spacing. Letters of one word that are set wide have such space around them, too.
+// isSeam reports whether a character is in a text object of few characters that touches a letter before or after it. Ghostscript makes
+// such objects if the space between words is not normal: they hold the end of a word, which may be a single letter, and the beginning
+// of the next word, with the spaces as letter spacing. Widely set letters of one word have such spaces around them, too.
 func (r *pdfReader) isSeam(index int) bool {
 	object := r.textObject(index)
 	if object == 0 || object != r.textObject(r.lastIndex) {
@@ -255,7 +255,7 @@ func (r *pdfReader) touches(a, b int) bool {
 		abs(r.box(b, r.facing.turned).left-r.box(a, r.facing.turned).right) < touching*r.current.size
 }
 
-// isPressed reports whether the space before a character takes no room: Ghostscript takes it back where the spaces of a line
+// isPressed reports whether the space before a character has no width: Ghostscript removes its width if the spaces of a line
 // differ from those of its text object.
 func (r *pdfReader) isPressed(index int, gap float32, before, char rune) bool {
 	return !r.made && abs(gap) < .05*r.current.size && unicode.IsLetter(before) && unicode.IsLetter(char) && r.textObject(r.lastIndex) == r.textObject(index)
@@ -266,7 +266,7 @@ func (r *pdfReader) putSpace() {
 	r.spaced, r.made, r.firstDone = true, true, true
 }
 
-// textObject is the object of the page that shows a character.
+// textObject returns the object of the page that shows a character.
 func (r *pdfReader) textObject(index int) uint64 {
 	return r.doc.call("FPDFText_GetTextObject", r.text, uint64(index))
 }

@@ -9,12 +9,12 @@ import (
 	"parley/internal/extract/tabular"
 )
 
-// grid is a table whose cells are parted by lines that are drawn on the page. It keeps the cells together
-// that the order of the text and its gaps tear apart: those with several lines.
+// grid is a table in which drawn lines separate the cells. It keeps cells of several lines together, which the order of
+// the text and its gaps would tear apart.
 type grid struct {
 	rules  rules
-	xs, ys []float32 // where its columns and rows are parted, ascending
-	area   []int     // the cell that each field of the raster belongs to: the first of its fields
+	xs, ys []float32 // the borders of its columns and rows, ascending
+	area   []int     // for each field of the raster, its cell, which is named by the first of its fields
 	done   bool      // its blocks are made
 }
 
@@ -25,7 +25,7 @@ const (
 	maxGridText = 1500 // bytes of a cell: more is the text of a page that is laid out as a table
 )
 
-// gridsOf returns the tables that lines on a page frame.
+// gridsOf returns the tables that are framed by lines on a page.
 func gridsOf(all rules) []*grid {
 	var grids []*grid
 	for _, part := range connected(all) {
@@ -36,9 +36,9 @@ func gridsOf(all rules) []*grid {
 	return grids
 }
 
-// connected parts lines into groups that touch each other.
+// connected splits lines into groups that touch each other.
 func connected(all rules) []rules {
-	group := make([]int, len(all.level)+len(all.upright)) // of each line: one that it touches, or itself
+	group := make([]int, len(all.level)+len(all.upright)) // for each line, a line that it touches, or itself
 	for i := range group {
 		group[i] = i
 	}
@@ -74,7 +74,7 @@ func connected(all rules) []rules {
 	return out
 }
 
-// root returns the member that stands for the group of member i.
+// root returns the member that represents the group of member i.
 func root(group []int, i int) int {
 	for group[i] != i {
 		group[i] = group[group[i]]
@@ -83,14 +83,14 @@ func root(group []int, i int) int {
 	return i
 }
 
-// unite makes one group of two. Its smallest member stands for it.
+// unite merges two groups. The smallest member represents the new group.
 func unite(group []int, a, b int) {
 	a, b = root(group, a), root(group, b)
 	group[max(a, b)] = min(a, b)
 }
 
-// newGrid returns the raster of lines that touch each other, nil for one of less than two rows or columns, or if one of
-// its inner lines is less than half as long as the raster. A table may lack its outer lines.
+// newGrid returns the raster of lines that touch each other. It returns nil if there are less than two rows or columns, or
+// if an inner line is less than half as long as the raster. A table may lack its outer lines.
 func newGrid(part rules) *grid {
 	if len(part.level) == 0 || len(part.upright) == 0 {
 		return nil
@@ -137,7 +137,7 @@ func newGrid(part rules) *grid {
 	return g
 }
 
-// places sorts places and makes one of those that are close together.
+// places sorts places and merges those that are close together.
 func places(all []float32) []float32 {
 	slices.Sort(all)
 	return slices.CompactFunc(all, func(a, b float32) bool { return abs(b-a) <= thickest })
@@ -148,7 +148,7 @@ func (g *grid) field(row, column int) int {
 	return (len(g.ys)-2-row)*(len(g.xs)-1) + column
 }
 
-// cell returns the cell in which a point lies, -1 for none.
+// cell returns the cell that contains a point, or -1 for none.
 func (g *grid) cell(x, y float32) int {
 	column, row := interval(g.xs, x), interval(g.ys, y)
 	if column < 0 || row < 0 {
@@ -157,7 +157,7 @@ func (g *grid) cell(x, y float32) int {
 	return root(g.area, g.field(row, column))
 }
 
-// interval returns the index of the interval in which v lies, -1 for none.
+// interval returns the index of the interval that contains v, or -1 for none.
 func interval(bounds []float32, v float32) int {
 	i, _ := slices.BinarySearch(bounds, v)
 	if i == 0 || i == len(bounds) {
@@ -185,7 +185,7 @@ func (g *grid) cutAll(lines []pdfLine) []pdfLine {
 	return cut
 }
 
-// cut returns the parts of a line that lie in different cells.
+// cut returns the parts of a line that are in different cells.
 func (g *grid) cut(line *pdfLine) []pdfLine {
 	y := line.middle()
 	if line.grid != nil || y < g.ys[0] || y > g.ys[len(g.ys)-1] || line.right < g.xs[0] || line.left > g.xs[len(g.xs)-1] {
@@ -214,10 +214,10 @@ func (g *grid) cut(line *pdfLine) []pdfLine {
 	return parts
 }
 
-// middle is the height of the middle of small letters.
+// middle returns the height of the middle of small letters.
 func (l *pdfLine) middle() float32 { return l.base + .25*l.size }
 
-// parts reports whether an upright line at a height stands in a gap between words.
+// parts reports whether, at the height y, an upright line runs through a gap between words.
 func (g *grid) parts(gap pdfGap, y float32) bool {
 	from, to := min(gap.from, gap.x)-1, max(gap.from, gap.x)+1
 	return slices.ContainsFunc(g.rules.upright, func(u rule) bool {
@@ -225,7 +225,7 @@ func (g *grid) parts(gap pdfGap, y float32) bool {
 	})
 }
 
-// cut cuts a line before the byte at which the text behind a gap begins.
+// cut cuts a line at a gap. at is the byte at which the text after the gap begins.
 func (l *pdfLine) cut(at int, gap pdfGap) (before, after pdfLine) {
 	before, after = *l, *l
 	before.Mapped, after.Mapped = l.Slice(0, at).Trim(), l.Slice(at, len(l.Text)).Trim()
@@ -250,9 +250,8 @@ func only(gaps []pdfGap, keep func(pdfGap) bool) []pdfGap {
 	return slices.DeleteFunc(slices.Clone(gaps), func(g pdfGap) bool { return !keep(g) })
 }
 
-// isTable reports whether the cells are those of a table: several rows have text in several cells, many
-// cells have some, none has as much as a page that is laid out as a table, no text runs across a line, and few
-// cells have columns of their own.
+// isTable reports whether the cells form a table: several rows have text in several cells, many cells have text, no cell has
+// as much text as a page that is laid out as a table, no text crosses a line, and few cells have columns inside them.
 func (g *grid) isTable(lines []pdfLine) bool {
 	text := map[int]int{}
 	count, gapped := 0, 0
@@ -293,8 +292,8 @@ func (g *grid) isTable(lines []pdfLine) bool {
 	return rows >= 2 && len(text)*3 >= len(cells) && gapped*4 <= count && !g.hasRowsInside(lines)
 }
 
-// hasRowsInside reports whether lines that are drawn part groups of rows, not rows: a cell has two figures, one below the
-// other, or two cells have lines on the same baselines that end where the next word would have fitted.
+// hasRowsInside reports whether drawn lines separate groups of rows, not rows: a cell has two figures, one below the other,
+// or two cells have lines on the same baselines that end although the next word would have fitted.
 func (g *grid) hasRowsInside(lines []pdfLine) bool {
 	cells := map[int][]pdfLine{}
 	for i := range lines {
@@ -302,7 +301,7 @@ func (g *grid) hasRowsInside(lines []pdfLine) bool {
 			cells[l.cell] = append(cells[l.cell], *l)
 		}
 	}
-	ended := map[[2]int]int{} // how many cells of a row have lines on a baseline below one that ends short
+	ended := map[[2]int]int{} // number of cells of a row with a line on a baseline below a line that ends short
 	short := map[int]bool{}
 	columns := len(g.xs) - 1
 	for cell, inCell := range cells {
@@ -332,8 +331,8 @@ func (g *grid) hasRowsInside(lines []pdfLine) bool {
 	return false
 }
 
-// blocks returns the rows of the table, and its header if the first row is one. The label of several rows, and any
-// other cell that reaches down, stands in each of them.
+// blocks returns the rows of the table, and its header if the first row is one. A cell that spans several rows, such as
+// their label, is repeated in each of them.
 func (g *grid) blocks(words *pdfWords, lines []pdfLine) []pdfBlock {
 	const longest = 80 // bytes of a repeated header
 	columns := len(g.xs) - 1
@@ -422,7 +421,7 @@ func joinColumns(rows [][]compose.Mapped) [][]compose.Mapped {
 	return rows
 }
 
-// joinFilled is join, without what is between where either is empty.
+// joinFilled is join, without the text between if a or b is empty.
 func joinFilled(a compose.Mapped, between string, b compose.Mapped) compose.Mapped {
 	switch {
 	case len(a.Text) == 0:
@@ -446,7 +445,7 @@ func joinCell(words *pdfWords, lines []pdfLine) compose.Mapped {
 	return out
 }
 
-// cellRow puts bars between cells, without those behind the last one with text.
+// cellRow puts bars between cells. It leaves out the empty cells after the last one with text.
 func cellRow(cells []compose.Mapped) compose.Mapped {
 	for len(cells) > 1 && len(cells[len(cells)-1].Text) == 0 {
 		cells = cells[:len(cells)-1]
@@ -461,8 +460,8 @@ func cellRow(cells []compose.Mapped) compose.Mapped {
 	return out.Trim()
 }
 
-// isGridHeader reports whether the first row names the columns: it says so by its type, or by its words where a
-// row below has figures in columns whose names have none.
+// isGridHeader reports whether the first row names the columns: by its type, or by its words if a row below it has figures
+// in columns whose names have none.
 func isGridHeader(blocks []pdfBlock, rows [][]compose.Mapped) bool {
 	var names []string
 	for _, cell := range rows[0] {

@@ -11,12 +11,11 @@ import (
 	"parley/internal/lazyregexp"
 )
 
-// dropRunningLines removes what is printed on page after page around the text: headers, footers
-// and page numbers. Text of the body must not be lost, so a line goes only where all of this holds:
-// it is one of the outermost of its page and stands in the margin; the same line stands at the same
-// height on the pages around it, at regular distance; its numbers are the same there or count the
-// pages; and there are the more of it, the more it looks like text (see runningRule), or sentences go on past it.
-// The first one stays if it says something, because a title may be printed nowhere else.
+// dropRunningLines removes the lines that are repeated around the text of each page: headers, footers and page numbers.
+// Text of the body must not be lost, so a line is removed only if all of these hold: it is one of the outermost of its page
+// and in the margin; nearby pages have the same line at the same height, at regular distances; its numbers are the same
+// there or count the pages; and it is repeated often enough for how much it looks like text (see runningRule), or sentences
+// continue past it. The first of these lines stays if it has words, because a title may be printed nowhere else.
 func dropRunningLines(pages []*pdfPage) {
 	rule := newRunningRule(pages)
 	places := map[string][]runningLine{}
@@ -55,7 +54,7 @@ func dropRunningLines(pages []*pdfPage) {
 	}
 }
 
-// runningLine is a candidate.
+// runningLine is a line that may be a running line.
 type runningLine struct {
 	page, line int // indexes
 	number     int // of its page
@@ -85,16 +84,15 @@ func newRunningRule(pages []*pdfPage) runningRule {
 	return runningRule{mode(chars), bold*2 > total, len(pages)}
 }
 
-// inMargin reports whether a line stands in the upper or lower margin, the first or last of parts equal parts of a page.
+// inMargin reports whether a line is in the upper or lower margin: the first or last of the given number of equal parts of a page.
 func inMargin(p *pdfPage, line *pdfLine, parts float32) bool {
 	margin := (p.high - p.low) / parts
 	return line.base < p.low+margin || line.base > p.high-margin
 }
 
-// holds judges the lines of a run. Slides and chapters have titles that stand in the same place for
-// a few pages: what is larger or bolder than the body must be on many pages in a row, or on most of
-// the document. What is set like the body may be its first or last line, or the head of a table that
-// goes on.
+// holds judges the lines of a run. Slides and chapters have titles in the same place for a few pages, so a line that is
+// larger or bolder than the body must be on many pages in a row, or on most pages of the document. A line that is set like
+// the body may be its first or last line, or the header of a table that continues.
 func (r runningRule) holds(key string, p *pdfPage, line *pdfLine, run []runningLine) bool {
 	n := 1
 	for i := range run[1:] {
@@ -123,7 +121,7 @@ func (r runningRule) holds(key string, p *pdfPage, line *pdfLine, run []runningL
 	return n >= 5 || n >= 3 && n*2 >= r.pages
 }
 
-// parted parts the lines of each place whose numbers stay for several pages, as those of chapters do.
+// parted splits the lines of each place into groups whose numbers stay the same for several pages, like those of chapters.
 func parted(places [][]runningLine) (all [][][]runningLine) {
 	for _, place := range places {
 		var parts [][]runningLine
@@ -144,8 +142,8 @@ func parted(places [][]runningLine) (all [][][]runningLine) {
 	return all
 }
 
-// flowsPast reports whether a sentence goes on below the lines of a run that it began above, on two pages at
-// least: no title stands within a sentence.
+// flowsPast reports whether, on at least two pages, a sentence begins above a line of a run and continues below it: a title
+// is never within a sentence.
 func flowsPast(pages []*pdfPage, run []runningLine) bool {
 	flows := 0
 	for i, l := range run {
@@ -165,7 +163,7 @@ func flowsPast(pages []*pdfPage, run []runningLine) bool {
 	return flows >= 2
 }
 
-// lastOfBody returns the lowest line of a page above its lower margin, nil if there is none.
+// lastOfBody returns the lowest line of a page above its lower margin, or nil if there is none.
 func lastOfBody(p *pdfPage) *pdfLine {
 	var last *pdfLine
 	for i := range p.lines {
@@ -176,7 +174,7 @@ func lastOfBody(p *pdfPage) *pdfLine {
 	return last
 }
 
-// firstBelow returns the highest line of a page below a height, nil if there is none.
+// firstBelow returns the highest line of a page below a height, or nil if there is none.
 func firstBelow(p *pdfPage, base float32) *pdfLine {
 	var first *pdfLine
 	for i := range p.lines {
@@ -187,7 +185,7 @@ func firstBelow(p *pdfPage, base float32) *pdfLine {
 	return first
 }
 
-// samePlace parts lines by their height on the page.
+// samePlace groups lines by their height on the page.
 func samePlace(lines []runningLine) [][]runningLine {
 	slices.SortFunc(lines, func(a, b runningLine) int {
 		return cmp.Or(cmp.Compare(a.base, b.base), cmp.Compare(a.page, b.page))
@@ -209,8 +207,8 @@ func samePlace(lines []runningLine) [][]runningLine {
 	return places
 }
 
-// regularRuns are the parts of a place whose lines follow each other on each page or on each second
-// one. All of it is one run if it is on two thirds of all pages.
+// regularRuns returns the parts of a place whose lines are on consecutive pages, or on every second page. If the place has
+// lines on two thirds of all pages, it is one run.
 func regularRuns(place []runningLine, pages int) [][]runningLine {
 	place = slices.Clone(place)
 	for i := 0; i < len(place); i++ {
@@ -225,7 +223,7 @@ func regularRuns(place []runningLine, pages int) [][]runningLine {
 		return [][]runningLine{place}
 	}
 	var runs [][]runningLine
-	step := 0 // from page to page in the run; 0 for not known yet
+	step := 0 // pages between lines of the run; 0 if not yet known
 	for i, l := range place {
 		distance := 0
 		if i > 0 {
@@ -243,8 +241,8 @@ func regularRuns(place []runningLine, pages int) [][]runningLine {
 	return runs
 }
 
-// follows reports whether each number of the line is that of an earlier one or has grown by the
-// pages between them.
+// follows reports whether each number of the line is the same as in an earlier line, or has grown by the number of pages
+// between them.
 func (l runningLine) follows(earlier runningLine) bool {
 	if len(l.numbers) != len(earlier.numbers) {
 		return false
@@ -257,7 +255,7 @@ func (l runningLine) follows(earlier runningLine) bool {
 	return true
 }
 
-// outerLines are the indexes of the lines on the three highest and the three lowest baselines.
+// outerLines returns the indexes of the lines on the three highest and the three lowest baselines.
 func outerLines(lines []pdfLine) []int {
 	var bases []float32
 	for _, l := range lines {
@@ -282,8 +280,7 @@ func runningKey(text []byte) string {
 	return strings.ToLower(digits.ReplaceAllString(string(text), "#"))
 }
 
-// lineNumbers are the numbers that runningKey leaves out. They are only compared, so that one too
-// long for an int may overflow.
+// lineNumbers returns the numbers that runningKey replaces. They are only compared, so they may overflow.
 func lineNumbers(text []byte) []int {
 	var numbers []int
 	for _, run := range digits.FindAllString(string(text), -1) {
@@ -296,7 +293,7 @@ func lineNumbers(text []byte) []int {
 	return numbers
 }
 
-// digitValue is the value of a digit of any script: Unicode has them in rows from 0 to 9.
+// digitValue returns the value of a digit of any script: Unicode has the digits of a script in a row from 0 to 9.
 func digitValue(r rune) int {
 	for _, row := range unicode.Nd.R16 {
 		if r <= rune(row.Hi) {
@@ -311,14 +308,14 @@ func digitValue(r rune) int {
 	return 0
 }
 
-// numberedPage matches the keys that say that they number a page, barePageNumber those that only
-// look like it as well.
+// numberedPage matches keys that explicitly number a page. barePageNumber also matches keys that only look like page
+// numbers.
 var (
 	numberedPage   = lazyregexp.New(`^(?:page|seite|página|pagina|sida|strona|страница|第) ?# ?(?:页|頁|ページ)?(?:(?:of|/|von|de|di|av|z|из|共) ?#(?: ?页)?)?$`) //nolint:gosmopolitan // pages are numbered in every script
 	barePageNumber = lazyregexp.New(numberedPage.String() + `|^# ?/ ?#$|^[-–—] ?# ?[-–—]$`)
 )
 
-// saysSomething holds for a key with words other than those that number pages, as in "A-#" or "Page #".
+// saysSomething reports whether a key has words other than those of page numbers, such as "A-#" or "Page #".
 func saysSomething(key string) bool {
 	if barePageNumber.MatchString(key) {
 		return false

@@ -12,7 +12,7 @@ import (
 	"parley/internal/extract/compose"
 )
 
-// pdfLayout makes blocks of lines. It holds what the whole document says about its typography.
+// pdfLayout makes blocks of lines. It holds facts about the typography of the whole document.
 type pdfLayout struct {
 	words    *pdfWords
 	body     float32             // size of most of the text
@@ -58,7 +58,7 @@ func newPDFLayout(pages []*pdfPage) *pdfLayout {
 	return l
 }
 
-// mode is the key with the highest count, the smaller of two equals.
+// mode returns the key with the highest count, the smallest one if there are several.
 func mode(counts map[float32]int) float32 {
 	best, most := float32(0), 0
 	for k, n := range counts {
@@ -69,7 +69,7 @@ func mode(counts map[float32]int) float32 {
 	return best
 }
 
-// headingSizes are the sizes that are clearly larger than the body type.
+// headingSizes returns the sizes that are clearly larger than the body type.
 func headingSizes(pages []*pdfPage, body float32) []float32 {
 	var sizes []float32
 	for _, p := range pages {
@@ -89,7 +89,7 @@ type pdfBlock struct {
 	kind  extract.Kind
 	level int
 	lines []pdfLine
-	row   compose.Mapped // the text of a row that was found by its place; empty for all else
+	row   compose.Mapped // the text of a row that was found by its position; otherwise empty
 }
 
 // page appends the blocks of a page.
@@ -128,7 +128,7 @@ func (l *pdfLayout) page(p *pdfPage, out *compose.Builder) error {
 	return nil
 }
 
-// isTagged reports whether structure elements cover the page well enough to go by them.
+// isTagged reports whether structure elements cover enough of the page to be used.
 func isTagged(p *pdfPage) bool {
 	covered, total := 0, 0
 	for _, line := range p.lines {
@@ -140,9 +140,8 @@ func isTagged(p *pdfPage) bool {
 	return covered*10 >= total*7
 }
 
-// taggedBlocks makes blocks of one structure element. Authors use heading styles for looks, and
-// one paragraph with line breaks in it for whole pages, so a long heading is a paragraph, and a
-// paragraph is looked at like untagged text.
+// taggedBlocks makes blocks of one structure element. Authors use heading styles for their looks, and one paragraph with
+// line breaks for a whole page, so a long heading is a paragraph, and a paragraph is treated like untagged text.
 func (l *pdfLayout) taggedBlocks(lines []pdfLine, more bool) []pdfBlock {
 	e := lines[0].element
 	length := 0
@@ -160,7 +159,7 @@ func (l *pdfLayout) taggedBlocks(lines []pdfLine, more bool) []pdfBlock {
 	return []pdfBlock{{kind: e.kind, level: e.level, lines: lines}}
 }
 
-// splitItems parts the list items that one element holds.
+// splitItems separates the list items in one element.
 func splitItems(lines []pdfLine) []pdfBlock {
 	var blocks []pdfBlock
 	for i, line := range lines {
@@ -201,8 +200,7 @@ func (l *pdfLayout) text(b pdfBlock) compose.Mapped {
 	return out
 }
 
-// endsShort reports whether line i ends where the first word of the next would still have fitted:
-// the line was ended on purpose.
+// endsShort reports whether line i ends on purpose: the first word of the next line would still have fitted.
 func (l *pdfLayout) endsShort(lines []pdfLine, i int) bool {
 	line, next := lines[i], lines[i+1]
 	if line.base-next.base < line.size*.5 { // beside it or in another column
@@ -230,9 +228,9 @@ func (l *pdfLayout) endsShort(lines []pdfLine, i int) bool {
 	return room > word+line.size
 }
 
-// mergeContinued joins paragraphs that were cut in the middle of a sentence, as bad tags and odd
-// spacing do: the first ends without a full stop at the end of a full line, and the second goes
-// on with a small letter at the usual distance. The numbers along a chart become one paragraph.
+// mergeContinued joins paragraphs that bad tags or odd spacing cut in the middle of a sentence: the first ends without a
+// full stop at the end of a full line, and the second begins with a small letter at the usual distance. The numbers along
+// a chart become one paragraph.
 func (l *pdfLayout) mergeContinued(blocks []pdfBlock) []pdfBlock {
 	var out []pdfBlock
 	for _, b := range blocks {

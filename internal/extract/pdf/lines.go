@@ -17,29 +17,29 @@ type pdfLine struct {
 	base             float32    // its baseline
 	size             float32    // of its type, as most of its words are set
 	first            float32    // width of its first word
-	room             float32    // between its end and where the lines that start like it end
+	room             float32    // between its end and the usual end of lines with the same start
 	bold             bool       // all its words are
 	rtl              bool       // it is written against the direction of the page
 	space            bool       // the original has a space at its end
 	gaps             []pdfGap   // those wider than any space between words
 	words            []pdfGap   // all places between its words, the gaps among them
-	boxes            []wordBox  // where its words stand, until the page is read
+	boxes            []wordBox  // the places of its words, until the page is read
 	mirrored         bool       // its page is mirrored; see mirrored
 	element          pdfElement // the structure element it belongs to; id 0 for none
-	grid             *grid      // the ruled table it stands in; nil for none
+	grid             *grid      // the ruled table that contains it; nil for none
 	cell             int        // and its cell there
-	letters, strange int        // words, and those whose font does not say what they are
+	letters, strange int        // number of words, and of words in a font that does not identify its characters
 }
 
 // pdfGap is a place between two words of a line. It is anchored at a character of the page and not at
 // a byte of the line's text, because the text still changes.
 type pdfGap struct {
-	char int     // of PDFium's text page, with which the text goes on
+	char int     // the first character after it, in PDFium's text page
 	from float32 // where the text before it ends
-	x    float32 // where the text goes on
+	x    float32 // where the text after it begins
 }
 
-// wordBox is where a word stands.
+// wordBox is the place of a word.
 type wordBox struct {
 	char        int // its first in the order of reading, of PDFium's text page
 	left, right float32
@@ -52,7 +52,7 @@ const (
 	pageBlank pdfPageState = iota
 	pageRead
 	pageScanned // nothing but pictures and drawings
-	pageGarbled // text whose fonts do not say which characters they show
+	pageGarbled // text in fonts that do not say which characters they show
 	pageBroken
 )
 
@@ -72,20 +72,20 @@ type pdfReader struct {
 	copied   bool    // one of them is printed again
 	glyphs   printed // all glyphs, where a word is printed again; nil otherwise
 
-	line       pdfLine // the one that is being read
+	line       pdfLine // the line that is being read
 	current    pdfStyle
-	facing     pdfStyle // how its words are turned
+	facing     pdfStyle // the direction of its words
 	lastRight  float32  // where its last glyph ends
 	narrowest  float32  // of the gaps between its words; 0 if it has none
-	last       pdfGlyph // that glyph, as its line is read
-	lastIndex  int      // and which character that is
-	tracking   tracking // how its word is spaced
-	glyphStart int      // where in the line its characters begin
+	last       pdfGlyph // its last glyph, as if its line were upright
+	lastIndex  int      // the character of its last glyph
+	tracking   tracking // the spacing of its current word
+	glyphStart int      // the byte of the line at which the characters of its last glyph begin
 	ground     pdfGlyph // its last glyph that is neither raised nor lowered
 	raised     bool     // its last glyph is
 	lowered    bool     // likewise
 	spaced     bool     // its last character was a space
-	made       bool     // which PDFium made of a gap
+	made       bool     // PDFium derived that space from a gap
 	broken     bool     // PDFium ends the line here
 	firstDone  bool     // its first word has ended
 	sizes      map[float32]int
@@ -102,7 +102,7 @@ type pdfStyle struct {
 	slanted bool // it is turned by more or less than quarters
 }
 
-// maxPageChars bounds what is read of a page; dense pages have 20,000 characters.
+// maxPageChars is the maximum number of characters that are read of a page; dense pages have 20,000.
 const maxPageChars = 2_000_000
 
 func (r *pdfReader) read(index int) pdfPageState {
@@ -193,7 +193,7 @@ func (r *pdfReader) char(index int) {
 		r.line.Rune('-', index)
 		r.endLine()
 		return
-	case unicode.IsSpace(char): // also where a font names a line feed as what its space shows
+	case unicode.IsSpace(char): // also if a font maps its space to a line feed
 		r.space(index)
 		return
 	}
@@ -304,13 +304,13 @@ func (r *pdfReader) startWord(index int, left float32) {
 	}
 }
 
-// isNextRow reports whether a word begins the next row of a table, where PDFium goes on with the last one.
+// isNextRow reports whether a word begins the next row of a table although PDFium continues the last one.
 func (r *pdfReader) isNextRow(index int, left float32) bool {
 	size := r.current.size
 	return len(r.line.gaps) > 0 && left < r.lastRight-2*size && !r.facing.slanted && abs(r.baseline(index)-r.line.base) > .6*size
 }
 
-// baseline is where the origin of a character lies.
+// baseline returns the height of the origin of a character.
 func (r *pdfReader) baseline(index int) float32 {
 	d := r.doc
 	d.call("FPDFText_GetCharOrigin", r.text, uint64(index), uint64(d.scratch), uint64(d.scratch+8))
@@ -352,8 +352,8 @@ func (r *pdfReader) style(index int) pdfStyle {
 	return s
 }
 
-// isBold goes by the name of the font and its flag ForceBold (ISO 32000-1, table 123): the
-// weight that PDFium computes is of no use for embedded fonts.
+// isBold judges by the name of the font and its flag ForceBold (ISO 32000-1, table 123), because the weight that PDFium
+// computes is useless for embedded fonts.
 func (r *pdfReader) isBold(index int) bool {
 	d := r.doc
 	const nameBytes = 256

@@ -10,7 +10,7 @@ import (
 	"parley/internal/lazyregexp"
 )
 
-// maxMended bounds the files that are searched for their pages, in memory.
+// maxMended is the maximum size of a file that is searched for its pages, in memory.
 const maxMended = 64 << 20
 
 var (
@@ -22,9 +22,9 @@ var (
 	pdfParent  = lazyregexp.New(`/Parent\s`)
 )
 
-// mendPDF adds to a document whose end is missing what leads to its pages: a trailer, and where they
-// are lost too, the catalog and the tree of pages. It is not ok for a document of which no page can be
-// found, or that may be encrypted. Pages that stand in no tree count in the order of the file.
+// mendPDF adds the objects that lead to the pages of a document whose end is missing: a trailer and, if they are lost too,
+// the catalog and the tree of pages. ok is false if no page can be found, or if the document may be encrypted. Pages that
+// are not in a tree are in the order of the file.
 func mendPDF(f *extract.File) (mended *extract.File, ok bool) {
 	if f.Size > maxMended {
 		return nil, false
@@ -104,7 +104,7 @@ func pdfStructure(data []byte, most int) (catalog, root string, kids []string, h
 	return catalog, root, kids, highest
 }
 
-// extended is a file with a text behind it.
+// extended is a file with a text appended to it.
 type extended struct {
 	r    io.ReaderAt
 	size int64

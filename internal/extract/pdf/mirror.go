@@ -21,14 +21,14 @@ func isMostlyRTL(lines []pdfLine) bool {
 	return rtl*2 > all
 }
 
-// turn says in which direction the line is written. One without letters goes with its page.
+// turn sets the direction in which the line is written. A line without letters has the direction of its page.
 func (l *pdfLine) turn() {
 	l.rtl = bytes.ContainsFunc(l.Text, unicode.IsLetter) && isRTL(string(l.Text)) != l.mirrored
 }
 
-// mirrored returns the lines of a page that is written from right to left as they stand in a mirror: what is read first stands
-// to the left, so that labels, cells and columns are found as on other pages. Only lengths are mirrored. The characters come in
-// the order of reading, except in a row of figures alone, which PDFium takes for text from left to right.
+// mirrored returns the mirror image of the lines of a page that is written from right to left: the text that is read first is on
+// the left, so that labels, cells and columns are found as on other pages. It only mirrors lengths. Characters are in reading
+// order already, except in a row that has only figures, which PDFium takes for text from left to right.
 func mirrored(lines []pdfLine) []pdfLine {
 	out := make([]pdfLine, 0, len(lines))
 	for _, l := range lines {
@@ -52,7 +52,7 @@ func mirrored(lines []pdfLine) []pdfLine {
 	return out
 }
 
-// fromRight returns a line that is written from right to left in the mirror.
+// fromRight mirrors a line that is written from right to left.
 func (l pdfLine) fromRight() pdfLine {
 	l.left, l.right, l.rtl = -l.right, -l.left, false
 	l.words, l.gaps = nil, nil
@@ -69,8 +69,8 @@ func (l pdfLine) fromRight() pdfLine {
 	return l
 }
 
-// figuresFromRight returns a line without letters in the mirror, its figures in the order of reading. Those that stand apart
-// are lines of their own, since the places in a line are found by characters that ascend.
+// figuresFromRight mirrors a line without letters, with its figures in reading order. Figures that are apart become separate
+// lines, since the characters of a line must ascend for its places to be found.
 func (l pdfLine) figuresFromRight() []pdfLine {
 	cells := l.pieces()
 	slices.SortStableFunc(cells, func(a, b piece) int { return cmp.Compare(b.right, a.right) })
@@ -92,7 +92,7 @@ func (l pdfLine) figuresFromRight() []pdfLine {
 	return out
 }
 
-// mirror makes of the lines that are drawn those of the mirrored page.
+// mirror mirrors drawn lines with their page.
 func (s *rules) mirror() {
 	for i, r := range s.level {
 		s.level[i].from, s.level[i].to = -r.to, -r.from

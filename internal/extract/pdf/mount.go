@@ -24,7 +24,7 @@ func (m *pdfMount) Open(name string) (fs.File, error) {
 	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }
 
-// mountedFile reads, seeks and reads at an offset, all of which WASI asks of a file.
+// mountedFile reads, seeks, and reads at an offset. WASI requires all of these of a file.
 type mountedFile struct{ *io.SectionReader }
 
 func (f *mountedFile) Stat() (fs.FileInfo, error) {

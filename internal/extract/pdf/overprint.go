@@ -2,8 +2,8 @@ package pdf
 
 import "math"
 
-// printed are glyphs of a page, by character and place. It finds those that are printed a second time in almost the same place, as some
-// programs do for bold or outlined text and for shadows. PDFium itself knows only those that follow each other.
+// printed holds glyphs of a page, by character and place. It finds glyphs that are printed a second time in almost the same place, as
+// some programs do for bold or outlined text and for shadows. PDFium itself finds only copies that directly follow the original.
 type printed map[printedAt][]pdfOrigin
 
 // printedAt is a character in a square of the page.
@@ -12,7 +12,8 @@ type printedAt struct {
 	x, y int32
 }
 
-// pdfOrigin is where a glyph begins on its baseline. Copies in another font, such as one of outlines, have it in common, but not their boxes.
+// pdfOrigin is the place at which a glyph begins on its baseline. A copy in another font, such as an outline font, has the same origin but
+// another box.
 type pdfOrigin struct{ x, y float32 }
 
 const (
@@ -45,7 +46,7 @@ func (p printed) again(char rune, at pdfOrigin, height float32) bool {
 	return false
 }
 
-// origin is where a character begins.
+// origin returns the place at which a character begins.
 func (r *pdfReader) origin(index int) pdfOrigin {
 	d := r.doc
 	d.call("FPDFText_GetCharOrigin", r.text, uint64(index), uint64(d.scratch), uint64(d.scratch+8))

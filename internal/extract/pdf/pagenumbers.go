@@ -6,12 +6,12 @@ import (
 	"parley/internal/lazyregexp"
 )
 
-// pageNumber matches a line that may be nothing but the number of its page, perhaps with the letter of
-// its part: "12", "F-3", "- 4 -", "Page 5 of 9".
+// pageNumber matches a line that may be only the number of its page, perhaps with the letter of its part: "12", "F-3",
+// "- 4 -", "Page 5 of 9".
 var pageNumber = lazyregexp.New(`^(?:[-–—|] ?)?((?:page )?(?:[a-z]{1,3} ?[-–.] ?)?)(\p{Nd}{1,4})(?: ?[-–—|]| ?(?:of|/) ?\p{Nd}{1,4})?$`)
 
-// leastNumbered is on how many pages lines must count the pages to be page numbers wherever they stand. For
-// fewer, a list of figures at the ends of pages could do so by chance.
+// leastNumbered is the number of pages on which lines must count the pages to be page numbers whatever their position is.
+// On fewer pages, a list of figures at the ends of pages could do so by chance.
 const leastNumbered = 5
 
 // numbering holds the pattern that the page numbers of one part of a document share.
@@ -21,9 +21,8 @@ type numbering struct {
 	offset int    // between the number that is printed and the page's own
 }
 
-// dropPageNumbers removes the numbers that stand above or below all else on their pages and count the
-// pages. Reports that were printed from a browser have them right below the text, wherever that ends, so
-// that their place says nothing.
+// dropPageNumbers removes numbers that are above or below all other text of their pages and count the pages. In reports
+// that were printed from a browser, page numbers are directly below the text, so their position says nothing.
 func dropPageNumbers(pages []*pdfPage) {
 	parts := map[numbering]map[*pdfPage]int{} // the index of the line on each page
 	body := newRunningRule(pages).body
@@ -63,7 +62,7 @@ func dropPageNumbers(pages []*pdfPage) {
 	}
 }
 
-// outermost returns the index of the line that stands above all others, or below them; -1 if two share that place.
+// outermost returns the index of the line that is above all others, or below them; -1 if two lines share that place.
 func outermost(lines []pdfLine, top bool) int {
 	best, shared := -1, false
 	for i := range lines {

@@ -14,18 +14,18 @@ import (
 
 var _ = extract.Register("PDF", extract.Reader{Read: readPDF, Load: loadPDF, Render: renderPDF, Measure: measurePDF, Draw: drawPDF})
 
-// loadPDF makes PDFium ready.
+// loadPDF loads PDFium.
 func loadPDF(cacheDir string, l extract.Limits) (io.Closer, error) {
 	p, err := newPDFium(cacheDir, moduleMemory(l))
 	if err != nil {
-		return nil, err // and no parser, where p would be a nil pointer in an interface
+		return nil, err // not p, which would be a nil pointer in an interface
 	}
 	return p, nil
 }
 
-// readPDF reads a PDF document page by page: PDFium gives the characters, pdfReader makes lines
-// of them, and once all pages are known, so that repeated headers, the size of the body type and
-// the document's vocabulary are, pdfLayout makes blocks of the lines.
+// readPDF reads a PDF document page by page. PDFium gives the characters, and pdfReader makes lines of them. When all pages
+// have been read, repeated headers, the size of the body type and the document's vocabulary are known, and pdfLayout makes
+// blocks of the lines.
 func readPDF(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	d, err := openPDF(f)
 	if err != nil {
@@ -43,7 +43,7 @@ func readPDF(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	if err := d.attachments(ctx, f.Spool); err != nil {
 		return nil, err
 	}
-	if err != nil { // a portfolio may be no more than the files in it
+	if err != nil { // a portfolio may have only the files in it
 		if len(f.Spool.Parts) == 0 {
 			return nil, err
 		}
@@ -82,8 +82,8 @@ func isTextless(err error) bool {
 	return errors.As(err, &refused) && (refused.Reason == extract.Empty || refused.Reason == extract.ScanOnly)
 }
 
-// moduleMemory is what PDFium's module may use of the memory for a worker: growing it takes a
-// copy, with a quarter to spare, before the old one goes.
+// moduleMemory returns the part of a worker's memory that PDFium's module may use. Growing the module's memory takes a copy
+// that is a quarter larger, before the old memory is freed.
 func moduleMemory(l extract.Limits) int64 { return (l.MemoryBytes - extract.MinMemory/2) * 2 / 5 }
 
 // pdfPage is a page as lines.
@@ -94,8 +94,8 @@ type pdfPage struct {
 	low, high float32 // its lower and upper edge
 }
 
-// readPDFPages reads the pages that have text, names those whose text can only be seen, and says what those are that
-// cannot be read.
+// readPDFPages returns the pages that have text, the numbers of the pages that show text only as pictures, and notes about
+// the pages that cannot be read.
 func readPDFPages(ctx context.Context, d *pdfDocument, f *extract.File) (pages []*pdfPage, unread []int, notes []string, err error) {
 	limits, count := f.Limits, d.int("FPDF_GetPageCount", d.handle)
 	if count > limits.Pages {
@@ -148,7 +148,7 @@ func readPDFPages(ctx context.Context, d *pdfDocument, f *extract.File) (pages [
 	return pages, unread, pageNotes(count, slices.DeleteFunc(scanned, seen), slices.DeleteFunc(garbled, seen), broken), nil
 }
 
-// noPDFText is the error for a document none of whose pages has text that can be read.
+// noPDFText returns the error for a document without a page whose text can be read.
 func noPDFText(count, scanned, garbled, broken int) *extract.Error {
 	switch {
 	case garbled > 0:

@@ -84,7 +84,7 @@ type pdfDocument struct {
 	instance  pdfiumapi.Pdfium
 	module    api.Module
 	functions map[string]api.Function
-	stack     [10]uint64 // the most arguments of a function
+	stack     [10]uint64 // arguments of a call, at most 10
 	handle    uint64
 	mended    bool   // its end was missing
 	scratch   uint32 // scratchBytes of the module's memory for results
@@ -93,7 +93,7 @@ type pdfDocument struct {
 
 const scratchBytes = 4096
 
-// openPDF opens the document with the PDFium that is loaded. The caller closes it.
+// openPDF opens the document with the loaded PDFium. The caller closes it.
 func openPDF(f *extract.File) (*pdfDocument, error) {
 	p, ok := f.Parser.(*pdfium)
 	if !ok {
@@ -177,9 +177,8 @@ func (d *pdfDocument) try(path uint64, password string) int {
 	return d.int("FPDF_GetLastError")
 }
 
-// pdfPasswords adds to passwords the form in which ISO 32000-2 wants them (section 7.6.4.3.3): that
-// of SASLprep (RFC 4013), without what is not seen, odd spaces made plain, and in NFKC. PDFium tries
-// both UTF-8 and Latin-1 of each.
+// pdfPasswords adds to passwords the form that ISO 32000-2 requires (section 7.6.4.3.3), that of SASLprep (RFC 4013):
+// without invisible characters, with plain spaces, and in NFKC. PDFium tries each in UTF-8 and in Latin-1.
 func pdfPasswords(passwords []string) []string {
 	var all []string
 	for _, p := range passwords {
@@ -206,7 +205,7 @@ func saslPrep(s string) string {
 
 // close frees the instance with all its memory.
 func (d *pdfDocument) close() {
-	// The instance is thrown away whole, so an error of taking it apart changes nothing.
+	// The whole instance is discarded, so an error while closing it does not matter.
 	_ = d.instance.Close()
 }
 
@@ -231,8 +230,8 @@ func (d *pdfDocument) call(name string, args ...uint64) uint64 {
 	return d.stack[0]
 }
 
-// failure is the *Error for a call that trapped: PDFium ends itself that way when it gets no
-// more memory, and on internal inconsistencies.
+// failure returns the *extract.Error for a call that trapped. PDFium traps if it gets no more memory, and on internal
+// inconsistencies.
 func (d *pdfDocument) failure() *extract.Error {
 	limit, _ := d.module.Memory().Definition().Max()
 	if uint64(d.module.Memory().Size())*10 >= uint64(limit)*wasmPage*8 {
@@ -276,7 +275,7 @@ func (d *pdfDocument) info(name string) string {
 	return d.string16("FPDF_GetMetaText", d.handle, key)
 }
 
-// describe sets what the document says of itself: its title and attributes.
+// describe sets the title and the attributes that the document gives.
 func (d *pdfDocument) describe(doc *extract.Document) {
 	doc.Title = compose.SensibleTitle(d.info("Title"))
 	values := attribute.Values{}
@@ -291,7 +290,7 @@ func (d *pdfDocument) describe(doc *extract.Document) {
 
 var pdfDatePattern = lazyregexp.New(`^D:(\d{4})(?:(\d\d)(?:(\d\d)(?:(\d\d)(\d\d)(\d\d)?)?)?)?(?:Z|([+-]\d\d)'?(\d\d)?)?`)
 
-// pdfDate returns a date such as D:20260301120000+01'00' (section 7.9.4) as RFC 3339, or as a date alone; "" if it is none.
+// pdfDate returns a date such as D:20260301120000+01'00' (section 7.9.4) as RFC 3339, or only the day; "" if it is not a date.
 func pdfDate(s string) string {
 	m := pdfDatePattern.FindStringSubmatch(s)
 	if m == nil {
@@ -316,7 +315,7 @@ func (d *pdfDocument) cString(s string) (uint64, bool) {
 	return address, address != 0 && d.module.Memory().Write(uint32(address), append([]byte(s), 0))
 }
 
-// isFinite guards geometry, which hostile documents fill with anything.
+// isFinite reports whether all values are finite. Hostile documents contain any geometry.
 func isFinite(vs ...float32) bool {
 	for _, v := range vs {
 		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) || math.Abs(float64(v)) > 1e6 {

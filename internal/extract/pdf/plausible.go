@@ -9,9 +9,8 @@ import (
 	"parley/internal/lazyregexp"
 )
 
-// Some fonts do not say which characters they show, and some are wrong about it. Text that came
-// out as other characters must not be indexed, so text is checked for what all languages of a script
-// have in common.
+// Some fonts do not say which characters they show, and some are wrong about it. Text with wrong characters must not be
+// indexed, so text is checked for properties that all languages of a script share.
 
 // script describes a script: its letters, its vowels, and the least share of its letters that are vowels.
 type script struct {
@@ -26,8 +25,8 @@ var scripts = []script{
 	{unicode.Greek, "αεηιουωϊϋ", .28},
 }
 
-// readsLikeText reports whether lines read like text whose fonts lack the tables that say what they show, but
-// use the usual codes all the same: letters of one script with enough vowels, or figures alone.
+// readsLikeText reports whether lines read like text, although their fonts do not say which characters they show: the
+// fonts then use the usual codes. Text has letters of one script with enough vowels, or only figures.
 func readsLikeText(lines []pdfLine) bool {
 	letters, vowels, others := make([]int, len(scripts)), make([]int, len(scripts)), 0
 	for _, line := range lines {
@@ -86,8 +85,8 @@ const (
 	minJudgedWords = 40
 )
 
-// isGibberish reports whether lines read like no text at all, whatever their fonts say: characters that have no
-// meaning, or Latin words most of which lack vowels.
+// isGibberish reports whether lines cannot be text, whatever their fonts say: they have characters without a meaning, or
+// Latin words that mostly lack vowels.
 func isGibberish(lines []pdfLine) bool {
 	chars, without, words, voiced := 0, 0, 0, 0
 	letters, vowels := 0, 0

@@ -43,7 +43,7 @@ func drawPDF(_ context.Context, f *extract.File, page int) (*extract.Drawing, er
 		return nil, err
 	}
 	defer d.close()
-	const dots = 300.0 // an inch, with which Tesseract reads best
+	const dots = 300.0 // an inch: Tesseract reads best at this resolution
 	out := extract.Drawing{Number: page}
 	scale := func(w, h float32) float64 {
 		s := min(dots/72, math.Sqrt(extract.MaxDrawing/(float64(w)*float64(h))))
@@ -70,8 +70,8 @@ type bitmap struct {
 	stride, width, height int
 }
 
-// paint draws a page with its annotations on white (fpdfview.h, FPDF_RenderPageBitmap), scaled as its size in points
-// asks for. The bitmap is gone when use returns.
+// paint draws a page with its annotations on white (fpdfview.h, FPDF_RenderPageBitmap), with the scale that scaled
+// returns for its size in points. The bitmap is freed when use returns.
 func (d *pdfDocument) paint(index int, scaled func(w, h float32) float64, use func(bitmap) error) error {
 	if count := d.int("FPDF_GetPageCount", d.handle); index < 0 || index >= count {
 		return extract.Damagedf("the document has %d pages", count)

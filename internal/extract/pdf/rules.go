@@ -14,7 +14,7 @@ type rule struct {
 // rules are the lines that are drawn on a page, the edges of rectangles among them.
 type rules struct{ level, upright []rule }
 
-// Bounds on what is drawn. Maps have a million lines, and tables a few hundred.
+// The bounds on drawn lines. Maps have a million lines, and tables a few hundred.
 const (
 	maxPaths    = 20_000 // objects of a page
 	maxSegments = 2_000  // of a path
@@ -23,7 +23,7 @@ const (
 	maxTableLines = 5_000 // of text on a page with tables
 )
 
-// What counts as one place, how thick a line may be, and how long it is at least, in points.
+// The distance within which places are the same, the maximum thickness of a line, and its minimum length, in points.
 const (
 	nearby      = 2.5
 	thickest    = 3
@@ -32,7 +32,7 @@ const (
 
 const pathObject = 2 // FPDF_PAGEOBJ_PATH
 
-// readRules returns the lines that are drawn on a page, none where there are too many to be those of tables.
+// readRules returns the lines that are drawn on a page, or none if there are too many for tables.
 func (r *pdfReader) readRules(page uint64) rules {
 	d := r.doc
 	var found rules
@@ -76,8 +76,8 @@ func (d *pdfDocument) isDrawn(path uint64) (filled, stroked bool) {
 	return fill != 0, stroke != 0
 }
 
-// rectangle adds a line that is drawn as a thin rectangle, or the edges of one that is stroked. The edges of
-// filled areas without a stroke are not lines: the shades behind the rows of a table end anywhere.
+// rectangle adds a line that is drawn as a thin rectangle, or the edges of a stroked rectangle. The edges of filled
+// areas without a stroke are not lines: the shades behind the rows of a table may end anywhere.
 func (s *rules) rectangle(left, bottom, right, top float32, stroked bool) {
 	switch {
 	case top-bottom <= thickest:
@@ -144,7 +144,7 @@ func (r *pdfReader) readSegments(path uint64, segments int, to *rules) {
 	}
 }
 
-// joinRules makes one line of those that lie on each other or go on where another ends.
+// joinRules joins lines that overlap, or that continue where another one ends.
 func joinRules(all []rule) []rule {
 	slices.SortFunc(all, func(a, b rule) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.from, b.from)) })
 	var out []rule
@@ -168,14 +168,14 @@ func joinRules(all []rule) []rule {
 	return out
 }
 
-// covers reports whether one of the lines that stand at a place covers a point of it.
+// covers reports whether one of the lines at a place covers a point of it.
 func covers(lines []rule, at, point float32) bool {
 	return slices.ContainsFunc(lines, func(r rule) bool {
 		return abs(r.at-at) <= nearby && point > r.from-nearby && point < r.to+nearby
 	})
 }
 
-// coverage returns how long the lines at a place are together.
+// coverage returns the total length of the lines at a place.
 func coverage(lines []rule, at float32) float32 {
 	length := float32(0)
 	for _, r := range lines {

@@ -24,13 +24,13 @@ type strip struct {
 type piece struct {
 	compose.Mapped
 	left, right float32
-	figure      bool // it is a number, or a sign that stands for one
+	figure      bool // it is a number, or a sign instead of one
 }
 
-// maxPieces bounds what is looked at as a row. Hostile lines have a hundred thousand words.
+// maxPieces is the maximum number of pieces of a row. Hostile lines have a hundred thousand words.
 const maxPieces = 200
 
-// stripsOf joins the lines that PDFium parted although they stand on one baseline.
+// stripsOf joins lines that PDFium separated although they are on one baseline.
 func stripsOf(lines []pdfLine) []strip {
 	var strips []strip
 	for _, line := range lines {
@@ -79,7 +79,7 @@ func joinCentred(strips []strip) []strip {
 	return out
 }
 
-// besideLabel joins the lines of a label, and the figures behind them.
+// besideLabel joins the lines of a label, and the figures after them.
 func besideLabel(strips []strip) strip {
 	joined := strips[len(strips)-1]
 	joined.lines, joined.sure = linesOf(strips), true
@@ -101,7 +101,7 @@ func linesOf(strips []strip) []pdfLine {
 	return lines
 }
 
-// goesOn reports whether a line stands to the right of the strip, on its baseline.
+// goesOn reports whether a line continues the strip: it is to the right of it, on its baseline.
 func (s *strip) goesOn(line *pdfLine) bool {
 	last := &s.lines[len(s.lines)-1]
 	return !line.rtl && !last.rtl && len(s.lines) < maxPieces &&
@@ -152,9 +152,9 @@ func (l *pdfLine) pieces() []piece {
 	return pieces
 }
 
-// cuts reports whether a gap of a width, in sizes of the type, parts cells.
+// cuts reports whether a gap of a width, in sizes of the type, separates cells.
 func cuts(before, after []byte, width float32) bool {
-	if width > 1.5 || bytes.HasSuffix(before, []byte("  ")) { // a leader stood there
+	if width > 1.5 || bytes.HasSuffix(before, []byte("  ")) { // a leader was there
 		return true
 	}
 	last, _ := utf8.DecodeLastRune(bytes.TrimRight(before, " "))
@@ -167,7 +167,7 @@ func cuts(before, after []byte, width float32) bool {
 // endOfDate is the second line of a date: "December / 31, 2022".
 var endOfDate = lazyregexp.New(`^\d{1,2}, (?:19|20)\d\d$`)
 
-// isFigure reports whether a text is a number or a sign that stands for one.
+// isFigure reports whether a text is a number, or a sign instead of one.
 func isFigure(text []byte) bool {
 	switch strings.ToLower(string(text)) {
 	case "-", "–", "—", "−", "*", "n/a", "n.a.", "na", "nm", "n/m", "n.m.", "nil":
@@ -178,8 +178,8 @@ func isFigure(text []byte) bool {
 	return bytes.ContainsFunc(text, unicode.IsDigit) && !endOfDate.Match(text) && !bytes.ContainsFunc(text, unicode.IsLetter)
 }
 
-// joinSigns joins a currency or an opening bracket that stands apart with the figure behind it, a closing
-// bracket or a percent sign with the one before it, and the mark of a list item with its text.
+// joinSigns joins a separate currency or opening bracket with the figure after it, a closing bracket or a percent sign
+// with the figure before it, and the mark of a list item with its text.
 func joinSigns(pieces []piece) []piece {
 	var out []piece
 	for i := 0; i < len(pieces); i++ {
@@ -202,7 +202,7 @@ func joinSigns(pieces []piece) []piece {
 	return out
 }
 
-// isOpening holds for what stands before a figure and belongs to it.
+// isOpening reports whether a text before a figure belongs to it.
 func isOpening(text string) bool {
 	return text != "" && strings.TrimFunc(text, func(r rune) bool { return unicode.Is(unicode.Sc, r) || r == '(' || r == ' ' }) == ""
 }
@@ -215,7 +215,7 @@ func join(a compose.Mapped, between string, b compose.Mapped) compose.Mapped {
 	return out
 }
 
-// isYears reports whether all figures of a strip, and it has some, are years: the names of columns.
+// isYears reports whether a strip has figures and all of them are years: the names of columns.
 func (s *strip) isYears() bool {
 	years := 0
 	for _, p := range s.pieces {

@@ -9,9 +9,9 @@ import (
 	"parley/internal/extract/compose"
 )
 
-// firstStrip returns where the table begins if what stands above its first row belongs to it: the header,
-// labels, and rows that are set so close that they were not known for rows. The cells of a header
-// come in any order, so only their place counts.
+// firstStrip returns the first strip of the table. Above the first known row, it accepts the header, labels, and rows that
+// are set so close that they were not recognised as rows. The cells of a header may be in any order, so only their
+// positions count.
 func (t *table) firstStrip(strips []strip, at, first int) int {
 	if len(t.columns) == 0 {
 		return first
@@ -44,7 +44,7 @@ func inOrder(strips []strip) []strip {
 	return stripsOf(lines)
 }
 
-// isUnit holds for what says in what all figures are: "(in millions)".
+// isUnit reports whether a strip gives the unit of all figures: "(in millions)".
 func (s *strip) isUnit() bool {
 	text := string(s.pieces[0].Text)
 	return len(s.pieces) == 1 && len(text) < 80 && strings.HasPrefix(text, "(") && strings.HasSuffix(text, ")") && !s.pieces[0].figure
@@ -74,12 +74,12 @@ func (t *table) isHead(s *strip) bool {
 	return over > 0
 }
 
-// near reports whether a piece stands over the figures of a column, or close to them.
+// near reports whether a piece is above the figures of a column, or close to that.
 func (t *table) near(p piece, size float32) bool {
 	return t.column(p.left-2*size, p.right+2*size) != -1
 }
 
-// headPieces cuts a strip at the gaps that part columns, narrow as they may be.
+// headPieces cuts a strip at the gaps that separate columns, however narrow they are.
 func (t *table) headPieces(s *strip) []piece {
 	var pieces []piece
 	for i := range s.lines {
@@ -101,7 +101,7 @@ func (t *table) headPieces(s *strip) []piece {
 	return pieces
 }
 
-// parts reports whether what stands before a gap, from left on, lies over other columns than what follows it.
+// parts reports whether the text from left to a gap is above other columns than the text after the gap.
 func (t *table) parts(left float32, gap pdfGap) bool {
 	for _, c := range t.columns {
 		middle := (c.left + c.right) / 2
@@ -119,7 +119,7 @@ func (t *table) findRowsAbove(n int) {
 	}
 }
 
-// findHead finds how many of the first strips are the header.
+// findHead finds the number of first strips that are the header.
 func (t *table) findHead() {
 	if len(t.columns) > 0 {
 		for i := range t.strips {
@@ -140,8 +140,8 @@ func (t *table) findHead() {
 	}
 }
 
-// namesAbove returns how many of the first strips name the columns, as far as that shows without knowing where the
-// columns are: nothing but words or years side by side, above rows of which most have figures.
+// namesAbove returns the number of first strips that name the columns, without knowing the places of the columns: the
+// strips have only words or years side by side, and most rows below them have figures.
 func (t *table) namesAbove() int {
 	head, names, figures := 0, 0, 0
 	for i := range t.strips {
@@ -161,7 +161,7 @@ func (t *table) namesAbove() int {
 	return head
 }
 
-// lateHead finds the header of a table among what the page draws behind it; -1 if it is not there.
+// lateHead finds the header of a table among the strips that the page draws after it; -1 if it is not there.
 func (t *table) lateHead(behind []strip) int {
 	const most, farthest = 8, 4 // strips; sizes of the type
 	if t.head > 0 || len(t.columns) == 0 {
@@ -182,7 +182,7 @@ func (t *table) putHead(s strip) {
 	t.strips, t.rows, t.head = slices.Insert(slices.Clone(t.strips), 0, s), slices.Insert(t.rows, 0, false), 1
 }
 
-// labelEnd is where the labels of rows with figures end, at the earliest.
+// labelEnd returns the leftmost end of the labels of rows with figures.
 func (t *table) labelEnd() float32 {
 	end := float32(math.MaxFloat32)
 	for i := range t.strips {
@@ -234,8 +234,8 @@ func (t *table) headBlocks() []pdfBlock {
 	return blocks
 }
 
-// headCells returns the pieces by column, the label of the rows first; nil if one stands over several columns, or
-// two over one.
+// headCells returns the pieces by column, the label of the rows first; nil if a piece is above several columns, or two
+// pieces are above one.
 func (t *table) headCells(pieces []piece, size float32) []compose.Mapped {
 	cells := make([]compose.Mapped, len(t.columns)+1)
 	for _, p := range pieces {

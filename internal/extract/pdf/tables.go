@@ -12,20 +12,20 @@ import (
 	"parley/internal/extract/compose"
 )
 
-// table is a table that was found by how its lines stand on the page: neighbouring strips, some of
-// which are rows and the others labels of rows.
+// table is a table that was found by the positions of its lines: neighbouring strips, some of which are rows, and the
+// others labels of rows.
 type table struct {
 	strips  []strip
-	head    int      // how many of the first strips are its header
-	columns []column // of its figures, from left to right; none where they cannot be told apart
+	head    int      // number of first strips that are its header
+	columns []column // of its figures, from left to right; none if they cannot be told apart
 	rows    []bool   // which of the strips are rows
 }
 
-// column is where the figures of a column stand.
+// column is the horizontal range of the figures of a column.
 type column struct{ left, right float32 }
 
-// findTable returns the table that begins with the first row at or behind strips[at], where it
-// begins and where it ends. The end is 0 if there is none.
+// findTable returns the table that begins with the first row at or after strips[at], and its first and end strip. The end is
+// 0 if there is none.
 func findTable(strips []strip, at int) (t table, from, to int) {
 	for i := at; i < len(strips); i++ {
 		rows, end := tableRows(strips, i)
@@ -51,9 +51,9 @@ func findTable(strips []strip, at int) (t table, from, to int) {
 // and labels of more than one line.
 const maxLabels = 3
 
-// tableRows returns which of the strips from the first on are rows of one table, and where the table
-// ends. Each row has a wide gap, and a column in common with a row above it or as many cells. The end is 0 for
-// fewer than three rows, or two with three cells: those happen by chance.
+// tableRows returns which strips, beginning with first, are rows of one table, and the end of the table. Each row has a wide
+// gap, and a column in common with a row above it or as many cells. A table has at least three rows, or two with three cells
+// each, since less happens by chance; otherwise the end is 0.
 func tableRows(strips []strip, first int) (rows []bool, end int) {
 	if len(strips[first].pieces) < 2 || !strips[first].sure {
 		return nil, 0
@@ -104,8 +104,8 @@ func isRowBelow(above []strip, rows []bool, s *strip) bool {
 	return false
 }
 
-// sameColumns reports whether two strips can be rows of one table: cells start at the same place,
-// figures end there, as they do in columns that are set to the right, or, for neighbours, both have several gaps.
+// sameColumns reports whether two strips can be rows of one table: cells start at the same place, figures end at the same
+// place, as in right-aligned columns, or, for neighbours, both have several gaps.
 func sameColumns(above, s *strip, neighbours bool) bool {
 	near := .6 * s.size
 	for i, a := range above.pieces {
@@ -119,8 +119,8 @@ func sameColumns(above, s *strip, neighbours bool) bool {
 	return neighbours && above.sure && s.sure && len(above.pieces) == len(s.pieces) && len(s.pieces) > 2
 }
 
-// isLabel reports whether a strip can stand within a table without being a row: it is one piece that
-// does not reach far into the figures of the table, and no figure but a year.
+// isLabel reports whether a strip can be within a table without being a row: it is one piece that does not reach far into the
+// figures of the table, and is not a figure other than a year.
 func (s *strip) isLabel(table []strip) bool {
 	if len(s.pieces) != 1 || s.pieces[0].figure && !s.isYears() {
 		return false
@@ -138,8 +138,8 @@ func (s *strip) isLabel(table []strip) bool {
 	return s.left < begin && s.right < begin+2*s.size && s.size < 1.15*last.size && s.left > left-6*s.size
 }
 
-// findColumns finds the columns of the table's figures. Figures of one row in the same column, or of one column
-// side by side, show that there is no telling.
+// findColumns finds the columns of the table's figures. It finds none if figures of one row are in the same column, or
+// figures of one column are side by side.
 func (t *table) findColumns() {
 	t.columns = nil
 	for i := range t.strips {
@@ -182,8 +182,8 @@ func (t *table) findColumns() {
 	}
 }
 
-// goesOnAs reports whether another table is the same one behind labels: it has no header, and each of its columns is
-// a column of this one, or this one is nothing but its header.
+// goesOnAs reports whether another table continues this one after labels: it has no header, and each of its columns is a
+// column of this one, or this one is only its header.
 func (t *table) goesOnAs(next *table, between []strip) bool {
 	const farthest = 9 // sizes of the type
 	last, first := &t.strips[len(t.strips)-1], &next.strips[0]
@@ -209,7 +209,7 @@ func (t *table) goesOnAs(next *table, between []strip) bool {
 // maxHead is the maximum number of strips in a header.
 const maxHead = 12
 
-// hasColumnsOf reports whether each figure of another table stands in a column of this one.
+// hasColumnsOf reports whether each figure of another table is in a column of this one.
 func (t *table) hasColumnsOf(next *table) bool {
 	found := 0
 	for i := range next.strips {
@@ -226,7 +226,7 @@ func (t *table) hasColumnsOf(next *table) bool {
 	return found > 1
 }
 
-// goOn makes the labels and the rows behind them a part of the table.
+// goOn adds the labels and the rows after them to the table.
 func (t *table) goOn(next *table, between []strip) {
 	if len(t.columns) == 0 {
 		t.columns, t.head = next.columns, len(t.strips)
@@ -235,7 +235,7 @@ func (t *table) goOn(next *table, between []strip) {
 	t.rows = slices.Concat(t.rows, make([]bool, len(between)), next.rows)
 }
 
-// column returns the only column that has something above or below an interval; -1 for none, -2 for several.
+// column returns the column that overlaps an interval; -1 for none, -2 for several.
 func (t *table) column(left, right float32) int {
 	found := -1
 	for i, c := range t.columns {

@@ -6,8 +6,7 @@ import (
 	"parley/internal/extract"
 )
 
-// pdfElement is the block-level structure element (ISO 32000-1, section 14.8.4) that a piece of
-// marked content on a page belongs to.
+// pdfElement is the block-level structure element (ISO 32000-1, section 14.8.4) of a piece of marked content on a page.
 type pdfElement struct {
 	id    int // counts the block elements of the page
 	kind  extract.Kind
@@ -30,8 +29,7 @@ type pdfTags struct {
 	visited  int
 }
 
-// readPDFTags returns the block elements of a page by marked-content id, nil when the page has
-// no structure.
+// readPDFTags returns the block elements of a page by marked-content id, or nil if the page has no structure.
 func readPDFTags(d *pdfDocument, page uint64) map[int]pdfElement {
 	tree := d.call("FPDF_StructTree_GetForPage", page)
 	if tree == 0 {

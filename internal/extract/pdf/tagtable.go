@@ -7,7 +7,7 @@ import (
 	"parley/internal/extract"
 )
 
-// nameTaggedColumns finds the headers of tables whose tags tell rows, and not which of them name the columns.
+// nameTaggedColumns finds the headers of tables whose tags mark rows, but not which rows name the columns.
 func nameTaggedColumns(blocks []pdfBlock) {
 	isRow := func(b *pdfBlock) bool {
 		return b.kind == extract.TableRow && len(b.row.Text) == 0 && b.lines[0].element.kind == extract.TableRow
@@ -26,7 +26,7 @@ func nameTaggedColumns(blocks []pdfBlock) {
 	}
 }
 
-// taggedHead returns how many of the first rows name the columns: they have words or years side by side, and most of
+// taggedHead returns the number of first rows that name the columns: they have words or years side by side, and most of
 // the rows below have figures.
 func taggedHead(rows []pdfBlock) int {
 	const most = 4
@@ -64,14 +64,14 @@ func (b *pdfBlock) countCells() (cells, values, years int) {
 	return cells, values, years
 }
 
-// isYear holds for a number of four digits that may be a year.
+// isYear reports whether a text is a number of four digits that may be a year.
 func isYear(text []byte) bool {
 	t := string(text)
 	return len(t) == 4 && t >= "1900" && t <= "2099" && strings.Trim(t, "0123456789") == ""
 }
 
-// betweenCells returns what is put between two cells of a tagged row. A currency, a bracket or a percent sign that has a
-// cell of its own belongs to the figure beside it.
+// betweenCells returns the text between two cells of a tagged row. A currency, a bracket or a percent sign in a separate
+// cell belongs to the figure beside it.
 func betweenCells(before, after []byte) string {
 	switch {
 	case isOpening(string(before)):

@@ -12,12 +12,12 @@ import (
 	"parley/internal/extract/compose"
 )
 
-// leaders are the marks that lead the eye across a line or ask to be written on, and how many of
-// them in a row are more than punctuation.
+// leaders are the marks that lead the eye across a line or mark a space for writing, with the number of them in a row that
+// is more than punctuation.
 var leaders = map[rune]int{'.': 5, '_': 5, '·': 5, '•': 5, '․': 5, '∙': 5, '⋅': 5, '…': 2, '‥': 3}
 
-// withoutLeaders replaces leaders by a space. A point right before a number and apart from the
-// leader is the number's.
+// withoutLeaders replaces leaders by a space. A point that is directly before a number and apart from the leader belongs to
+// the number.
 func withoutLeaders(m compose.Mapped) compose.Mapped {
 	s := string(m.Text)
 	var out compose.Mapped
@@ -58,7 +58,7 @@ func withoutLeaders(m compose.Mapped) compose.Mapped {
 	return out
 }
 
-// inNFC brings text to NFC; a composed character came from the first of its parts.
+// inNFC converts text to NFC; a composed character maps to the first of its parts.
 func inNFC(m compose.Mapped) compose.Mapped {
 	if norm.NFC.IsNormal(m.Text) {
 		return m
@@ -79,7 +79,7 @@ func inNFC(m compose.Mapped) compose.Mapped {
 	return out
 }
 
-// isRTL holds for text most of whose letters are written from right to left.
+// isRTL reports whether most letters of a text are written from right to left.
 func isRTL(s string) bool {
 	rtl, letters := 0, 0
 	for _, r := range s {
@@ -94,8 +94,8 @@ func isRTL(s string) bool {
 	return rtl*2 > letters
 }
 
-// measureRoom sets the room of the lines of a page: up to where all but the longest tenth of the
-// lines end that start at about the same place.
+// measureRoom sets the room of the lines of a page. Among the lines that start at about the same place, it measures up to
+// the end of the longest one, after leaving out the longest tenth.
 func measureRoom(lines []pdfLine) {
 	const maxLines = 1000 // the time grows with the square
 	if len(lines) > maxLines {

@@ -2,19 +2,19 @@ package pdf
 
 import "unicode"
 
-// tracking is how the letters of a word are spaced.
+// tracking is the spacing of the letters of a word.
 type tracking struct {
-	letters int  // how many the word has so far
-	last    rune // the last one
+	letters int  // number of letters of the word so far
+	last    rune // the last letter
 	before  int  // the character before it
 	gap     float32
-	made    bool // the space before the word is one that PDFium made of a gap
+	made    bool // PDFium derived the space before the word from a gap
 
-	words  int     // how many gaps of the page were the space between letters
+	words  int     // number of gaps of the page that were spaces between letters
 	widest float32 // and the widest of them, as a share of the type size
 }
 
-// next takes the next letter of the line, behind a gap.
+// next adds the next letter of the line, after a gap.
 func (t *tracking) next(letter rune, r *pdfReader, gap float32) {
 	if r.spaced || len(r.line.Text) == 0 {
 		t.letters, t.made = 0, r.spaced && r.made
@@ -25,9 +25,9 @@ func (t *tracking) next(letter rune, r *pdfReader, gap float32) {
 	t.letters, t.last, t.before, t.gap = t.letters+1, letter, r.lastIndex, gap
 }
 
-// isTracking reports whether a gap is the space between the letters of a word. Text behind a scan is set so that each word
-// covers its picture: its letters are spaced, and the last one is a text object of its own. PDFium takes the space before
-// that letter for one between words. A word whose first letter stands alone goes by the other words of the page.
+// isTracking reports whether a gap is a space between the letters of a word. In the text behind a scan, the letters are
+// spaced so that each word covers its picture, and the last letter is a separate text object. PDFium takes the space before
+// that letter for a space between words. After the first letter of a word, the other words of the page decide.
 func (r *pdfReader) isTracking(gap float32) bool {
 	t, size := &r.tracking, r.current.size
 	const (

@@ -2,21 +2,20 @@ package pdf
 
 import "math"
 
-// A page can be shown turned, and its text be set turned: landscape tables are both. PDFium brings text
-// into the order in which it reads as the page is shown, so the text of a page that would be shown
-// sideways comes out with its lines backwards.
+// A page can be shown turned, and its text can be set turned; a landscape table is usually both. PDFium orders text by how
+// the page is shown, so if text is shown sideways, its lines are in reverse order.
 
-// quarter is a number of quarter turns of text against the clock, from 0.
+// quarter is a number of counterclockwise quarter turns of text, from 0.
 type quarter int
 
-// loadText loads the text of a page in the order in which it reads, whichever way up it is shown, and
-// returns how most of it is turned. The caller closes it; 0 stands for none.
+// loadText loads the text of a page in reading order, however the page is shown, and returns the turn of most of the text.
+// The caller closes the text; 0 means that there is none.
 func (d *pdfDocument) loadText(page uint64) (text uint64, turned quarter) {
 	if text = d.call("FPDFText_LoadPage", page); text == 0 {
 		return 0, 0
 	}
 	turned = d.turnedText(text)
-	shown := d.call("FPDFPage_GetRotation", page) // in quarters with the clock
+	shown := d.call("FPDFPage_GetRotation", page) // in clockwise quarters
 	if uint64(turned) == shown {
 		return text, turned
 	}
@@ -27,7 +26,7 @@ func (d *pdfDocument) loadText(page uint64) (text uint64, turned quarter) {
 	return text, turned
 }
 
-// turnedText is how more than half of a sample of characters are turned; 0 when none is in the majority.
+// turnedText returns the turn of more than half of a sample of characters, or 0 if there is no majority.
 func (d *pdfDocument) turnedText(text uint64) quarter {
 	const sampled = 100
 	count := min(d.int("FPDFText_CountChars", text), maxPageChars)
@@ -52,8 +51,8 @@ func (d *pdfDocument) turnedText(text uint64) quarter {
 	return 0
 }
 
-// quarterOf returns to how many quarters the direction (a, b) comes closest, and whether it is
-// clearly between two of them.
+// quarterOf returns the number of quarters that is closest to the direction (a, b), and whether the direction is clearly
+// between two of them.
 func quarterOf(a, b float32) (turned quarter, slanted bool) {
 	turns := math.Atan2(float64(b), float64(a)) / (math.Pi / 2)
 	if !isFinite(a, b) {

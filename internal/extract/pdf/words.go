@@ -12,16 +12,16 @@ import (
 // end of a line from those that are part of it.
 type pdfWords struct {
 	counts map[string]int
-	joins  int // line ends where the document knows the word without the hyphen
-	keeps  int // and with it
+	joins  int // line ends at which the document has the word without the hyphen elsewhere
+	keeps  int // the same with the hyphen
 	// Korean is divided between words in some documents and anywhere in others. In the second
 	// kind, a line that ends inside a word has no space at its end.
 	anywhere bool
-	// Lines of the document end in spaces of the original, so that one without ends inside a word.
+	// Lines of the document end with spaces in the original, so a line without one ends inside a word.
 	trailing bool
 }
 
-// maxWords bounds the vocabulary.
+// maxWords is the maximum size of the vocabulary.
 const maxWords = 300_000
 
 func newPDFWords(pages []*pdfPage) *pdfWords {
@@ -65,7 +65,7 @@ func newPDFWords(pages []*pdfPage) *pdfWords {
 	return w
 }
 
-// count adds the words of a line, hyphenated ones whole, but not one that the line's end divides.
+// count adds the words of a line, hyphenated ones whole, except a word that the line's end divides.
 func (w *pdfWords) count(line string) {
 	for _, word := range strings.FieldsFunc(line, func(r rune) bool { return !isWordRune(r) }) {
 		if len(w.counts) >= maxWords {
@@ -81,8 +81,8 @@ func isWordRune(r rune) bool {
 	return r == '-' || unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r)
 }
 
-// dividedWord returns the parts of the word around a line end with a hyphen, in lower case. It is
-// not ok where the second line does not go on with a small letter: then the hyphen stays.
+// dividedWord returns the parts of a word that a hyphen at a line end divides, in lower case. ok is false if the second line
+// does not begin with a small letter: then the hyphen stays.
 func dividedWord(line, next []byte) (before, after string, ok bool) {
 	s, found := strings.CutSuffix(string(line), "-")
 	if !found {
@@ -121,9 +121,8 @@ func (w *pdfWords) join(to *compose.Mapped, line, next *pdfLine) {
 	to.Append(next.Mapped)
 }
 
-// brokenAtSlash reports whether a line that ends in a slash was broken inside a path, an address or words like "and/or". Where
-// spaces at the ends of lines do not tell, only the end of a path can be the end of a word: then the next line has to look like
-// more of it.
+// brokenAtSlash reports whether a line that ends in a slash was broken inside a path, an address or words like "and/or". If spaces
+// at the ends of lines do not tell, a slash can end a word only if that is a path: then the next line must look like the rest of it.
 func (w *pdfWords) brokenAtSlash(line, next *pdfLine) bool {
 	before := lastField(string(line.Text))
 	name := strings.TrimSuffix(before, "/")
@@ -143,9 +142,8 @@ func (w *pdfWords) brokenAtSlash(line, next *pdfLine) bool {
 
 func lastField(s string) string { return s[strings.LastIndexFunc(s, unicode.IsSpace)+1:] }
 
-// divides reports whether the hyphen at the end of a line only divides a word: as the document
-// writes the word elsewhere, else as it treats the other line ends, else unless both parts are
-// words of the document.
+// divides reports whether the hyphen at the end of a line only divides a word. It decides by how the document writes the
+// word elsewhere, or else by its other line ends. Otherwise the hyphen stays only if both parts are words of the document.
 func (w *pdfWords) divides(line, next *pdfLine) bool {
 	before, after, ok := dividedWord(line.Text, next.Text)
 	if !ok {
@@ -165,7 +163,7 @@ func (w *pdfWords) divides(line, next *pdfLine) bool {
 
 func bytesEndInHyphen(b []byte) bool { return len(b) > 0 && b[len(b)-1] == '-' }
 
-// spacedHyphen holds for a line that ends in a dash between spaces.
+// spacedHyphen reports whether a line ends with a dash that has a space before it.
 func spacedHyphen(b []byte) bool {
 	return len(b) < 2 || b[len(b)-2] == ' '
 }

@@ -20,14 +20,14 @@ import (
 
 // The limits of pictures.
 const (
-	maxPixels   = 50_000_000 // of one that is decoded
+	maxPixels   = 50_000_000 // of a picture that is decoded
 	maxPages    = 1000       // of a TIFF file
-	smallPixels = 1800       // of the longer side: letters of pictures that are smaller than that are too small to be read
+	smallPixels = 1800       // of the longer side: in smaller pictures, the letters are too small to be read
 	maxView     = 3000       // of the longer side of a picture that is shown
 	viewQuality = 80
 )
 
-// drawImage draws a picture for the recognition of its text, as browsers show it.
+// drawImage draws a picture, as browsers show it, for the recognition of its text.
 func drawImage(_ context.Context, f *extract.File, page int) (*extract.Drawing, error) {
 	data, err := f.All(f.Limits.FileBytes)
 	if err != nil {
@@ -118,7 +118,7 @@ func decode(data []byte, page int) (image.Image, error) {
 	return img, nil
 }
 
-// gray is a picture on white, scaled.
+// gray returns a picture on white, scaled.
 func gray(img image.Image, scale float64) *image.Gray {
 	bounds := img.Bounds()
 	out := image.NewGray(image.Rect(0, 0, max(1, int(float64(bounds.Dx())*scale)), max(1, int(float64(bounds.Dy())*scale))))
@@ -127,7 +127,7 @@ func gray(img image.Image, scale float64) *image.Gray {
 	return out
 }
 
-// turned turns and mirrors a picture as an orientation of Exif says (JEITA CP-3451, tag 0x0112).
+// turned turns and mirrors a picture according to an Exif orientation (JEITA CP-3451, tag 0x0112).
 func turned(img *image.Gray, orientation int) *image.Gray {
 	if orientation == 1 {
 		return img
@@ -149,7 +149,7 @@ func turned(img *image.Gray, orientation int) *image.Gray {
 	return out
 }
 
-// orientation returns the orientation of a JPEG file, 1 if it has none.
+// orientation returns the orientation of a JPEG file, or 1 if it has none.
 func orientation(data []byte) int {
 	const exif, none = "Exif\x00\x00", 1
 	if !bytes.HasPrefix(data, []byte("\xff\xd8\xff")) {
@@ -185,8 +185,8 @@ func byteOrder(data []byte) binary.ByteOrder {
 	return binary.LittleEndian
 }
 
-// eachEntry calls visit for the entries of the directory of a TIFF file whose place stands at an offset, with values
-// that are short integers. It returns the offset at which the place of the next directory stands, 0 if there is none.
+// eachEntry calls visit for the entries of a directory of a TIFF file, and reads their values as short integers. The place of
+// the directory is stored at placeAt. It returns the offset at which the place of the next directory is stored, or 0.
 func eachEntry(data []byte, placeAt int, visit func(tag, value int)) (next int) {
 	if placeAt < 0 || placeAt+4 > len(data) || !isTIFF(data) {
 		return 0
@@ -208,7 +208,7 @@ func eachEntry(data []byte, placeAt int, visit func(tag, value int)) (next int) 
 	return at + 12*n
 }
 
-// pageOffsets returns where a TIFF file says where its pages are (TIFF 6.0, section 2).
+// pageOffsets returns the offsets at which a TIFF file stores the places of its pages (TIFF 6.0, section 2).
 func pageOffsets(data []byte) (places []int) {
 	seen := map[uint32]bool{}
 	for place := 4; place > 0 && place+4 <= len(data) && len(places) <= maxPages; {

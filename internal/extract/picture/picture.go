@@ -1,4 +1,4 @@
-// Package picture reads what images say of themselves in words, and draws them for the recognition of their text.
+// Package picture reads the descriptions that images contain, and draws images for the recognition of their text.
 package picture
 
 import (
@@ -18,8 +18,8 @@ var _ = extract.Register("image", extract.Reader{
 	Looks: func(f *extract.File) bool { return isWebP(f.Head) },
 })
 
-// readImage reads what an image says of itself in words: its file's name, and the descriptions in
-// a PNG's text chunks (W3C PNG, 11.3.3) or a JPEG's comments (ITU-T T.81, B.2.4.5). Its pages are unread.
+// readImage reads the text that an image has as data: the name of its file, and the descriptions in a PNG's text chunks
+// (W3C PNG, 11.3.3) or a JPEG's comments (ITU-T T.81, B.2.4.5). It marks the pages of the image as unread.
 func readImage(_ context.Context, f *extract.File) (*extract.Document, error) {
 	data, err := f.All(f.Limits.FileBytes)
 	if err != nil {
@@ -68,11 +68,11 @@ func isWebP(data []byte) bool {
 	return len(data) >= 12 && string(data[:4]) == "RIFF" && string(data[8:12]) == "WEBP"
 }
 
-// maxImageTexts bounds how many descriptions of an image are read.
+// maxImageTexts is the maximum number of descriptions of an image that are read.
 const maxImageTexts = 10
 
-// pngTexts returns the texts of the chunks tEXt, and of iTXt that are not compressed, whose keyword
-// says that they describe the image.
+// pngTexts returns the texts of the chunks tEXt, and of uncompressed chunks iTXt, whose keyword says that they describe the
+// image.
 func pngTexts(chunks []byte) []string {
 	var out []string
 	for len(chunks) >= 12 && len(out) < maxImageTexts {
@@ -95,7 +95,7 @@ func pngTexts(chunks []byte) []string {
 			if len(text) < 2 || text[0] != 0 {
 				continue
 			}
-			// The method of compression, the language and the translated keyword stand before it.
+			// The method of compression, the language and the translated keyword precede the text.
 			parts := bytes.SplitN(text[2:], []byte{0}, 3)
 			text = parts[len(parts)-1]
 		}
@@ -120,7 +120,7 @@ func jpegComments(segments []byte) []string {
 	return out
 }
 
-// latinOrUTF8 reads bytes as UTF-8 where they are that, else as Latin-1.
+// latinOrUTF8 reads bytes as UTF-8 if they are valid UTF-8, else as Latin-1.
 func latinOrUTF8(b []byte) string {
 	if utf8.Valid(b) {
 		return string(b)

@@ -7,14 +7,14 @@ import (
 	"parley/internal/extract/latex"
 )
 
-// rtfFormula is the formula that is being read. RTF has the elements that Office's XML has, as groups: {\mf{\mnum …}{\mden …}}.
+// rtfFormula is the formula that is being read. RTF has the same elements as Office's XML, as groups: {\mf{\mnum …}{\mden …}}.
 type rtfFormula struct {
 	root     *latex.Office
 	elements int
 	bytes    int
 }
 
-// The bounds of one formula. What lies beyond them is left out.
+// The bounds of one formula. Anything beyond them is left out.
 const (
 	formulaDepth    = 60
 	formulaElements = 20_000
@@ -37,7 +37,7 @@ func (f *rtfFormula) end() string {
 	return formula
 }
 
-// text takes text of an element: the text of a run, or the value of a property.
+// text adds text to an element: the text of a run, or the value of a property.
 func (f *rtfFormula) text(e *latex.Office, s string) {
 	if f.bytes += len(s); e == nil || f.bytes > formulaBytes {
 		return
@@ -49,10 +49,10 @@ func (f *rtfFormula) text(e *latex.Office, s string) {
 	e.Val += s
 }
 
-// scripts are the alphabets of runs by the number that RTF has for them.
+// scripts are the alphabets of runs, by their numbers in RTF.
 var scripts = map[int]string{1: "script", 2: "fraktur", 3: "double-struck"}
 
-// element takes a control word within a formula, and reports whether it was one of the formula.
+// element handles a control word within a formula, and reports whether the word belongs to the formula.
 func (r *rtfReader) element(word string, n int, has bool) bool {
 	name, isOne := strings.CutPrefix(word, "m")
 	if !isOne || name == "" || r.state.element == nil {

@@ -48,16 +48,16 @@ func AddRTF(ctx context.Context, out *compose.Builder, src io.Reader) (title str
 	return r.info.String(), r.text.finish()
 }
 
-// maxRTFDepth bounds groups inside each other; writers come to some tens.
+// maxRTFDepth is the maximum depth of nested groups; programs write some tens.
 const maxRTFDepth = 10_000
 
-// rtfReader takes the tokens of a file and keeps the state that groups save and restore.
+// rtfReader handles the tokens of a file and keeps the state that groups save and restore.
 type rtfReader struct {
 	src     *bufio.Reader
 	state   rtfState
 	stack   []rtfState
 	starred bool // the next control word begins a destination that may be skipped
-	skip    int  // characters still to be skipped as the stand-in for one in Unicode
+	skip    int  // characters still to be skipped, which replace one in Unicode
 
 	normal   rtfEncoding         // of the document
 	fonts    map[int]rtfEncoding // by number
@@ -77,17 +77,17 @@ type rtfReader struct {
 type rtfState struct {
 	to      rtfDestination
 	font    int
-	uc      int  // characters that stand in for one in Unicode
-	hidden  bool // or deleted
+	uc      int  // number of characters that replace one in Unicode
+	hidden  bool // hidden or deleted text
 	script  compose.Script
-	htmlRTF bool // text that is there for readers of RTF only
+	htmlRTF bool // text that is only for readers of RTF
 	level   int  // of the style that is being defined
 	number  int  // of the style that is being defined
 	element *latex.Office
 	depth   int // of element in its formula
 }
 
-// rtfDestination is where text goes.
+// rtfDestination is the destination of text.
 type rtfDestination uint8
 
 const (
@@ -156,7 +156,7 @@ func (r *rtfReader) endGroup() {
 	}
 }
 
-// control reads what follows a backslash: a word of letters with a number, or one other character.
+// control reads the characters after a backslash: a word of letters with a number, or one other character.
 func (r *rtfReader) control() {
 	c, err := r.src.ReadByte()
 	if err != nil {
@@ -226,7 +226,7 @@ func (r *rtfReader) symbol(c byte) {
 	}
 }
 
-// char takes one byte of text.
+// char adds one byte of text.
 func (r *rtfReader) char(c byte) {
 	if r.skip > 0 {
 		r.skip--
@@ -246,13 +246,13 @@ func (r *rtfReader) char(c byte) {
 	}
 }
 
-// rune takes one character of text that needs no decoding.
+// rune adds one character of text that needs no decoding.
 func (r *rtfReader) rune(c rune) {
 	r.flush()
 	r.put(string(c))
 }
 
-// flush decodes what is pending.
+// flush decodes the pending bytes.
 func (r *rtfReader) flush() {
 	if len(r.pending) == 0 {
 		return
@@ -262,7 +262,7 @@ func (r *rtfReader) flush() {
 	r.put(text)
 }
 
-// put sends text to where it goes.
+// put sends text to its destination.
 func (r *rtfReader) put(s string) {
 	if r.state.hidden && r.state.to == toText {
 		return

@@ -15,7 +15,7 @@ type rtfText struct {
 	styles map[int]int // heading levels by the style's number
 
 	now       strings.Builder // the paragraph that is being read
-	marker    string          // that the program has written before it
+	marker    string          // its marker, as the program has written it
 	paragraph rtfParagraph
 
 	cells     []string // of the row that is being read
@@ -23,7 +23,7 @@ type rtfText struct {
 	rows      [][]string
 	hasHeader bool
 	held      int64    // bytes of text that are not in out yet
-	before    []string // what stands before the notes that are being read
+	before    []string // the paragraphs that the notes being read have interrupted
 	notes     []string // footnotes and comments, which come last
 }
 
@@ -34,7 +34,7 @@ type rtfParagraph struct {
 	inTable bool
 }
 
-// maxRTFStyles bounds the styles that are remembered.
+// maxRTFStyles is the maximum number of styles that are remembered.
 const maxRTFStyles = 10_000
 
 // defineStyle notes the heading level of a style.
@@ -103,7 +103,7 @@ func (t *rtfText) endParagraph() {
 	}
 }
 
-// takeMarker returns the bullet or number of the paragraph with a space behind it, "" for none.
+// takeMarker returns the bullet or number of the paragraph with a space after it, or "" for none.
 func (t *rtfText) takeMarker() string {
 	marker := compose.OneLine(compose.Clean(t.marker))
 	t.marker = ""
@@ -111,7 +111,7 @@ func (t *rtfText) takeMarker() string {
 	case marker == "":
 		return ""
 	case !strings.ContainsAny(marker, "0123456789") && len([]rune(marker)) == 1 && compose.ListMarker(marker+" ") == 0:
-		return "• " // a sign of a font that is not known here
+		return "• " // a sign in an unknown font
 	}
 	return marker + " "
 }
@@ -140,8 +140,8 @@ func (t *rtfText) endRow() {
 	t.cells = nil
 }
 
-// endTable appends the table that ends where a paragraph outside of it does. A table of one column
-// is a frame around paragraphs.
+// endTable appends the table, which ends with the first paragraph outside of it. A table of one column is a frame around
+// paragraphs.
 func (t *rtfText) endTable() {
 	rows, header := t.rows, t.hasHeader
 	t.rows, t.hasHeader, t.held = nil, false, 0
@@ -163,13 +163,13 @@ func (t *rtfText) endTable() {
 	t.err = t.out.AddTable(rows, header || columns > 2 && len(rows[0]) == columns && tabular.IsHeader(rows[0]))
 }
 
-// startAside puts the paragraph aside in which a footnote or comment stands.
+// startAside interrupts a paragraph for a footnote or comment in it.
 func (t *rtfText) startAside() {
 	t.before = append(t.before, t.now.String())
 	t.now.Reset()
 }
 
-// endAside ends a footnote or comment and goes back to its paragraph.
+// endAside ends a footnote or comment, and continues the paragraph that contains it.
 func (t *rtfText) endAside(to rtfDestination) {
 	n := len(t.before)
 	if n == 0 {
@@ -187,7 +187,7 @@ func (t *rtfText) endAside(to rtfDestination) {
 	t.notes = append(t.notes, text)
 }
 
-// finish ends what is open at the end of the file.
+// finish ends the open paragraph and table at the end of the file.
 func (t *rtfText) finish() error {
 	t.paragraph.inTable = false
 	for len(t.before) > 0 {

@@ -18,7 +18,7 @@ import (
 // rtfEncoding is the code page of a font.
 type rtfEncoding struct {
 	page   encoding.Encoding
-	symbol bool   // the font has signs of its own, from U+F000 on
+	symbol bool   // the font has its own signs, from U+F000 on
 	signs  string // the name of such a font
 }
 
@@ -64,13 +64,13 @@ var rtfDestinations = map[string]rtfDestination{
 	"ftnsep": toNowhere, "ftnsepc": toNowhere, "aftnsep": toNowhere, "aftnsepc": toNowhere, "background": toNowhere,
 }
 
-// rtfRunes are the words that stand for a character.
+// rtfRunes maps words to the characters that they represent.
 var rtfRunes = map[string]rune{
 	"tab": '\t', "line": '\n', "lbr": '\n', "emdash": '—', "endash": '–', "emspace": ' ', "enspace": ' ', "qmspace": ' ',
 	"lquote": '‘', "rquote": '’', "ldblquote": '“', "rdblquote": '”', "bullet": '•', "zwj": '\u200d', "zwnj": '\u200c',
 }
 
-// word takes a control word.
+// word handles a control word.
 func (r *rtfReader) word(word string, n int, has bool) {
 	starred := r.starred
 	r.starred = false
@@ -103,7 +103,7 @@ func (r *rtfReader) word(word string, n int, has bool) {
 	case "bin":
 		r.flush()
 		if n > 0 {
-			_, _ = r.src.Discard(n) // the end of the file shows at the next read
+			_, _ = r.src.Discard(n) // the next read returns the end of the file
 		}
 		return
 	}
@@ -115,8 +115,7 @@ func (r *rtfReader) word(word string, n int, has bool) {
 	r.property(word, n, has)
 }
 
-// unicode takes a character given by its number, 16 bits with a sign, and has what stands in for
-// it skipped.
+// unicode adds a character by its number, 16 bits with a sign, and makes the reader skip its replacement.
 func (r *rtfReader) unicode(n int) {
 	r.flush()
 	c := rune(uint16(n))
@@ -131,7 +130,7 @@ func (r *rtfReader) unicode(n int) {
 	r.skip = r.state.uc
 }
 
-// property takes a word that changes how text is read or laid out. A number of 0 switches off.
+// property handles a word that changes how text is read or laid out. A number of 0 switches the property off.
 func (r *rtfReader) property(word string, n int, has bool) {
 	on := !has || n != 0
 	switch word {
@@ -182,7 +181,7 @@ func (r *rtfReader) property(word string, n int, has bool) {
 	}
 }
 
-// paragraph takes a word that ends a paragraph or says what it is.
+// paragraph handles a word that ends a paragraph or gives it a property.
 func (r *rtfReader) paragraph(word string, n int) {
 	r.flush()
 	switch {
@@ -195,7 +194,7 @@ func (r *rtfReader) paragraph(word string, n int) {
 		}
 		return
 	case r.state.to == toNowhere, r.state.to == toReplaced, r.state.to == toMarker, r.state.to == toFormula:
-		return // what stands there has properties of its own
+		return // text with this destination has its own properties
 	case r.fromHTML:
 		if word == "par" && !r.state.htmlRTF {
 			r.putHTML("\n")

@@ -19,14 +19,14 @@ type child struct {
 	process *os.Process
 	stdin   *os.File // closing it ends the worker
 	stdout  *os.File
-	handing *os.File // over which it gets its files; nil where it opens them itself
+	handing *os.File // passes files to it; nil if it opens them itself
 	spools  string   // folder below which it may write; meaningless while it is fresh
 	stderr  *firstBytes
 	ended   chan struct{} // closed once the process is gone
 	state   *os.ProcessState
 	idle    *time.Timer
 	fresh   bool // it has answered nothing yet
-	reads   bool // it has loaded Tesseract, which one that is shut in cannot
+	reads   bool // it has loaded Tesseract, which a confined worker cannot do
 
 	waits waits
 }
@@ -84,8 +84,8 @@ func startChild() (*child, error) {
 	return c, nil
 }
 
-// fits reports whether the child can run a job: it must be able to write where the job wants to, and to load what the
-// job needs.
+// fits reports whether the child can run a job: it must be able to write to the job's folder, and to load Tesseract if
+// the job needs that.
 func (c *child) fits(j job) bool {
 	return c.fresh || (c.spools == spoolsOf(j) || j.Spool == "") && (c.reads || j.Read == nil)
 }
@@ -116,7 +116,7 @@ func (c *child) ask(j job, begun func()) (outcome, error) {
 		switch {
 		case !o.Begun:
 			return o, nil
-		case !first: // or a worker gone wrong could have all the time that it wants
+		case !first: // otherwise a broken worker could extend its time without end
 			return outcome{}, errBegunTwice
 		}
 		begun()
@@ -130,7 +130,7 @@ type unasked struct{ error }
 
 // took returns how long a job ran, without the time that it waited for a processor.
 func (c *child) took(since time.Time) time.Duration {
-	const telling = 100 * time.Millisecond // asking how long it waited takes as long as a small file
+	const telling = 100 * time.Millisecond // asking for the waiting time takes as long as a small file
 	took := time.Since(since)
 	if took < telling {
 		return took

@@ -10,14 +10,14 @@ import (
 	"parley/internal/extract"
 )
 
-// job is what a pool asks of a worker: one file.
+// job is a request of a pool to a worker, about one file.
 type job struct {
 	extract.Request
-	Render   *extract.Rendering // a picture is wanted
-	Measure  *extract.Measuring // or where characters stand
-	Draw     int                // or the page of that number for the recognition of its text
-	Read     *reading           // or that text itself; with none of these the file's text is wanted
-	Handed   bool               // the file comes as a descriptor; otherwise the worker opens it, and cannot be shut in
+	Render   *extract.Rendering // for a picture of a page
+	Measure  *extract.Measuring // for the positions of characters
+	Draw     int                // number of the page to draw for the recognition of its text
+	Read     *reading           // for the recognised text of a page; with none of these, for the text of the file
+	Handed   bool               // the file comes as a descriptor; otherwise the worker opens it, and cannot be confined
 	CacheDir string
 	Limits   extract.Limits
 }

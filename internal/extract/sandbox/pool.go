@@ -29,8 +29,8 @@ type Options struct {
 	// replaces a worker that died at once.
 	Ahead bool
 
-	Tesseract *Tesseract  // recognises text in place of the one in this program; nil for none
-	Failed    func(error) // called when it has failed on a page that the one in this program could read; optional
+	Tesseract *Tesseract  // recognises text instead of the one in this program; nil for none
+	Failed    func(error) // called when Tesseract has failed on a page that the one in this program could read; optional
 }
 
 // Pool reads files in child processes of the same program (see RunWorkerIfAsked), so that a
@@ -272,8 +272,8 @@ func (o outcome) result() (*extract.Result, error) {
 	return &extract.Result{Document: o.Document, Image: o.Image, Geometry: o.Geometry, Drawing: o.Drawing, Seen: o.Seen, Post: o.Post}, nil
 }
 
-// take returns the idle child that was used last among those that may write where the job wants to, or a new one. With
-// fresh it always returns a new one.
+// take returns an idle child that can run the job, the one that was used last if there are several, or else a new one.
+// With fresh it always returns a new one.
 func (p *Pool) take(j job, fresh bool) (*child, error) {
 	p.mu.Lock()
 	for i := len(p.idle) - 1; i >= 0 && !fresh; i-- {
@@ -328,7 +328,7 @@ func (p *Pool) startAhead() {
 			defer p.active.Done()
 			c, err := startChild()
 			if err != nil {
-				p.gone() // who needs one finds out itself
+				p.gone() // the next job that needs a worker returns the error
 				return
 			}
 			p.put(c)

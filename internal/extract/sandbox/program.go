@@ -24,7 +24,7 @@ type program struct {
 	reads []string // folders that it reads, besides its own and those of the system's libraries
 }
 
-// launch says which program the process becomes.
+// launch describes the program that the process becomes.
 type launch struct {
 	Path   string
 	Args   []string
@@ -100,7 +100,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// become replaces this process by the program that it was started for. It returns only on an error.
+// become replaces this process by the program that it was started to run. It returns only on an error.
 func become(args []string) error {
 	if len(args) != 3 {
 		return errors.New("it was not told what to run")

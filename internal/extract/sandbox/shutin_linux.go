@@ -45,8 +45,8 @@ func shutIn(cache, spools string) error {
 // libraries are the folders in which systems keep programs and what these need to run.
 var libraries = []string{"/usr", "/lib", "/lib32", "/lib64", "/bin", "/opt", "/nix/store", "/gnu/store"}
 
-// shutInProgram permanently takes TCP and all files from the process, except some folders, and those that programs need
-// to run, which it may only read.
+// shutInProgram permanently takes TCP and all files from the process, except some folders and the files that programs
+// need to run, all of which it may only read.
 func shutInProgram(reads []string) error {
 	return landlock.V11.BestEffort().Restrict(
 		landlock.RODirs(libraries...).IgnoreIfMissing(),

@@ -30,7 +30,7 @@ type Tesseract struct {
 	failed  atomic.Int32 // pages in a row on which it failed and the one in this program did not
 }
 
-// It is no longer used after maxFailures failed pages in a row.
+// maxFailures is the number of failed pages in a row after which a Tesseract is no longer used.
 const maxFailures = 3
 
 // FindTesseract looks for Tesseract 5 in PATH. The error says why a program that it found is not used: another version,
@@ -113,7 +113,7 @@ func (t *Tesseract) words(ctx context.Context, l extract.Limits, d *extract.Draw
 	return ocr.ParseTSV(string(out)), nil
 }
 
-// pgm is a picture as a portable graymap (netpbm's pgm(5)).
+// pgm encodes a picture as a portable graymap (netpbm's pgm(5)).
 func pgm(d *extract.Drawing) []byte {
 	size := d.Gray.Rect.Size()
 	out := fmt.Appendf(nil, "P5\n%d %d\n255\n", size.X, size.Y)

@@ -41,8 +41,9 @@ func (w *waits) used() time.Duration {
 	return usedOf(time.Since(w.began), now.ran-w.before.ran, now.waited-w.before.waited)
 }
 
-// usedOf returns how much of its time a job has used. The waits of threads add up even when they overlap, so what is left
-// of the elapsed time can be too little. It is at least what the worker's processors have done, divided by their number.
+// usedOf returns how much of its time a job has used: the elapsed time without the waits. The waits of threads add up even
+// when they overlap, so that may be too little. The result is at least the time that the threads ran, divided by the number of
+// the worker's processors.
 func usedOf(elapsed, ran, waited time.Duration) time.Duration {
 	return max(elapsed-max(waited, 0), ran/workerProcs)
 }

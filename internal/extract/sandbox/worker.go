@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"parley/internal/extract"
-	_ "parley/internal/extract/formats" // what workers read
+	_ "parley/internal/extract/formats" // the formats that workers read
 	"parley/internal/ocr"
 )
 
@@ -150,7 +150,7 @@ func answer(x *worker, j job, begin func() error, post PostFunc) outcome {
 	return outcome{Document: doc}.or(err)
 }
 
-// or returns the outcome, or that of an error if there was one.
+// or returns o, or the outcome for err if that is not nil.
 func (o outcome) or(err error) outcome {
 	var refused *extract.Error
 	switch {

@@ -13,8 +13,8 @@ import (
 
 var _ = extract.Register("CSV", extract.Reader{Read: readCSV})
 
-// readCSV reads delimited values. It finds the delimiter by trying, and makes a first row of names the
-// header of the table.
+// readCSV reads delimited values. It finds the delimiter by trying. If the first row has names, it is the header of the
+// table.
 func readCSV(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	text, err := compose.ReadText(f, f.Limits.TextBytes)
 	if err != nil {

@@ -64,7 +64,7 @@ func (g *Grid) Heading() error {
 	return g.Out.Add(extract.Heading, 1, compose.OneLine(name))
 }
 
-// fits reports whether all cells stand in columns that have a name.
+// fits reports whether all cells are in columns that have a name.
 func (g *Grid) fits(cells []GridCell) bool {
 	for _, c := range cells {
 		if g.header[c.Column] == "" {
@@ -74,7 +74,7 @@ func (g *Grid) fits(cells []GridCell) bool {
 	return true
 }
 
-// Text renders a row so that it reads on its own, as rowText does.
+// text renders a row so that it can be read on its own, as compose.RowText does.
 func (g *Grid) text(cells []GridCell) string {
 	header, texts := make([]string, 0, len(cells)), make([]string, 0, len(cells))
 	for _, c := range cells {

@@ -42,7 +42,7 @@ func inOrder(numbers []int) bool {
 	return distinct && (slices.IsSortedFunc(numbers, rise) || slices.IsSortedFunc(numbers, fall))
 }
 
-// Filled returns how many cells are not blank.
+// Filled returns the number of cells that are not blank.
 func Filled(cells []string) int {
 	n := 0
 	for _, cell := range cells {

@@ -43,7 +43,7 @@ func (w *wikiWalker) walk(ctx context.Context, text string) error {
 
 var wikiHeading = lazyregexp.New(`^(={1,6})(.+?)(={1,6})\s*$`)
 
-// line takes the first of the lines, or all that belong to one table, and returns how many.
+// line handles the first of the lines, or the whole table that begins there, and returns the number of lines handled.
 func (w *wikiWalker) line(lines []string) (int, error) {
 	line := strings.TrimRight(lines[0], " \t")
 	if code, ok := strings.CutPrefix(line, codeMark); ok {
@@ -115,8 +115,8 @@ func (w *wikiWalker) heading(line string) error {
 	return w.out.Add(extract.Heading, max(1, level-1), compose.OneLine(w.inline.render(m[2])))
 }
 
-// item takes a line of a list. Its signs are nested, the last one counts: a bullet, a number, a
-// term that the next line explains, or an indented line.
+// item handles a line of a list. It begins with the signs of nested lists, of which the last one counts: a bullet, a
+// number, a term that the next line explains, or an indented line.
 func (w *wikiWalker) item(line string) error {
 	if len(w.paragraph)+len(w.code) > 0 {
 		if err := w.flush(); err != nil {

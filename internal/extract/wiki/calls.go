@@ -26,7 +26,7 @@ func (c wikiCall) text() string {
 			return f.show(c)
 		}
 	}
-	// What is not known and has one or two texts and nothing else mostly sets them in some way.
+	// An unknown template with only one or two texts mostly just formats them.
 	if n := len(c.args); n > 0 && n <= 2 && len(c.named) == 0 && c.lines == 0 {
 		return c.last()
 	}
@@ -77,7 +77,7 @@ var wikiShows = shows(map[string]wikiShow{
 	"ipa audio listen pron multiple_image redirect redirect2 other_uses distinguish see_also engvarb expand_list":     showNothing,
 })
 
-// shows gives every name of the keys its entry. Names with spaces are written with underscores.
+// shows gives each name in a key its own entry. Names that contain spaces are written with underscores.
 func shows(by map[string]wikiShow) map[string]wikiShow {
 	all := map[string]wikiShow{}
 	for names, show := range by {
@@ -93,7 +93,7 @@ func shows(by map[string]wikiShow) map[string]wikiShow {
 	return all
 }
 
-// wikiFamilies are templates whose names begin alike.
+// wikiFamilies are templates whose names have the same beginning.
 var wikiFamilies = []struct {
 	name *lazyregexp.Regexp
 	show wikiShow
@@ -129,7 +129,7 @@ func wikiDate(numbers []string) string {
 	return strings.Join(numbers, "-")
 }
 
-// wikiPlace shows coordinates without the settings behind them.
+// wikiPlace shows coordinates without the settings after them.
 func wikiPlace(c wikiCall) string {
 	var parts []string
 	for _, a := range c.args {

@@ -8,7 +8,7 @@ import (
 	"parley/internal/lazyregexp"
 )
 
-// wikiInline turns markup within lines into text. It gathers what links say beside the text.
+// wikiInline turns markup within lines into text. It collects categories and the captions of pictures, which are also links.
 type wikiInline struct {
 	categories []string
 	captions   []string // of pictures
@@ -23,7 +23,7 @@ var (
 	wikiTag      = lazyregexp.New(`</?[a-zA-Z][^<>]*>`)
 )
 
-// render returns the text of markup: line breaks of br elements are lines.
+// render returns the text of markup. A br element ends a line.
 func (w *wikiInline) render(markup string) string {
 	var b strings.Builder
 	w.write(&b, markup, 0)
@@ -69,11 +69,10 @@ func (w *wikiInline) write(b *strings.Builder, markup string, depth int) {
 	}
 }
 
-// maxLink bounds the markup of one link; captions of pictures are the longest.
+// maxLink is the maximum length of the markup of a link; captions of pictures are the longest.
 const maxLink = 5000
 
-// linkEnd returns the offset behind the brackets that close those at the beginning, -1 when none
-// do soon.
+// linkEnd returns the offset after the brackets that close those at the beginning, or -1 if there are none within maxLink.
 func linkEnd(markup string) int {
 	open := 0
 	for i := 0; i+1 < min(len(markup), maxLink); i++ {
@@ -92,8 +91,8 @@ func linkEnd(markup string) int {
 	return -1
 }
 
-// wikiFileSpaces are the names that the namespace of files has in the large wikis, and
-// wikiCategorySpaces those of categories.
+// wikiFileSpaces matches the names of the namespace of files in the large wikis, and wikiCategorySpaces those of the
+// namespace of categories.
 var (
 	wikiFileSpaces     = lazyregexp.New(`(?i)^\s*:?(?:file|image|media|datei|bild|fichier|archivo|imagen|immagine|bestand|beeld|plik|ficheiro|imagem|lêer|fil|файл|изображение|ファイル|文件)\s*:`) //nolint:gosmopolitan // names in the wikis of those languages
 	wikiCategorySpaces = lazyregexp.New(`(?i)^\s*(?:category|kategorie|catégorie|categoría|categoria|categorie|kategoria|kategori|категория|kategória|カテゴリ|分类)\s*:\s*([^|]*)`)                //nolint:gosmopolitan // names in the wikis of those languages
@@ -101,7 +100,7 @@ var (
 	wikiPictureOption  = lazyregexp.New(`(?i)^\s*(?:thumb(?:nail)?|mini(?:atur)?|frame(?:d|less)?|left|right|center|none|links|rechts|zentriert|upright.*|hochkant.*|border|\d+(?:x\d+)?px|x\d+px|alt=.*|link=.*|baseline|middle|top|bottom|lang=.*|page=.*)\s*$`)
 )
 
-// link writes what a link shows; content stands between its brackets.
+// link writes the text that a link shows. content is the markup between its brackets.
 func (w *wikiInline) link(b *strings.Builder, content string, depth int) {
 	if m := wikiCategorySpaces.FindStringSubmatch(content); m != nil {
 		if name := compose.OneLine(m[1]); name != "" && len(w.categories) < 100 {
@@ -126,7 +125,7 @@ func (w *wikiInline) link(b *strings.Builder, content string, depth int) {
 	w.write(b, label, depth+1)
 }
 
-// cutLink parts a link's target from its label, which may hold links itself.
+// cutLink separates a link's target from its label, which may contain links.
 func cutLink(content string) (target, label string, labelled bool) {
 	target, label, labelled = strings.Cut(content, "|")
 	return strings.TrimSpace(target), strings.TrimSpace(label), labelled && strings.TrimSpace(label) != ""

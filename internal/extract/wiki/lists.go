@@ -8,17 +8,17 @@ import (
 
 var wikiListTag = lazyregexp.New(`(?i)\s*<(/?)(ol|ul|li)(?:\s[^>]*)?>\s*`)
 
-// maxWikiLists bounds lists inside each other.
+// maxWikiLists is the maximum depth of lists inside each other.
 const maxWikiLists = 10
 
-// wikiHTMLLists writes lists that are marked up in HTML, which a wiki allows too, as a wiki's own.
+// wikiHTMLLists converts lists in HTML, which wikis also allow, to wiki markup.
 func wikiHTMLLists(lines []string) []string {
 	var l wikiLists
 	for _, line := range lines {
 		switch {
 		case strings.HasPrefix(line, codeMark), !wikiListTag.MatchString(line) && (len(l.open) == 0 || startsBlock(line)):
 			l.add(line)
-			l.open = l.open[:0] // a list that was never ended does not swallow what follows
+			l.open = l.open[:0] // a list without an end does not take in the next lines
 		default:
 			l.take(line)
 		}
@@ -27,16 +27,16 @@ func wikiHTMLLists(lines []string) []string {
 	return l.lines
 }
 
-// startsBlock holds for a line that begins something of its own in a wiki's markup.
+// startsBlock reports whether a line begins a block in wiki markup.
 func startsBlock(line string) bool {
 	return line == "" || strings.ContainsRune("=*#:;{|-", rune(line[0]))
 }
 
-// wikiLists are the lines that were written, and the markers of the lists that are open.
+// wikiLists holds the lines written so far, and the markers of the open lists.
 type wikiLists struct {
 	lines []string
-	last  strings.Builder // the line behind them, which may grow
-	begun bool            // there is one
+	last  strings.Builder // the line after these, which may grow
+	begun bool            // there is such a line
 	open  []byte
 }
 
@@ -68,7 +68,7 @@ func (l *wikiLists) take(line string) {
 		switch tag {
 		case "ol", "ul":
 			if len(l.open) == 0 {
-				l.add("") // it goes on with no list before it
+				l.add("") // so that it does not continue an earlier list
 			}
 			if len(l.open) < maxWikiLists {
 				l.open = append(l.open, map[string]byte{"ol": '#', "ul": '*'}[tag])
@@ -86,7 +86,7 @@ func (l *wikiLists) take(line string) {
 	}
 }
 
-// text goes on with the item that is open.
+// text continues the open item.
 func (l *wikiLists) text(text string) {
 	text = strings.TrimSpace(text)
 	const longItem = 10_000

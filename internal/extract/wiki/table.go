@@ -34,8 +34,8 @@ const (
 	maxWikiCells   = 1_000_000
 )
 
-// table reads the table that begins with the first of the lines, and returns how many lines it
-// has. One that never ends goes to the end of the page.
+// table reads the table that begins with the first of the lines, and returns its number of lines. A table without an end
+// continues to the end of the page.
 func (w *wikiWalker) table(lines []string) (int, error) {
 	t := &wikiTable{spans: map[int]*wikiSpan{}}
 	used := 1
@@ -64,7 +64,7 @@ func (w *wikiWalker) table(lines []string) (int, error) {
 	return used, w.addTable(t)
 }
 
-// line takes one line of a table.
+// line handles one line of a table.
 func (t *wikiTable) line(w *wikiWalker, line string) {
 	switch {
 	case strings.HasPrefix(line, "|-"):
@@ -96,7 +96,7 @@ func (t *wikiTable) startRow() {
 	t.headers = append(t.headers, 0)
 }
 
-// cells begins cells; the last one may go on over further lines.
+// cells begins cells; the last one may continue on the next lines.
 func (t *wikiTable) cells(w *wikiWalker, markups []string, header bool) {
 	for _, markup := range markups {
 		t.endCell(w)
@@ -137,7 +137,7 @@ func (t *wikiTable) endCell(w *wikiWalker) {
 	}
 }
 
-// fill puts in the cells that reach down from above.
+// fill appends the cells from rows above that reach into the current row.
 func (t *wikiTable) fill() {
 	row := &t.rows[len(t.rows)-1]
 	for len(*row) < maxWikiColumns {
@@ -190,7 +190,7 @@ func spanOf(markup, name string) int {
 	return 1
 }
 
-// cellText returns a cell without the attributes that may stand before its text.
+// cellText returns a cell without the attributes that may precede its text.
 func cellText(markup string) string {
 	if _, text, found := cutAttributes(markup); found {
 		return text

@@ -10,8 +10,8 @@ import (
 // wikiTemplates replaces the templates of a page by their text, or by nothing.
 type wikiTemplates struct {
 	source    string
-	ends      map[int]int // of each "{{" that is closed: the offset behind its "}}"
-	links     map[int]int // the same of "[["
+	ends      map[int]int // for each closed "{{", the offset after its "}}"
+	links     map[int]int // the same for "[["
 	infoboxes []wikiInfobox
 }
 
@@ -24,7 +24,7 @@ type wikiInfobox struct {
 
 const infoboxMark = "\x01"
 
-// newWikiTemplates finds which brackets belong together, in one pass.
+// newWikiTemplates finds the pairs of brackets, in one pass.
 func newWikiTemplates(source string) *wikiTemplates {
 	t := &wikiTemplates{source: source, ends: map[int]int{}, links: map[int]int{}}
 	var open []int // offsets of brackets; those of links are negative
@@ -72,7 +72,7 @@ func (t *wikiTemplates) expand() string {
 	return b.String()
 }
 
-// maxWikiDepth bounds templates inside each other.
+// maxWikiDepth is the maximum depth of templates inside each other.
 const maxWikiDepth = 40
 
 // text writes a part of the source with its templates replaced.
@@ -119,7 +119,7 @@ func (t *wikiTemplates) template(b *strings.Builder, from, end, depth int) {
 	b.WriteString(call.text())
 }
 
-// call takes a template apart.
+// call parses the use of a template.
 func (t *wikiTemplates) call(from, to, depth int) wikiCall {
 	var c wikiCall
 	for first := true; from <= to; first = false {
@@ -177,8 +177,8 @@ func (t *wikiTemplates) argument(from, to int) int {
 	return to
 }
 
-// isInfobox holds for templates of that name in any language, which show by their form: many named
-// arguments, each on a line of its own.
+// isInfobox reports whether a template is an infobox, whatever its language and name: it has many named arguments, each on a
+// line of its own.
 func (c wikiCall) isInfobox() bool {
 	for _, prefix := range []string{"cite", "citation", "navbox", "literatur", "internetquelle"} {
 		if strings.HasPrefix(c.name, prefix) {
@@ -189,7 +189,7 @@ func (c wikiCall) isInfobox() bool {
 		len(c.named) >= 4 && c.lines >= 4 && len(c.args) <= 2
 }
 
-// arg returns an argument without a name, "" when it is not there.
+// arg returns an argument without a name, or "" if it is not there.
 func (c wikiCall) arg(i int) string {
 	if i < len(c.args) {
 		return c.args[i]
@@ -199,7 +199,7 @@ func (c wikiCall) arg(i int) string {
 
 func (c wikiCall) last() string { return c.arg(len(c.args) - 1) }
 
-// numbers returns the arguments up to the first that is not a number.
+// numbers returns the arguments before the first that is not a number.
 func (c wikiCall) numbers(most int) []string {
 	var out []string
 	for _, a := range c.args {

@@ -20,9 +20,9 @@ var (
 	_ = extract.Register("MediaWiki dump", extract.Reader{Read: readWikiDump})
 )
 
-// readWiki reads MediaWiki markup: headings, paragraphs, lists, tables and infoboxes. Templates
-// are not expanded, which takes the wiki that they come from: those that set text or units give
-// their text, the others are left out, as are references.
+// readWiki reads MediaWiki markup: headings, paragraphs, lists, tables and infoboxes. It does not expand templates, which
+// would need the wiki from which they come. Templates that format text or units give their text; other templates and
+// references are left out.
 func readWiki(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	source, err := compose.ReadText(f, min(f.Limits.TextBytes, wikiBytes))
 	if err != nil {
@@ -36,7 +36,7 @@ func readWiki(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	return &extract.Document{Title: strings.TrimSuffix(path.Base(f.Name), path.Ext(f.Name)), Pages: []extract.Page{out.Page(0, false)}}, nil
 }
 
-// wikiBytes bounds a page, which is held in several forms at a time. MediaWiki allows 2 MiB.
+// wikiBytes is the maximum size of a page, of which memory holds several forms. MediaWiki allows 2 MiB.
 const wikiBytes = 8 << 20
 
 // addWiki appends one page.
@@ -55,7 +55,7 @@ func addWiki(ctx context.Context, out *compose.Builder, source string) error {
 
 var wikiRedirect = lazyregexp.New(`^\s*#[\p{L}_]{3,30}:?\s*\[\[([^\[\]|#\n]+)`)
 
-// The elements that are taken out before anything else, since markup within them does not count.
+// The elements that are removed first, since markup within them does not count.
 var (
 	wikiComment = lazyregexp.New(`(?s)<!--.*?(?:-->|\z)`)
 	wikiRef     = lazyregexp.New(`(?is)<ref(?:\s[^<>]*)?/>|<ref(?:\s[^<>]*)?>.*?</ref\s*>`)
@@ -66,10 +66,10 @@ var (
 	wikiMagic   = lazyregexp.New(`__[A-Z]{3,20}__`)
 )
 
-// codeMark stands at the beginning of lines of code until they become a block.
+// codeMark marks the beginning of lines of code until they become a block.
 const codeMark = "\x02"
 
-// stripWiki takes out what is not text, and disarms the markup in what is to be shown as it is.
+// stripWiki removes everything that is not text, and disarms the markup in text that is shown as it is.
 func stripWiki(source string) string {
 	source = strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\t' {
@@ -91,7 +91,7 @@ func stripWiki(source string) string {
 	return wikiMagic.ReplaceAllString(source, "")
 }
 
-// disarm writes the characters of markup as character references, which are resolved last of all.
+// disarm replaces the characters of markup by character references, which are resolved last.
 func disarm(s string) string { return wikiDisarm.Replace(html.UnescapeString(s)) }
 
 var wikiDisarm = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "[", "&#91;", "]", "&#93;", "{", "&#123;",
@@ -128,8 +128,8 @@ func looksLikeWiki(f *extract.File) bool {
 	return signs > 0 && wikiLink.Match(head) && signs+len(wikiLink.FindAllIndex(head, 3)) >= 3
 }
 
-// readWikiDump takes the pages of a dump (MediaWiki's export format, 0.3 to 0.11) apart, each of
-// which is a document of its own. Redirects, discussions, templates and files are left out.
+// readWikiDump extracts the pages of a dump (MediaWiki's export format, 0.3 to 0.11). Each is a document of its own.
+// Redirects, discussions, templates and files are left out.
 func readWikiDump(ctx context.Context, f *extract.File) (*extract.Document, error) {
 	var page wikiPage
 	err := zipxml.EachToken(ctx, io.NewSectionReader(f.Content, 0, f.Size), func(d *xml.Decoder, token xml.Token) error {
@@ -173,7 +173,7 @@ type wikiPage struct {
 	redirect    bool
 }
 
-// isContent leaves out users, files, messages, templates and modules.
+// isContent returns false for users, files, messages, templates and modules.
 func (p wikiPage) isContent() bool {
 	switch p.space {
 	case 2, 6, 8, 10, 828:
@@ -182,7 +182,7 @@ func (p wikiPage) isContent() bool {
 	return p.space%2 == 0 && !p.redirect && strings.TrimSpace(p.text) != "" && strings.TrimSpace(p.title) != ""
 }
 
-// fileName is the page's title, whose slashes part subpages from pages.
+// fileName returns a file name from the page's title, in which slashes separate subpages from pages.
 func (p wikiPage) fileName() string {
 	return strings.Trim(compose.OneLine(compose.Clean(p.title)), "/. ") + ".wiki"
 }

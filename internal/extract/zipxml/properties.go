@@ -10,8 +10,8 @@ import (
 // Keywords is the attribute whose text is a list.
 const Keywords = "keywords"
 
-// Properties reads the part of a document that describes it. names maps the elements that count to attributes; of each
-// attribute but Keywords the first element counts. A part that is missing or broken describes what could be read.
+// Properties reads the part of a document that describes it. names maps the elements to read to attributes. Of each
+// attribute other than Keywords, the first element counts. Of a broken part, it returns what could be read.
 func Properties(archive *Archive, part string, names map[string]string) (title string, v attribute.Values) {
 	v = attribute.Values{}
 	_ = EachElement(archive, part, func(d *xml.Decoder, e xml.StartElement) error {
@@ -32,7 +32,7 @@ func Properties(archive *Archive, part string, names map[string]string) (title s
 	return compose.SensibleTitle(title), v
 }
 
-// Describe adds the text of an element to the attribute that it stands for; "" stands for none.
+// Describe adds the text of an element to the attribute called name; "" means none.
 func Describe(v attribute.Values, name, text string) {
 	text = compose.OneLine(compose.Clean(text))
 	switch {

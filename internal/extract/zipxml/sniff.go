@@ -11,8 +11,8 @@ import (
 
 var _ = extract.SniffsZIP(sniffByEntries)
 
-// sniffByEntries tells formats that are ZIP archives apart by the names of their entries. The error is
-// that an archive with the extension of a known format does not open.
+// sniffByEntries tells formats that are ZIP archives apart by the names of their entries. The error says that an archive with
+// the extension of a known format cannot be opened.
 func sniffByEntries(f *extract.File) (string, error) {
 	archive, err := Open(f)
 	if err != nil {

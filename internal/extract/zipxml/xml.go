@@ -12,8 +12,8 @@ import (
 	"parley/internal/extract/codepage"
 )
 
-// EachToken calls visit for every token until visit fails. The error is visit's, ctx's, or that the
-// XML is not well-formed.
+// EachToken calls visit for every token until visit fails. The error is visit's or ctx's, or says that the XML is not
+// well-formed.
 func EachToken(ctx context.Context, r io.Reader, visit func(*xml.Decoder, xml.Token) error) error {
 	d := codepage.NewXML(r)
 	for n := 0; ; n++ {
@@ -49,7 +49,7 @@ func EachElement(archive *Archive, name string, visit func(*xml.Decoder, xml.Sta
 	})
 }
 
-// Attr returns the value of an attribute by its local name, "" if it is missing.
+// Attr returns the value of an attribute by its local name, or "" if it is missing.
 func Attr(e xml.StartElement, name string) string {
 	for _, a := range e.Attr {
 		if a.Name.Local == name {
@@ -84,8 +84,8 @@ func IgnoreSyntax(err error) error {
 	return err
 }
 
-// ReadPart calls visit for the tokens of a part, and reports whether the part is broken; what came
-// before the damage has been visited.
+// ReadPart calls visit for the tokens of a part, and reports whether the part is broken. It visits all tokens before the
+// damage.
 func ReadPart(ctx context.Context, archive *Archive, name string, visit func(*xml.Decoder, xml.Token) error) (broken bool, err error) {
 	part, err := OpenPart(archive, name)
 	if err != nil || part == nil {

@@ -15,8 +15,8 @@ import (
 	"parley/internal/extract"
 )
 
-// Bounds on archives, against bombs: how many entries, how long their directory, and how much one
-// entry may expand to in bytes.
+// Bounds on archives, against bombs: the number of entries, the length of their directory, and the bytes to which one
+// entry may expand.
 const (
 	MaxEntries   = 10_000
 	zipDirectory = 16 << 20
@@ -44,7 +44,7 @@ func Open(f *extract.File) (*Archive, error) {
 	if errors.Is(err, errDirectory) || archive != nil && len(archive.File) > MaxEntries {
 		return nil, extract.TooLargef("the archive has more than %d entries", MaxEntries)
 	}
-	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // names are looked at before they are used
+	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // names are checked before they are used
 		return nil, extract.Damagedf("the archive that the document is stored in is cut off or broken")
 	}
 	directory.left = -1
@@ -71,9 +71,8 @@ func (b *boundedReader) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// OpenPart opens an entry of an archive, nil if it is missing. Its reader fails with TooLarge at the
-// bounds, whatever sizes the archive claims. Names are compared without case (ECMA-376 part 2, section
-// 6.2.2).
+// OpenPart opens an entry of an archive, or returns nil if it is missing. Its reader fails with TooLarge at the bounds,
+// whatever sizes the archive claims. Names are compared without case (ECMA-376 part 2, section 6.2.2).
 func OpenPart(archive *Archive, name string) (io.ReadCloser, error) {
 	if err := archive.agree(); err != nil {
 		return nil, err
@@ -91,8 +90,8 @@ func OpenPart(archive *Archive, name string) (io.ReadCloser, error) {
 	return archive.open(entry)
 }
 
-// check reads an entry to its end to compare its checksum, once for each entry. An entry with another
-// checksum is incomplete or was changed.
+// check reads an entry to its end to compare its checksum, once for each entry. An entry with the wrong checksum is
+// incomplete or was changed.
 func (c *Archive) check(entry *zip.File) error {
 	if err, ok := c.checked[entry]; ok {
 		return err
@@ -162,7 +161,7 @@ func (p *partReader) Read(b []byte) (int, error) {
 // The methods of compression of PKWARE's APPNOTE, section 4.4.5, that archive/zip does not name.
 const methodBzip2 = 12
 
-// Decompress returns a reader of the decompressed content, nil for an unknown method.
+// Decompress returns a reader of the decompressed content, or nil for an unknown method.
 func Decompress(method uint16, packed io.Reader) io.Reader {
 	switch method {
 	case zip.Store:
@@ -190,14 +189,14 @@ func (c *Archive) agree() error {
 	return nil
 }
 
-// WholeZIP reports whether all checksums, names and the end of an archive are as they were written. It
-// is for decrypted documents: Office's standard encryption has no checksum of its own.
+// WholeZIP reports whether all checksums and names of an archive are right, and its end is complete. It is for decrypted
+// documents: Office's standard encryption has no checksum of its own.
 func WholeZIP(f *extract.File) bool {
 	archive, err := Open(f)
 	if err != nil || archive.agree() != nil {
 		return false
 	}
-	const endBytes = 22 // of the end of the directory, behind which there is only its comment
+	const endBytes = 22 // of the end record of the directory, after which only its comment may follow
 	var end [4]byte
 	at := f.Size - endBytes - int64(len(archive.Comment))
 	if _, err := f.Content.ReadAt(end[:], at); err != nil || string(end[:]) != "PK\x05\x06" {
@@ -230,13 +229,13 @@ func sameHeaders(r io.ReaderAt, entry *zip.File) bool {
 		if string(header[:4]) != "PK\x03\x04" || word(28) != extra || word(26) != len(entry.Name) {
 			continue
 		}
-		sum := binary.LittleEndian.Uint32(header[14:]) // 0 where it follows the content
+		sum := binary.LittleEndian.Uint32(header[14:]) // 0 if it follows the content
 		return string(header[fixed:len(header)-extra]) == entry.Name && word(8) == int(entry.Method) &&
 			(sum == entry.CRC32 || sum == 0)
 	}
 	return false
 }
 
-// expandable returns how many bytes the parts of a document of a size may expand to together, counting a
-// part each time it is opened. Each is opened twice: once for its checksum.
+// expandable returns the total bytes to which the parts of a document of a size may expand, counting a part each time it
+// is opened. Each part is opened twice: once for its checksum.
 func expandable(size int64) int64 { return max(zipPartBytes, 2*extract.UnpackRatio*size) }

@@ -1,7 +1,7 @@
-// Package lexicaltest generates text of any size that loads an index like real text: document
-// frequency falls with the rank of a word, new words keep appearing, words recur within a document,
-// and function words stand between the others. Its parameters were fitted to the passages in
-// shared/data, which this package's test compares; it contains none of their text.
+// Package lexicaltest generates text of any size that loads an index as real text does: document frequency falls with the rank
+// of a word, new words keep appearing, words recur within a document, and function words stand between the others. Its
+// parameters were fitted to the passages in shared/data, with which this package's test compares them; it contains none of their
+// text.
 package lexicaltest
 
 import (

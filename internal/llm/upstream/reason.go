@@ -18,9 +18,9 @@ type tell struct {
 	phrases []string
 }
 
-// tells are those of OpenAI, Azure OpenAI, Anthropic, Gemini, Mistral, OpenRouter, DeepSeek, Groq, vLLM,
-// llama.cpp and Ollama. The first match counts. "You exceeded your current quota" is not one: Gemini says
-// it of limits that pass within a minute, and OpenAI has a code beside it.
+// tells are those of OpenAI, Azure OpenAI, Anthropic, Gemini, Mistral, OpenRouter, DeepSeek, Groq, vLLM, llama.cpp and Ollama.
+// The first match counts. "You exceeded your current quota" is not listed: Gemini uses it for limits that pass within a minute,
+// and OpenAI sends a code with it.
 var tells = []tell{
 	{
 		llm.NoCredit,

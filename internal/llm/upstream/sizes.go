@@ -19,7 +19,7 @@ type Sizes struct {
 }
 
 const (
-	sizesFor  = 10 * time.Minute // also that there is no list: many servers have none
+	sizesFor  = 10 * time.Minute // also for a missing list: many servers have none
 	sizesTime = 3 * time.Second
 )
 

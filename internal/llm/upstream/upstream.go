@@ -137,8 +137,8 @@ type Progress struct {
 // errLeft says that the consumer broke out of the range.
 var errLeft = errors.New("consumer left")
 
-// Stream makes the call that prepare sets each time the result is ranged over. The error is an *llm.Error,
-// or the context's when that ended.
+// Stream makes the call that prepare sets each time the result is ranged over. The error is an *llm.Error, or the context's if
+// that has ended.
 func (c *Client) Stream(ctx context.Context, prepare func(*Call) error) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
 		call, err := prepared(ctx, prepare)
@@ -313,9 +313,8 @@ func (c *Call) pass(event []byte, events events, out *joiner) (done bool, err er
 // maxDocument is the most that Get reads.
 const maxDocument = 4 << 20
 
-// Get fetches a small JSON document, such as a list of models, with the URL, the header, the
-// secret and the reading of failures from call. The deadline is the context's. The error is an
-// *llm.Error, or the context's.
+// Get fetches a small JSON document, such as a list of models. The URL, the header, the secret and the function that reads
+// failures are those of call. The deadline is the context's. The error is an *llm.Error, or the context's.
 func (c *Client) Get(ctx context.Context, call Call) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, call.URL, nil)
 	if err != nil {

@@ -28,14 +28,14 @@ type Page struct {
 	Text    string // its words in reading order, with spaces between them
 }
 
-// style is how a page is set.
+// style is the typography of a page.
 type style struct {
 	name    string
 	font    []byte
 	size    float64 // points
 	columns int
 	table   bool
-	degrees float64 // by which the paper lies askew
+	degrees float64 // rotation of the paper
 	noise   float64 // share of pixels that are made darker or lighter
 	ink     uint8   // 0 is black
 }
@@ -53,10 +53,10 @@ var styles = []style{
 	{name: "table", font: goregular.TTF, size: 10, columns: 1, table: true, noise: .02},
 }
 
-// charsOfPage is about how much text is on a page.
+// charsOfPage is the approximate number of characters on a page.
 const charsOfPage = 1100
 
-// Pages sets a text on pages in several ways, one after the other, from its beginning each time that it is used up.
+// Pages sets a text on pages in several styles, one after the other. At the end of the text, it starts again from its beginning.
 func Pages(t testing.TB, text string, n int) (pages []Page) {
 	t.Helper()
 	words := strings.Fields(text)

@@ -24,8 +24,8 @@ import (
 
 // Folders in a data folder during a restore.
 const (
-	unpackedDir = "restore-unfinished" // what is being unpacked and verified
-	replacedDir = "restore-replaced"   // what was there before
+	unpackedDir = "restore-unfinished" // the content that is being unpacked and verified
+	replacedDir = "restore-replaced"   // the previous content
 )
 
 // Check verifies the checksum of a backup, and returns its description.
@@ -244,9 +244,9 @@ func finish(dir string, rename func(from, to string) error) (bool, error) {
 	return true, nil
 }
 
-// replace moves what is at a path to old, and what is at fresh to the path. It may be repeated after
-// a crash: once nothing is left at fresh, the path has it. Logs of databases have nothing at fresh;
-// they are just moved away.
+// replace moves the entry at a path to old, and the entry at fresh to the path. It may be repeated
+// after a crash: if nothing is left at fresh, both moves have been done. Logs of databases have nothing
+// at fresh; they are only moved away.
 func replace(rename func(from, to string) error, at, fresh, old string) error {
 	_, err := os.Lstat(fresh)
 	isLog := strings.HasSuffix(at, "-wal") || strings.HasSuffix(at, "-shm")

@@ -64,7 +64,7 @@ func readTrailer(f *os.File) (size int64, sum []byte, err error) {
 	return size, sum, nil
 }
 
-// check compares the file with the checksum in its trailer and returns what lies before that.
+// check compares the file with the checksum in its trailer, and returns the data before the trailer.
 func check(ctx context.Context, f *os.File, progress Progress) (*io.SectionReader, error) {
 	size, want, err := readTrailer(f)
 	if err != nil {

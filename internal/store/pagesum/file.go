@@ -28,7 +28,7 @@ type (
 	transfer = func(tls *libc.TLS, file, buffer uintptr, n int32, offset int64) int32
 )
 
-// stateSize is the extra room behind the system's part of a file. It records whether the file has
+// stateSize is the extra room after the system's part of a file. It records whether the file has
 // checksums: 1 when it is known to have them. They may begin at any time, because another
 // connection may recreate the database, and end only when a page 1 without them is written.
 const stateSize = 8

@@ -16,8 +16,8 @@ import (
 	"parley/internal/lazyregexp"
 )
 
-// Codes of errors with which a server ends a connection or does not take one for now: appendix A of
-// PostgreSQL's manual, beside all of class 08.
+// Codes of errors with which a server ends a connection, or accepts none for now, besides all of class 08: see appendix
+// A of PostgreSQL's manual.
 const (
 	codeShutdown   = "57P01"
 	codeCrash      = "57P02"
@@ -29,8 +29,8 @@ const (
 	codeConnection = "08"
 )
 
-// Lost reports whether an error says that the connection to the server broke, or that there is none
-// to be had for now. It is false for errors of the caller's context.
+// Lost reports whether an error says that the connection to the server broke, or that the server accepts none for now.
+// It is false for errors of the caller's context.
 func Lost(err error) bool {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
@@ -65,8 +65,8 @@ func Refused(err error) bool {
 	return errors.Is(err, driver.ErrBadConn) || pgconn.SafeToRetry(err)
 }
 
-// How long a connection is tried for once there has been one: a server that restarts, or a standby that
-// takes over, needs some seconds.
+// The limits of attempts to connect to a server that was reached before. A server that restarts, or a standby that takes
+// over, needs some seconds.
 const (
 	patience = 20 * time.Second
 	pause    = 100 * time.Millisecond // between two attempts

@@ -5,7 +5,7 @@
 //   - The comment /* lock */ becomes FOR UPDATE. SQLite has one writer at a time and needs no locks.
 //   - Text may hold any bytes, as in SQLite; see Encode.
 //
-// Everything else both databases understand alike.
+// Both databases understand everything else in the same way.
 package pgsql
 
 import (
@@ -17,10 +17,10 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// NewConnector returns a connector for sql.OpenDB. All connectors to one server share what is known of it.
+// NewConnector returns a connector for sql.OpenDB. All connectors to one server share its state.
 func NewConnector(config pgx.ConnConfig, server *Server) driver.Connector {
 	return &connector{server: server, Connector: stdlib.GetConnector(config, stdlib.OptionShouldPing(
-		func(context.Context, stdlib.ShouldPingParams) bool { return false }))} // ResetSession looks instead
+		func(context.Context, stdlib.ShouldPingParams) bool { return false }))} // ResetSession checks the connection instead
 }
 
 type connector struct {
@@ -144,8 +144,8 @@ func (s stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (drive
 	return s.conn.decoded(s.reads)(s.Stmt.QueryContext(ctx, args))
 }
 
-// decoded returns a function that turns the result of a query into that of this driver. A query that only reads
-// is repeated if the connection is lost before its first row.
+// decoded returns a function that converts the result of a query to a result of this driver. A query that only reads is
+// repeated if the connection is lost before its first row.
 func (c *conn) decoded(reads bool) func(driver.Rows, error) (driver.Rows, error) {
 	return func(inner driver.Rows, err error) (driver.Rows, error) {
 		if err != nil && reads && !c.inside {

@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// Documents and people send texts that PostgreSQL does not take: with NUL, or with bytes that are
-// not UTF-8. They are stored with an escape, the noncharacter U+FDD0, which no text should hold,
-// followed by the rune 0x100 plus the byte. The escape itself is stored twice.
+// Documents and people send texts that PostgreSQL refuses, with NUL or with bytes that are not UTF-8. Such a byte is
+// stored as an escape, the noncharacter U+FDD0, which no text should contain, followed by the rune 0x100 plus the byte.
+// The escape itself is stored twice.
 const (
 	escape     = '\uFDD0'
 	escapeText = string(escape)

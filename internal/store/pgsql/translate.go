@@ -8,8 +8,8 @@ import (
 // lock is the comment that asks for row locks.
 const lock = "/* lock */"
 
-// Translate returns a statement for SQLite as PostgreSQL wants it. It knows string literals, but
-// not other comments than lock.
+// Translate converts a statement for SQLite to PostgreSQL. It knows string literals, but no comments other
+// than lock.
 func Translate(query string) string {
 	var b strings.Builder
 	b.Grow(len(query) + 16)

@@ -61,7 +61,7 @@ func (p *Pair) URL() string {
 	return "postgres:///postgres?" + url.Values{"host": {p.primary.dir + "," + p.standby.dir}, "user": {"parley"}}.Encode()
 }
 
-// FailOver kills the server, as the death of its machine does, and has the standby take its place.
+// FailOver kills the server, as the death of its machine would, and makes the standby replace it.
 func (p *Pair) FailOver(t testing.TB) {
 	t.Helper()
 	if err := p.primary.kill(); err != nil {

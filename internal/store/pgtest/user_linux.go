@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// unprivileged says as which user the server runs, and gives that user the folder: PostgreSQL
-// refuses to run as root. Nil stands for the user of this process.
+// unprivileged returns the attributes that make the server run as another user, and gives that user the folder:
+// PostgreSQL refuses to run as root. It returns nil if this process does not run as root.
 func unprivileged(dir string) (*syscall.SysProcAttr, error) {
 	if os.Getuid() != 0 {
 		return nil, nil
@@ -36,7 +36,7 @@ func unprivileged(dir string) (*syscall.SysProcAttr, error) {
 	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}, nil
 }
 
-// kill ends the server and all processes that serve its clients, without a word to them.
+// kill ends the server and all processes that serve its clients, without warning.
 func (c *cluster) kill() error {
 	raw, err := os.ReadFile(filepath.Join(c.data(), "postmaster.pid"))
 	if err != nil {
@@ -47,7 +47,7 @@ func (c *cluster) kill() error {
 	if err != nil {
 		return err
 	}
-	if err := syscall.Kill(server, syscall.SIGSTOP); err != nil { // or it would replace what is killed
+	if err := syscall.Kill(server, syscall.SIGSTOP); err != nil { // otherwise it would replace killed processes
 		return err
 	}
 	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", server, server))

@@ -54,7 +54,7 @@ func testFind(t *testing.T, c corpus) {
 	}
 }
 
-// testFindMeeting finds documents by their attributes, page by page, and names those only that the caller may see.
+// testFindMeeting finds documents by their attributes, page by page, and checks that only visible ones are found.
 func testFindMeeting(t *testing.T, c corpus) {
 	var puts []retrieval.Put
 	for i := range 12 {

@@ -42,7 +42,7 @@ type Writing interface {
 	SweepReplaced(ctx context.Context, limit int) (int, error)
 }
 
-// Catalogue is what people look through: webapi.Catalog, without what other parts have, and mcp.Documents.
+// Catalogue lists documents for people. It has the methods of webapi.Catalog that are in no other part, and mcp.Documents.
 type Catalogue interface {
 	Document(ctx context.Context, f retrieval.Filter, name string) (retrieval.Document, error)
 	DocumentByID(ctx context.Context, f retrieval.Filter, id string) (retrieval.Document, error)
@@ -62,8 +62,8 @@ type Catalogue interface {
 	RightsOf(ctx context.Context, namespace, name string) (retrieval.Ruled, error)
 }
 
-// FileRows is what ingestion remembers of files: ingest.Store and documents.Store, without what other parts
-// have.
+// FileRows keeps the state of ingested files. It has the methods of ingest.Store and documents.Store that are in
+// no other part.
 type FileRows interface {
 	Roots(ctx context.Context, namespace string) ([]retrieval.Root, error)
 	SourceRoots(ctx context.Context) (map[string][]retrieval.Root, error)
@@ -157,7 +157,6 @@ func (c corpus) apply(b retrieval.Batch) {
 	c.must(err)
 }
 
-// equal compares, taking nil and empty slices for the same.
 // put returns a document of the namespace ns with a reserved revision, two pages and three
 // chunks, the last of which crosses the pages.
 func (c corpus) put(id, name string) retrieval.Put {

@@ -13,7 +13,7 @@ import (
 	"parley/internal/auth/apikey"
 )
 
-// KeyStore keeps API keys, also for those who manage them.
+// KeyStore keeps API keys. It also has the methods for managing them.
 type KeyStore interface {
 	apikey.Store
 	AddKey(ctx context.Context, k apikey.Key) error

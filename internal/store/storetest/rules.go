@@ -110,7 +110,7 @@ func (c *ruleTrial) forget(path, owner string) bool {
 	return len(c.rules) < n
 }
 
-// say changes what the files of several documents say, some of which a rule decides over.
+// say changes the rights that the files of several documents state. Some of the documents obey a rule.
 func (c *ruleTrial) say(step int) string {
 	batch := retrieval.Batch{Namespace: "ns"}
 	for range 4 {
@@ -127,8 +127,8 @@ func (c *ruleTrial) say(step int) string {
 	return fmt.Sprintf("files say %+v", batch.PutAccess)
 }
 
-// makeAnew makes all documents anew beside the old ones, and then puts them in their places. The rights that the old files
-// stated stay, even if the new ones state others.
+// makeAnew rebuilds all documents beside the old ones, and then replaces these. The rights that the old files stated stay,
+// even if the new ones state others.
 func (c *ruleTrial) makeAnew() {
 	for name, d := range c.files {
 		p := c.put(d.ID, name)
@@ -145,7 +145,7 @@ func (c *ruleTrial) makeAnew() {
 	c.rightsAre("made anew")
 }
 
-// effective returns who may see a document, by the rules or by what its file says.
+// effective returns who may see a document, by the rules or by its file.
 func effective(rules []retrieval.Rule, d retrieval.Document) access.List {
 	by := retrieval.NearestRule(rules, d.Name, d.Owner)
 	for _, rule := range rules {

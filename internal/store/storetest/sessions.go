@@ -12,7 +12,7 @@ import (
 	"parley/internal/auth/session"
 )
 
-// SessionStore keeps sessions, also for those who manage them.
+// SessionStore keeps sessions. It also has the methods for managing them.
 type SessionStore interface {
 	session.Store
 	Sessions(ctx context.Context, subject string, at time.Time) ([]session.Session, error)

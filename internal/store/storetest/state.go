@@ -21,7 +21,7 @@ type StateParts struct {
 	Accounts
 }
 
-// Turns is what keeps conversations and turns: turn.Store and ragchat.Sessions.
+// Turns keeps conversations and turns: turn.Store and ragchat.Sessions.
 type Turns interface {
 	turn.Store
 	Begin(ctx context.Context, c turn.Conversation) error
@@ -30,7 +30,7 @@ type Turns interface {
 	Delete(ctx context.Context, scope turn.Scope, id string) error
 }
 
-// Accounts is what keeps the ledger and its totals: ledger.Store and ragchat.Ledger.
+// Accounts keeps the ledger and its totals: ledger.Store and ragchat.Ledger.
 type Accounts interface {
 	ledger.Store
 	Entries(ctx context.Context, turnID string) ([]ledger.Entry, error)

@@ -8,11 +8,10 @@ import (
 	"parley/test/needs"
 )
 
-// Limits of Linear. Four times the text may take eight times as long, which leaves room for caches
-// and n·log n but not for squares. Times below tooShort are inconclusive. A first time of at most
-// fineTimes is not measured again. Where four times the text takes longer, sixteen times the text must
-// take more than 8·8 times as long for the test to fail: a text that no longer fits a cache, on a busy
-// machine, can take longer once but not at each length.
+// Limits of Linear. Four times the text may take eight times as long, which leaves room for caches and n·log n but not for
+// squares. Times below tooShort are inconclusive. A first time of at most fineTimes is not measured again. If four times the
+// text takes longer, the test fails only if sixteen times the text takes more than 8·8 times as long: on a busy machine, a text
+// that no longer fits a cache can take longer at one length, but not at both.
 const (
 	factor    = 4
 	mostTimes = 8
@@ -61,7 +60,7 @@ func once(f func()) time.Duration {
 	return time.Since(start)
 }
 
-// slow is the time from which a run is not repeated.
+// slow is the time above which a run is not repeated.
 const slow = 100 * time.Millisecond
 
 // least returns the shortest time of a few runs of f.

@@ -22,8 +22,8 @@ type Shape struct {
 	Text func(bytes int) string // returns valid UTF-8 of that length, or a few bytes less
 }
 
-// repeated are the pieces that shapes repeat: a word, a token, a number, a run of punctuation,
-// nesting, and openings whose ends parsers look for.
+// repeated are the pieces that shapes repeat: a word, a token, a number, a run of punctuation, nesting, and opening marks whose
+// ends parsers look for.
 var repeated = map[string]string{
 	"one letter": "a", "one word": "qwertzuiopasdfghjklyxcvbnm", "one known word": "deductible", "one compound": "urlaubstage",
 	"one word in capitals": "ABCDEFGH", "one word of many parts": "DeDuCt", "one digit": "7", "one number": "1234567890",

@@ -33,10 +33,10 @@ var sources = map[string]string{
 	"fr": "thes_fr.dat",
 }
 
-// What is kept of a table.
+// Limits on what is kept of a table.
 const (
-	maxWords = 25_000 // those that the table names most often, alone or in an expression
-	maxLike  = 8      // words of like meaning for one
+	maxWords = 25_000 // the words that the table names most often, alone or in an expression
+	maxLike  = 8      // words of like meaning for each word
 	maxRunes = 24     // of a word
 )
 
@@ -62,10 +62,10 @@ func main() {
 // neighbours are the words of like meaning of each word, with the number of the sense that lists it first.
 type neighbours map[string]map[string]int
 
-// aside finds what a table says of a word: "(antonym)", "(ugs.)".
+// aside matches a remark of a table on a word: "(antonym)", "(ugs.)".
 var aside = lazyregexp.New(`\([^)]*\)`)
 
-// other finds relations other than likeness.
+// other matches the remarks that name a relation other than like meaning.
 var other = lazyregexp.New(`(?i)\((?:antonym|generic term|similar term|related term|oberbegriff|unterbegriff|assoziation)`)
 
 // parse reads a table: a line "word|senses", then a line "part of speech|word|word…" for each sense.
@@ -108,7 +108,7 @@ func parse(language string, data []byte) (neighbours, map[string]int, error) {
 	return all, named, nil
 }
 
-// wordOf returns a word folded, "" for what is not one word.
+// wordOf returns s folded, or "" if s is not a single word.
 func wordOf(language, s string) string {
 	s = strings.TrimSpace(s)
 	if n := utf8.RuneCountInString(s); n < 3 || n > maxRunes || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) }) {
@@ -117,7 +117,7 @@ func wordOf(language, s string) string {
 	return text.Inflections(language, s)[0]
 }
 
-// write writes the words that are named most, each with its closest ones.
+// write writes the words that the table names most often, each with its closest neighbours.
 func write(name string, all neighbours, named map[string]int) error {
 	words := slices.Collect(maps.Keys(all))
 	slices.SortFunc(words, func(a, b string) int {
@@ -151,8 +151,7 @@ func write(name string, all neighbours, named map[string]int) error {
 	return os.WriteFile(name, packed.Bytes(), 0o644)
 }
 
-// closest returns the neighbours of a word that come first: those of its first senses that share most
-// neighbours with it.
+// closest returns the best neighbours of a word, best first: those of its first senses that share most neighbours with it.
 func (all neighbours) closest(w string, kept map[string]bool) []string {
 	own := all[w]
 	score := make(map[string]float64)

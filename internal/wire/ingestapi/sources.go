@@ -57,8 +57,8 @@ var (
 	errNoSource = &chat.Error{Kind: chat.NotFound, Msg: "There is no such source in the namespace."}
 )
 
-// managing returns the namespace of a request about sources. Who may change what the program itself has brought in may
-// manage them.
+// managing returns the namespace of a request about sources. A caller may manage them if it may change the documents
+// that the program itself has brought in.
 func (h *Handler) managing(r *wire.Request, namespace string) (string, error) {
 	at, err := h.editing(r.Who, namespace)
 	if err == nil && !r.Who.MayChange(at.Namespace, "") {

@@ -118,8 +118,8 @@ func parts(list string) iter.Seq[span] {
 	}
 }
 
-// Link returns the absolute URL, below base, at which this server shows a page of a document; page 0 is where
-// there are no pages. Documents of a namespace other than the server's are asked for by its name.
+// Link returns the absolute URL, below base, at which this server shows a page of a document. Page 0 means
+// that there are no pages. The URL names the namespace only if it is not the server's own.
 func (c Catalog) Link(name string, page int, base, namespace string) string {
 	if namespace == c.Own {
 		namespace = ""

@@ -8,9 +8,9 @@
 //	GET  /api/me                       who asks
 //	GET  /.auth/me                     who asks, as Azure App Service has it
 //
-// Before the provider answers, the browser keeps what only it may know in a cookie: the state, the nonce, the
-// verifier of PKCE and where it was. That cookie gives no rights, so it needs no seal: who could set it for
-// somebody else could as well begin a sign-in of their own and set what comes of that.
+// Until the provider answers, the browser keeps its secrets in a cookie: the state, the nonce, the PKCE verifier,
+// and also the page it was on. That cookie gives no rights, so it needs no seal: an attacker who could set it in
+// another browser could just as well sign in and set the resulting session cookie there.
 package signin
 
 import (
