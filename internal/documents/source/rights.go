@@ -176,8 +176,8 @@ func posixOf(owner, group string, mode uint32) posix {
 }
 
 // readersFor returns who has a right, "r" or "x". The first kind of entry that applies to a person decides: the owner's, that of
-// a named user, those of groups (one that grants is enough), "other". The mask limits all but the owner's; also "other", as on
-// Azure.
+// a named user, those of groups (one that grants is enough), "other". The mask limits all kinds but the
+// owner's. As on Azure, it limits "other" too.
 func (p posix) readersFor(right string) readers {
 	mask := "rwx"
 	for _, e := range p.entries {

@@ -289,7 +289,8 @@ func (d *davFolder) setRights(ctx context.Context, dir string, own davRights, en
 
 // startRights decides for the whole run which properties say who may read a file: Nextcloud's at an address with /remote.php/,
 // else those of RFC 3744. The server must show that it sets them itself: others let anybody store such properties. Nextcloud's
-// own lists of RFC 3744 do not count, since in some of its versions they open every file to everybody.
+// own lists of RFC 3744 do not count, since in some of its versions they open every file to everybody. So a folder with
+// Nextcloud's property of the owner is refused at any other address.
 func (d *davFolder) startRights(ctx context.Context, own davRights) error {
 	d.cloud = nil
 	at, _, isCloud := strings.Cut(d.base.Path, "/remote.php/")

@@ -160,7 +160,7 @@ var (
 	errNoPicture   = &chat.Error{Kind: chat.NotFound, Msg: "There is no picture of this page."}
 	errNoTurn      = &chat.Error{Kind: chat.NotFound, Msg: "There is no such turn."}
 	errNoReindex   = &chat.Error{Kind: chat.NotFound, Msg: "Documents cannot be read anew on this server."}
-	errNotYours    = &chat.Error{Kind: chat.Forbidden, Msg: "You have no right to change this document: the person who added it has, and owners of the namespace."}
+	errNotYours    = &chat.Error{Kind: chat.Forbidden, Msg: "You may not change this document. The person who added it may, and so may owners of the namespace."}
 	errNoNamespace = &chat.Error{Kind: chat.NotFound, Msg: "There is no such namespace."}
 )
 
