@@ -38,7 +38,15 @@ func TestPage_ReadsDocumentsAsAReaderDoes(t *testing.T) {
 		Opened, Marks             []string
 		Early                     bool
 		Spinners                  int
-		Seen                      seenOnPage
+		Unmarked                  struct {
+			Marks int
+			Notes []string
+		}
+		Marked struct {
+			Marks []string
+			At    string
+		}
+		Seen seenOnPage
 	}
 	onPage(t, "reader", p.addr, map[string]any{
 		"asked": "What are the harbour dues?", "deep": map[string]any{"name": "keepers.pdf", "page": 2, "words": "bronze bell", "unpaged": "harbour.md", "gappy": "gappy.pdf"},
@@ -70,6 +78,12 @@ func TestPage_ReadsDocumentsAsAReaderDoes(t *testing.T) {
 	}
 	if all := strings.Join(got.Marks, ", "); all != "2 marks, Mark 1 of 2, Mark 2 of 2, Mark 1 of 2" {
 		t.Errorf("marks: %s", all)
+	}
+	if u := got.Unmarked; u.Marks > 0 || len(u.Notes) > 0 {
+		t.Errorf("a source opened before the turn has ended shows %d marks and says %q", u.Marks, u.Notes)
+	}
+	if m := got.Marked; m.At != "Mark 2 of 2" || len(m.Marks) != 1 || !strings.Contains(m.Marks[0], "motor boats") {
+		t.Errorf("when the turn has ended, it shows the marks %q at %q", m.Marks, m.At)
 	}
 }
 

@@ -229,7 +229,7 @@ func isProcess(h string) bool {
 
 // values are words for things with a single value, which a question can ask for: "notice period".
 var values = set(`period price limit size date deadline address number amount fee cost rate age time name default password version
-	capacity duration frequency threshold address port licence license budget salary allowance minimum maximum`)
+	capacity duration frequency threshold port licence license budget salary allowance minimum maximum`)
 
 // isValue reports whether a heading of several words in small letters names a value.
 func isValue(h string) bool {

@@ -52,7 +52,7 @@ func (j Judge) Rerank(ctx context.Context, req Request) (Ranking, error) {
 		r.Order, r.Scores, err = parseGrades(reply.Text, n)
 	}
 	if err != nil {
-		return Ranking{Model: reply.Model, Usage: reply.Usage}, fmt.Errorf("judge %d passages: %w", n, err)
+		return Ranking{Model: r.Model, Usage: r.Usage}, fmt.Errorf("judge %d passages: %w", n, err)
 	}
 	return r, nil
 }

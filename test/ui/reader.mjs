@@ -1,5 +1,7 @@
 // The reader: marks one by one, zoom, rotation, the whole page, thumbnails, search, and links to a page.
 
+import { begin } from "./ask.mjs";
+
 export default async function ({ base, open, asked, deep }) {
   const result = {};
   const { page, context, seen } = await open({ context: { viewport: { width: 1280, height: 620 } } });
@@ -103,5 +105,24 @@ export default async function ({ base, open, asked, deep }) {
     await page.waitForFunction((before) => document.querySelector(".marks output").textContent !== before, result.marks.at(-1));
     result.marks.push(await page.locator(".marks output").innerText());
   }
+  await page.keyboard.press("Escape");
+  await page.waitForSelector(".panel", { state: "detached" });
+
+  // A source that is opened before the turn has ended: it says nothing of marks until they are known.
+  await begin(page);
+  let release;
+  const held = new Promise((resolve) => (release = resolve));
+  await page.route(/\/turns\/[^/]+$/, async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.fill("#question", asked);
+  await page.keyboard.press("Enter");
+  await page.locator(".answer button.chip").nth(1).click();
+  await page.waitForSelector(".panel-body p");
+  result.unmarked = { marks: await page.locator(".panel mark").count(), notes: await page.locator(".panel .soft-note").allInnerTexts() };
+  release();
+  await page.waitForSelector(".marks output");
+  result.marked = { marks: await page.locator(".panel mark").allInnerTexts(), at: await page.locator(".marks output").innerText() };
   return { ...result, seen };
 }

@@ -544,13 +544,23 @@ function show(id: string, answer: Answer): Message | null {
 
 /** Shows a state of an answer and stores it. */
 function settle(id: string, answer: Answer): void {
+  const before = conversation.value.messages.find((m) => m.id === id)?.answer;
   const message = show(id, answer);
   if (!message) return;
+  if (before) renewSource(before, answer);
   void keep(message);
   if (!isOver(answer)) return;
   lives.delete(id);
   forget(id);
   announcement.value = answer.status === "completed" ? strings.chat.answered(answer.text.replace(/\[[^\]]*#page=\d+\]/g, "")) : strings.chat.ended(answer.status);
+}
+
+/** A source that was opened before its turn had ended gets its marks, which are known only now. */
+function renewSource(before: Answer, after: Answer): void {
+  const open = panel.value;
+  if (open?.kind !== "source" || !before.citations.includes(open.citation)) return;
+  const citation = after.citations.find((c) => c.label === open.citation.label);
+  if (citation) panel.value = { ...open, citation };
 }
 
 /** Keeps what somebody thinks of an answer with its conversation. */

@@ -3,7 +3,7 @@ import { Cell } from "./cell.ts";
 import type { Citation } from "./types.ts";
 
 export type Panel =
-  | { kind: "source"; citation: Citation; n: number; span: number; claim: string }
+  | { kind: "source"; citation: Citation; occurrence: number; claim: string } // occurrence: of its label in the answer, from 0; -1: of all
   | { kind: "document"; id: string; namespace: string; name: string; page: number; start?: number; end?: number }
   | { kind: "thinking"; message: string };
 

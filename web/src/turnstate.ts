@@ -166,7 +166,7 @@ function finishMessage(answer: Answer, e: Body): void {
   answer.citations = graded(citations.map((c, i) => ({
     n: i + 1, label: c.label, document_id: c.document_id, name: c.name, title: c.title, url: c.url, namespace: c.namespace ?? "", page: c.page,
     kind: "", start: 0, end: 0, quote: "", passage: c.snippet, content_url: "", stale: false, spans: [],
-    supported: true,
+    supported: true, unplaced: true,
   })), answer.doubts);
 }
 

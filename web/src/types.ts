@@ -94,6 +94,7 @@ export interface Citation {
   reworded?: boolean; // the page says it in other words; only the page's own grade (turnstate.graded)
   stale: boolean;
   spans: CitedSpan[];
+  unplaced?: true; // its spans are not known until the turn has ended (turnstate.complete)
 }
 
 export interface Doubt {

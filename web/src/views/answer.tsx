@@ -111,10 +111,8 @@ function claimOf(chip: HTMLElement): string {
 }
 
 /** Opens a source at what a claim of the answer cites. */
-export function openCitation(citation: Citation, occurrence = -1, claim = ""): void {
-  const span = citation.spans.findIndex((x) => x.occurrence === occurrence);
-  const which = span >= 0 ? span : Math.min(Math.max(occurrence, -1), citation.spans.length - 1);
-  app.panel.value = { kind: "source", citation, n: citation.n, span: which, claim };
+function openCitation(citation: Citation, occurrence: number, claim: string): void {
+  app.panel.value = { kind: "source", citation, occurrence, claim };
 }
 
 const stageName = (stage: string): string => strings.stages[stage as keyof typeof strings.stages] ?? stage;

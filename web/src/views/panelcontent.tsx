@@ -17,7 +17,7 @@ export function PanelContent({ panel }: { panel: Panel }) {
     case "thinking":
       return <Thinking key={panel.message} message={panel.message} />;
     case "source":
-      return <Source key={panel.citation.label} citation={panel.citation} n={panel.n} span={panel.span} claim={panel.claim} />;
+      return <Source key={panel.citation.label} {...panel} />;
     case "document":
       return <Document key={`${panel.id}#${panel.page}.${panel.start}`} {...panel} />;
   }
@@ -28,9 +28,10 @@ function Document({ id, namespace, name, page, start, end }: Extract<Panel, { ki
   return <Reader id={id} namespace={namespace} title={name} page={page} ranges={ranges} />;
 }
 
-function Source({ citation, n, span, claim }: { citation: Citation; n: number; span: number; claim: string }) {
-  const [which, setWhich] = useState(span);
-  useEffect(() => setWhich(span), [citation, span]);
+function Source({ citation, occurrence, claim }: Extract<Panel, { kind: "source" }>) {
+  const n = citation.n;
+  const [which, setWhich] = useState(() => spanOf(citation, occurrence));
+  useEffect(() => setWhich(spanOf(citation, occurrence)), [citation, occurrence]);
   const marked = useMemo(() => citation.spans.filter((x) => !x.stale && x.end > x.start), [citation]);
   const chosen = citation.spans[which];
   const place = chosen ? marked.indexOf(chosen) : -1;
@@ -53,6 +54,12 @@ function Source({ citation, n, span, claim }: { citation: Citation; n: number; s
   );
 }
 
+/** The span that an occurrence of the citation's label stands for, or the last one if it has none of its own; -1: all spans. */
+function spanOf(citation: Citation, occurrence: number): number {
+  const own = citation.spans.findIndex((x) => x.occurrence === occurrence);
+  return own >= 0 ? own : Math.min(Math.max(occurrence, -1), citation.spans.length - 1);
+}
+
 const hasPage = (c: Citation) => !c.stale || c.spans.some((x) => !x.stale) || c.content_url !== "";
 
 function Notes({ citation, marked, computed }: { citation: Citation; marked: boolean; computed: boolean }) {
@@ -62,7 +69,7 @@ function Notes({ citation, marked, computed }: { citation: Citation; marked: boo
       {!citation.supported && <p class="warn-note"><Icon name="warn" />{s.unsupported}</p>}
       {citation.supported && citation.reworded && <p class="soft-note">{s.reworded}</p>}
       {stale && <p class="warn-note"><Icon name="warn" />{s.stale}{citation.quote && <> <q>{citation.quote}</q></>}</p>}
-      {!marked && !stale && <p class="soft-note">{computed ? s.computed : s.noWords}</p>}
+      {!marked && !stale && !citation.unplaced && <p class="soft-note">{computed ? s.computed : s.noWords}</p>}
     </>
   );
 }
