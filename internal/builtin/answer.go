@@ -32,6 +32,7 @@ var brief = limits{sentences: 4, bytes: 900, pages: 3, gain: .4, pageGain: .5, a
 // does not know. Its model findings lists everything in the evidence that bears on the question (see findings).
 type Answerer struct {
 	Reader *Reader // compares quotable text with the question; nil: by words alone
+	hasty  bool    // reads one round of blocks
 }
 
 var _ llm.Model = Answerer{}

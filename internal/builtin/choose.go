@@ -193,7 +193,7 @@ func (a Answerer) units(ctx context.Context, ev *llm.Evidence) (need, []unit) {
 	if n.total == 0 || asksNothing(ev.Query) {
 		return n, nil
 	}
-	return n, a.Reader.judge(ctx, ev, n, candidates(ev, n))
+	return n, a.Reader.judge(ctx, ev, n, candidates(ev, n), a.hasty)
 }
 
 // asksNothing reports whether a question is a single letter or digit: "x". A character of Han can be a word.

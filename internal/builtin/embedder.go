@@ -71,6 +71,7 @@ func (Embedder) Embed(ctx context.Context, req llm.EmbedRequest) (llm.Embeddings
 	if kind == encoder.Question {
 		embed() // somebody waits for it
 	} else {
+		ctx = encoder.InBackground(ctx)
 		gently(embed)
 	}
 	if err != nil {

@@ -209,8 +209,8 @@ func isSpelled(text string) bool {
 }
 
 // judge keeps the units that have most of the question's words, and notes how well they answer it. If none of them is likely to,
-// it reads an English question with more units. Without a reader all units stay as they are.
-func (r *Reader) judge(ctx context.Context, ev *llm.Evidence, n need, units []unit) []unit {
+// it reads an English question with more units, unless that should be hasty. Without a reader all units stay as they are.
+func (r *Reader) judge(ctx context.Context, ev *llm.Evidence, n need, units []unit, hasty bool) []unit {
 	language := askedIn(ev.Query, ev.Passages)
 	reads := r.reads(ev.Query, language)
 	if len(units) == 0 || !reads && !r.compares(ev.Query, language) {
@@ -230,7 +230,7 @@ func (r *Reader) judge(ctx context.Context, ev *llm.Evidence, n need, units []un
 			}
 			return scores
 		}
-		if len(ev.Query) <= maxLooked { // a long question costs as much to read as several
+		if len(ev.Query) <= maxLooked && !hasty { // a long question costs as much to read as several
 			asked := n.asked(ev)
 			questions, parts = append(questions, asked...), len(asked)
 			limit = min(rounds*step, max(step, maxPairs/len(questions)))

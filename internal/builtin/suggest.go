@@ -23,7 +23,7 @@ const (
 // near the passages of the answer, and from definitions in the text around it. Each is searched for, alone and as the next
 // question of the conversation, and kept only if the answerer would answer both, and with something that the answer did not say.
 func (a Answerer) Suggest(ctx context.Context, in chat.SuggestInput) ([]string, error) {
-	in = shortened(in)
+	in, a.hasty = shortened(in), true
 	near, err := in.Search(ctx, in.Query, nil)
 	if err != nil {
 		return nil, err

@@ -38,11 +38,16 @@ func newPass(w *weights, k kernels, n int) *pass {
 func padded(n, multiple int) int { return (n + multiple - 1) / multiple * multiple }
 
 // run leaves the network's last state of the first wanted tokens in p.x. The tokens from second on are those
-// of a second text. It ends early when ctx does.
+// of a second text. It ends early when ctx does. A run in the background gives way before each layer (InBackground).
 func (p *pass) run(ctx context.Context, tokens []int32, second, wanted int) error {
 	p.n, p.rows = len(tokens), padded(len(tokens), tileRows)
+	leave, giveWay := enter(ctx)
+	defer leave()
 	p.embed(tokens, second)
 	for i := range p.layers {
+		if giveWay != nil {
+			giveWay()
+		}
 		if err := ctx.Err(); err != nil {
 			return err
 		}
