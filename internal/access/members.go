@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Owner is the role of members who also manage the members of a namespace, and change all documents in it. It is a role in a
-// namespace only.
+// Owner is the role of members who may also manage a namespace's members and change all its documents. It exists only within a
+// namespace.
 const Owner Role = "owner"
 
 // MemberRoles are the roles of members, the weakest first.
@@ -15,19 +15,20 @@ var MemberRoles = []Role{Reader, Editor, Owner}
 // Member is a user or a group with a role in a namespace.
 type Member struct {
 	Namespace string
-	Group     bool   // Name is the id of a group, and not a subject
+	Group     bool   // Name is the id of a group, not a subject
 	Name      string // never empty
 	Role      Role   // one of MemberRoles
 }
 
-// Members are the members of all namespaces that have some. Other namespaces are open. It is immutable; nil has no members.
+// Members holds the members of all closed namespaces, which only members and administrators may use. All other namespaces are
+// open. It is immutable; nil means that all namespaces are open.
 type Members struct {
 	closed map[string]*memberships
 }
 
 type memberships struct{ users, groups map[string]Role }
 
-// NewMembers returns the members of the closed namespaces. Members of others do not count.
+// NewMembers returns the members of the closed namespaces. It ignores members of other namespaces.
 func NewMembers(closed []string, all []Member) *Members {
 	m := &Members{closed: map[string]*memberships{}}
 	for _, name := range closed {
@@ -43,7 +44,7 @@ func NewMembers(closed []string, all []Member) *Members {
 	return m
 }
 
-// Closed returns the namespaces that have members, sorted.
+// Closed returns the closed namespaces, sorted. A namespace remains closed when its last member is removed.
 func (m *Members) Closed() []string {
 	if m == nil {
 		return nil
@@ -51,8 +52,8 @@ func (m *Members) Closed() []string {
 	return slices.Sorted(maps.Keys(m.closed))
 }
 
-// RoleOf returns the strongest role that a caller has in a namespace as a user or by a group, "" for none. closed is false for a
-// namespace without members.
+// RoleOf returns the strongest role that a caller has in a namespace as a user or through a group, or "". closed is false for an
+// open namespace.
 func (m *Members) RoleOf(p Principal, namespace string) (role Role, closed bool) {
 	if m == nil {
 		return "", false
@@ -82,8 +83,8 @@ func (p Principal) MayUse(namespace string) bool {
 	return !closed || role != "" || p.Role == Administrator
 }
 
-// MayEdit reports whether the caller may add documents to a namespace and delete their own. For callers without sign-in that is
-// up to the server's settings, but never in a namespace with members.
+// MayEdit reports whether the caller may add documents to a namespace and delete their own. Anonymous callers may do so in open
+// namespaces, unless the server's settings forbid it (see package auth).
 func (p Principal) MayEdit(namespace string) bool {
 	if !p.MayUse(namespace) {
 		return false
@@ -101,14 +102,14 @@ func (p Principal) MayManage(namespace string) bool {
 	return p.MayUse(namespace) && (role == Owner || p.Role == Administrator)
 }
 
-// MayInstruct reports whether the caller may write the instructions of a namespace. Callers without sign-in may where they may
+// MayInstruct reports whether the caller may write the instructions of a namespace. Anonymous callers may do so wherever they may
 // add documents.
 func (p Principal) MayInstruct(namespace string) bool {
 	return p.MayManage(namespace) || p.Subject == "" && p.MayEdit(namespace)
 }
 
-// MayChange reports whether the caller may change a document that an owner has stored in a namespace; "" is the owner of what
-// was stored without signing in, or by the program itself.
+// MayChange reports whether the caller may change the owner's document in a namespace. The owner "" means that the document was
+// stored by an anonymous caller or by the program itself.
 func (p Principal) MayChange(namespace, owner string) bool {
 	if p.MayManage(namespace) {
 		return true
@@ -119,8 +120,8 @@ func (p Principal) MayChange(namespace, owner string) bool {
 	return p.MayUse(namespace) && (owner == p.Subject || owner == "" && p.Role.Includes(Editor))
 }
 
-// EditsSome reports whether a member's role lets the caller edit some namespace.
+// EditsSome reports whether the caller may edit at least one closed namespace.
 func (p Principal) EditsSome() bool { return slices.ContainsFunc(p.Members.Closed(), p.MayEdit) }
 
-// ManagesSome reports whether a member's role lets the caller manage some namespace.
+// ManagesSome reports whether the caller may manage at least one closed namespace.
 func (p Principal) ManagesSome() bool { return slices.ContainsFunc(p.Members.Closed(), p.MayManage) }

@@ -22,8 +22,8 @@ func Origin(ctx context.Context) string {
 	return origin
 }
 
-// WithStart returns a context with the time at which a request arrived. Work that outlives the request keeps it. The store
-// refuses to save for a user what began before they were deleted.
+// WithStart returns a context with the time at which a request arrived. Work that outlives the request keeps this time. The store
+// refuses to save data of a deleted user if the request began before the deletion.
 func WithStart(ctx context.Context, at time.Time) context.Context {
 	return context.WithValue(ctx, startKey{}, at)
 }

@@ -1,8 +1,8 @@
-// Package auth decides who sends a request, and whether they may do what they ask for.
+// Package auth identifies the caller of a request, and decides whether they may do what they ask for.
 //
-// Callers sign in with an API key (package apikey), with a token of an OpenID Connect provider (package oidc), with the
-// cookie of the web page (package session), by a proxy that is trusted to know them, or not at all where that is allowed. What a request says of itself
-// anywhere else gives no rights.
+// Callers sign in with an API key (package apikey), a token of an OpenID Connect provider (package oidc), the cookie of
+// the web page (package session), or a token of another program (Shared). A trusted proxy may name its users (Proxy), and
+// a server may admit anonymous callers. Nothing else in a request gives rights.
 //
 //	gate := auth.New(auth.Config{Keys: apikey.NewBook(store, log, time.Now), Anonymous: true})
 //	server.New(cfg, server.Deps{Admit: gate.Admit, …})
@@ -27,8 +27,8 @@ import (
 
 // Tokens verifies tokens of identity providers.
 type Tokens interface {
-	// Verify returns the caller of a token. An *oidc.Error refuses the token; any other error says that it could
-	// not be verified now.
+	// Verify returns the caller of a token. An *oidc.Error refuses the token; any other error means that the token
+	// could not be verified now.
 	Verify(ctx context.Context, token string) (access.Principal, error)
 }
 
@@ -38,40 +38,40 @@ type Changes uint8
 // The values of Changes.
 const (
 	ByNobody  Changes = iota
-	ByEditors         // who have signed in
-	ByAll             // also by callers who have not
+	ByEditors         // by signed-in editors, including editors of single namespaces
+	ByAll             // also by anonymous callers, except in closed namespaces
 )
 
-// Config says who is let in. Tokens and Sessions may be nil.
+// Config says who is admitted. Tokens and Sessions may be nil.
 type Config struct {
 	Keys     *apikey.Book
 	Tokens   Tokens
 	Sessions *session.Book
 	Members  *roster.Book // of namespaces; nil for none
-	Site     session.Site // whose cookies count
-	Proxies  []Proxy      // that say who asks
-	Shared   *Shared      // another program's users; nil for none
+	Site     session.Site // names and checks the session cookie
+	Proxies  []Proxy      // trusted to name the caller
+	Shared   *Shared      // admits another program's users; nil for none
 
-	// Refused is called with each request that has no right, and whose it is if that is known. Optional.
+	// Refused is called for each request that Admit refuses with status 401 or 403; who is zero if unknown. Optional.
 	Refused   func(r *http.Request, who access.Principal, err error)
 	Anonymous bool // callers who have not signed in may ask
 	Changes   Changes
 }
 
-// Gate admits callers. It is safe for concurrent use.
+// Gate identifies and admits callers. It is safe for concurrent use.
 type Gate struct{ cfg Config }
 
 // New returns a gate.
 func New(cfg Config) *Gate { return &Gate{cfg} }
 
-// caller is who sends a request.
+// caller is the sender of a request.
 type caller struct {
 	access.Principal
 	key *apikey.Key // nil unless they signed in with one
 }
 
-// Admit returns who sends a request, if they have a right. Its errors are for clients; a 401 has a
-// challenge.
+// Admit returns the caller of a request if they have the right. Its errors are meant for wire.FailureOf; a 401
+// has a challenge.
 func (g *Gate) Admit(r *http.Request, right wire.Right) (access.Principal, error) {
 	c, err := g.identify(r)
 	if err == nil && g.cfg.Members != nil {
@@ -89,7 +89,7 @@ func (g *Gate) Admit(r *http.Request, right wire.Right) (access.Principal, error
 	return c.Principal, nil
 }
 
-// identify returns who sends a request.
+// identify returns the caller of a request.
 func (g *Gate) identify(r *http.Request) (caller, error) {
 	credential, err := credentialOf(r.Header)
 	if err != nil {
@@ -120,7 +120,7 @@ func (g *Gate) identify(r *http.Request) (caller, error) {
 	case g.cfg.Tokens != nil:
 		return g.byToken(r.Context(), credential)
 	}
-	// Many clients insist on some key. Where nobody signs in, it means nothing.
+	// Many clients insist on sending some key. Without any means of signing in, it is ignored.
 	if g.cfg.Anonymous {
 		if keys, err := g.cfg.Keys.Any(r.Context()); err != nil {
 			return caller{}, fmt.Errorf("look for keys: %w", err)
@@ -131,7 +131,7 @@ func (g *Gate) identify(r *http.Request) (caller, error) {
 	return caller{}, unauthorized("This is neither a key nor a token of this server.", nil)
 }
 
-// byShared returns the user of another program whose token it is.
+// byShared returns the user whom a token of another program names.
 func (g *Gate) byShared(credential string) (caller, error) {
 	if credential == "" {
 		return caller{}, errSignIn
@@ -143,7 +143,7 @@ func (g *Gate) byShared(credential string) (caller, error) {
 	return caller{who, nil}, nil
 }
 
-// bySession returns who holds a session. One that began with a key ends with the key.
+// bySession returns the holder of a session. A session that began with an API key ends when the key does.
 func (g *Gate) bySession(ctx context.Context, text string) (caller, error) {
 	f, err := g.cfg.Sessions.Find(ctx, text)
 	switch {
@@ -161,7 +161,7 @@ func (g *Gate) byKey(ctx context.Context, credential string) (caller, error) {
 	return found(g.cfg.Keys.Find(ctx, credential))
 }
 
-// found returns the caller with a key, or why it does not sign anybody in.
+// found returns the caller that signs in with a key, or turns the error of the lookup into one for clients.
 func found(k apikey.Key, err error) (caller, error) {
 	switch {
 	case errors.Is(err, apikey.ErrWrong):
@@ -195,12 +195,13 @@ var roleFor = map[wire.Right]access.Role{
 	wire.Instruct: access.Administrator, wire.Administer: access.Administrator,
 }
 
-// byMembership reports whether a member's role gives a caller the right in some namespace. The handler checks in which.
+// byMembership reports whether a member's role gives the caller the right in at least one namespace. The handler checks
+// the namespace of the request.
 func byMembership(c caller, right wire.Right) bool {
 	return right == wire.Edit && c.EditsSome() || (right == wire.Manage || right == wire.Instruct) && c.ManagesSome()
 }
 
-// allow returns why a caller may not do what they ask for, or nil.
+// allow returns an error if the caller does not have the right.
 func (g *Gate) allow(r *http.Request, c caller, right wire.Right) error {
 	if c.Subject == "" {
 		return g.allowAnonymous(r.Context(), right)
@@ -219,7 +220,7 @@ func (g *Gate) allow(r *http.Request, c caller, right wire.Right) error {
 	return nil
 }
 
-// allowAnonymous returns why callers who have not signed in may not do what they ask for, or nil.
+// allowAnonymous returns an error if anonymous callers do not have the right.
 func (g *Gate) allowAnonymous(ctx context.Context, right wire.Right) error {
 	if right == wire.Edit || right == wire.Instruct {
 		right = wire.Change
@@ -261,11 +262,11 @@ func unauthorized(text string, err error) error {
 	}, Err: err}
 }
 
-// keyHeaders are the headers in which clients of the protocols send keys, beside Authorization.
+// keyHeaders are the headers other than Authorization in which clients of the protocols send keys.
 var keyHeaders = []string{"X-Api-Key", "Api-Key"}
 
-// credentialOf returns the key or token of a request, "" for none. Other schemes than Bearer are for proxies
-// on the way.
+// credentialOf returns the key or token of a request, or "". It ignores schemes other than Bearer, which are meant
+// for proxies on the way.
 func credentialOf(h http.Header) (string, error) {
 	found := ""
 	for _, value := range h["Authorization"] {

@@ -17,8 +17,8 @@ import (
 	"parley/internal/auth/apikey"
 )
 
-// Proxy is a front end that signs people in and says in headers who they are. It is believed if it sends the secret as
-// its key, and if the connection comes from one of its addresses; X-Forwarded-For counts for nothing.
+// Proxy is a front end that signs people in and says in headers who they are. It is trusted if it sends Secret as its
+// key and its connection comes from one of the addresses in From. X-Forwarded-For is ignored.
 type Proxy struct {
 	Name           string // in the subject of requests that name no user
 	From           []netip.Prefix
@@ -33,7 +33,7 @@ type Proxy struct {
 
 const leastSecret = 24 // characters
 
-// Check returns why a proxy cannot be believed, or nil.
+// Check returns an error if the settings of the proxy are incomplete or unsafe.
 func (p Proxy) Check() error {
 	switch {
 	case len(p.From) == 0:
@@ -50,7 +50,7 @@ func (p Proxy) Check() error {
 	return nil
 }
 
-// proxyOf returns the proxy whose secret a credential is, or nil.
+// proxyOf returns the proxy whose secret equals the credential, or nil. It compares in constant time.
 func (g *Gate) proxyOf(credential string) *Proxy {
 	sum := sha256.Sum256([]byte(credential))
 	var found *Proxy
@@ -63,7 +63,7 @@ func (g *Gate) proxyOf(credential string) *Proxy {
 	return found
 }
 
-// byProxy returns the user whom a proxy asks for.
+// byProxy returns the user whom a proxy names, or the proxy itself if it names none.
 func (p *Proxy) byProxy(r *http.Request) (caller, error) {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !slices.ContainsFunc(p.From, func(n netip.Prefix) bool { return n.Contains(peer.Addr().Unmap().WithZone("")) }) {
@@ -73,7 +73,7 @@ func (p *Proxy) byProxy(r *http.Request) (caller, error) {
 	if err != nil {
 		return caller{}, err
 	}
-	if user == "" { // it asks for itself, for example which models there are
+	if user == "" { // the proxy's own request, for example for the list of models
 		return caller{access.Principal{Subject: access.ProxyPrefix + p.Name, Name: p.Name, Role: access.Reader}, nil}, nil
 	}
 	who := access.Principal{Subject: p.Prefix + user, Role: access.Reader}
@@ -110,13 +110,13 @@ func (p *Proxy) byProxy(r *http.Request) (caller, error) {
 	return caller{who, nil}, nil
 }
 
-// Longest values of such headers, in bytes.
+// Maximum lengths in bytes: of a user's name, and of the value of a header.
 const (
 	maxSubject = 256
 	maxNamed   = 4 << 10
 )
 
-// one returns the decoded value of a header that may stand once, "" for none.
+// one returns the decoded value of a header that may occur only once, or "".
 func one(h http.Header, name string) (string, error) {
 	value, err := single(h, name)
 	if err != nil {
@@ -125,7 +125,7 @@ func one(h http.Header, name string) (string, error) {
 	return decoded(name, value)
 }
 
-// single returns the value of a header that may stand once, as it was sent.
+// single returns the value, as it was sent, of a header that may occur only once.
 func single(h http.Header, name string) (string, error) {
 	all := h.Values(name)
 	if len(all) > 1 || len(all) == 1 && len(all[0]) > maxNamed {
@@ -134,8 +134,8 @@ func single(h http.Header, name string) (string, error) {
 	return h.Get(name), nil
 }
 
-// decoded returns a value without the percent encoding in which proxies write what is not ASCII. Lists are separated before: a
-// comma that is encoded belongs to a name.
+// decoded removes the percent encoding in which proxies write non-ASCII text. Lists must be split first, because an encoded
+// comma is part of a name.
 func decoded(header, value string) (string, error) {
 	if text, err := url.PathUnescape(value); err == nil {
 		value = text
@@ -150,7 +150,7 @@ func badHeader(name string) error {
 	return unauthorized("The header "+name+" must stand once, and be one line of text.", nil)
 }
 
-// isReserved reports whether a subject or prefix could be taken for one that Parley gives out itself.
+// isReserved reports whether a subject or prefix begins with a prefix that only Parley assigns.
 func isReserved(name string) bool {
 	return slices.ContainsFunc(access.Reserved, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }

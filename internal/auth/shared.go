@@ -11,8 +11,8 @@ import (
 	"parley/internal/access"
 )
 
-// Shared lets in the users of another program, which signs tokens (JWT, HS256) with a secret that this server
-// knows too. The tokens are good for the paths below Path only, where nobody is let in without signing in.
+// Shared admits the users of another program, which signs tokens (JWT, HS256) with a secret that it shares with this
+// server. The tokens are valid only for paths below Path, where anonymous callers are never admitted.
 type Shared struct {
 	Secret  []byte
 	Path    string // ends with a slash
@@ -28,11 +28,11 @@ const maxToken = 8 << 10
 // skew is the maximum difference between the clocks of two machines.
 const skew = time.Minute
 
-// governs reports whether the tokens are good for a path.
+// governs reports whether the tokens are valid for a path.
 func (s *Shared) governs(path string) bool { return s != nil && strings.HasPrefix(path, s.Path) }
 
-// verify returns the caller of a token. They may change documents, because the other program's users bring in
-// their own.
+// verify returns the caller of a token. They are editors, because the other program's users upload their own
+// documents.
 func (s *Shared) verify(token string, now time.Time) (access.Principal, error) {
 	if len(token) > maxToken {
 		return access.Principal{}, errors.New("the token is too long")

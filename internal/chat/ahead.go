@@ -8,18 +8,18 @@ import (
 	"parley/internal/retrieval"
 )
 
-// maxAhead is the number of passages that are retrieved for a model that answers from evidence. The model looks
-// for the best quotation among all of them; those it would quote come first among the passages that the
-// turn uses.
+// maxAhead is the minimum number of passages that are retrieved for a model that answers from evidence. The
+// model looks for the best quotations among all of them; the passages that it would quote come first among
+// those that the turn uses.
 const maxAhead = 16
 
 // ReadFunc returns the passages that a grounded model would quote, best first, as indices into
-// ev.Passages. It returns none when the model would not answer. all reports that the answer needs every
-// one of them.
+// ev.Passages. It returns none if the model would not answer. all reports that the answer needs all of
+// the quoted passages.
 type ReadFunc func(ctx context.Context, ev *llm.Evidence) (quoted []int, all bool)
 
-// readsAhead reports whether the turn retrieves more passages than the request wants, for the model to
-// choose from.
+// readsAhead reports whether the turn retrieves more passages than the request wants, so that the model
+// can choose among them.
 func (t *turn) readsAhead() bool {
 	return t.answering && t.cfg.Read != nil && t.model.grounded && !t.req.Options.Rerank
 }

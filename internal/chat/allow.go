@@ -7,13 +7,13 @@ import (
 	"parley/internal/llm"
 )
 
-// Allowlist says which models requests may name.
+// Allowlist defines which models requests may name.
 type Allowlist struct {
 	Patterns []string // for "provider:model"; * matches any text; an empty list allows all models
-	Defaults Models   // the defaults of the stages; a request may name each of them for its stage
+	Defaults Models   // the stages' default models; a request may always name a stage's default for that stage
 }
 
-// Allows reports whether requests may name a model for any stage.
+// Allows reports whether requests may name the model with this key for any stage.
 func (a Allowlist) Allows(key string) bool {
 	if len(a.Patterns) == 0 {
 		return true

@@ -5,9 +5,9 @@ import (
 	"runtime/debug"
 )
 
-// aside runs f on the stack of another goroutine and waits for it. A panic of f becomes a panic of the
-// caller. Use it for work that needs a deep stack before an answer is streamed: the stack of a goroutine
-// rarely shrinks while it is in use, so it would stay large for as long as the stream lasts.
+// aside runs f on the stack of another goroutine and waits for it. A panic in f becomes a panic in the
+// caller. Use it for work that needs a deep stack before an answer is streamed: a goroutine's stack rarely
+// shrinks while it is in use, so the caller's would remain large until the stream ends.
 func aside(f func()) {
 	var panicked error
 	done := make(chan struct{})

@@ -8,11 +8,11 @@ import (
 	"parley/internal/llm"
 )
 
-// maxReplyBytes limits the reply to a small call beside the answer, such as rewriting.
+// maxReplyBytes is the maximum length of the reply to an auxiliary model call, such as rewriting.
 const maxReplyBytes = 32 << 10
 
-// ask makes a small call beside the answer, at temperature 0 and within a time limit. When it returns an
-// error, the completion still holds the usage and text up to then.
+// ask makes an auxiliary model call, at temperature 0 and within a time limit. Even with an error, the
+// completion contains the usage and text up to then.
 func (t *turn) ask(ctx context.Context, m resolved, limit time.Duration, req llm.Request) (llm.Completion, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -3,15 +3,16 @@
 //
 // # The contract of the stream
 //
-//  1. A rejected request is the first item of the stream: an error without an event before it, so
-//     that the adapter can still choose the status code.
-//  2. An error that ends the turn is the last item. When only one agent's message fails, it ends with
-//     MessageFinished and StatusFailed, and the other agents continue.
+//  1. If the request is rejected, the error is the first item of the stream, without an event before
+//     it, so that the adapter can still choose the status code.
+//  2. An error that ends the turn is the last item. When only one agent's message fails, that message
+//     ends with MessageFinished and StatusFailed, and the other agents continue.
 //  3. The events of one message are in order. Stages may nest. TurnFinished is the last event.
 //  4. A reply that is not streamed is the fold of the stream (Collect): there is one pipeline.
 //  5. Events have one versioned JSON encoding (Numbered.MarshalJSON).
 //  6. When the model calls a tool that the client must run, the turn ends with ToolCalled and then
-//     MessageFinished with the reason tool_calls. A request that ends with the results continues it.
+//     MessageFinished with the reason tool_calls. A request whose messages end with the results of
+//     the calls continues the turn.
 //
 // The engine neither saves nor bills; package turn does both, from the events alone.
 package chat
@@ -43,12 +44,12 @@ type Message struct {
 	ToolCallID string         // the call that a tool message answers
 	ToolsUsed  []string       // names of the tools that the server ran for this message, in the order of their first calls
 
-	Files []File // that a client has sent with the message; adapters make a Place of them
+	Files []File // sent with the message by the client; adapters turn them into a Place
 }
 
-// File is a file of a message: one that is stored, or its content.
+// File is a file attached to a message: either a stored file or its content.
 type File struct {
-	ID   string // of a stored file; "" if Data is its content
+	ID   string // of a stored file; "" if Data is the content
 	Name string
 	Data []byte
 
@@ -71,7 +72,7 @@ type Request struct {
 	Namespace      string               // the namespace to search
 	ConversationID string               // "" for a stateless turn; otherwise Messages is appended to the stored conversation
 	Within         *retrieval.Revisions // only these documents are searched; nil means all of the namespace
-	Places         []Place              // searched instead of Namespace and Within; nil means only those
+	Places         []Place              // if not empty, these are searched instead of Namespace and Within
 	Messages       []Message            // oldest first; the last user message is the question, see checkMessages
 	Options        Options
 
@@ -92,14 +93,15 @@ type Material struct {
 	Terms    []retrieval.Term    // see PassagesRetrieved
 }
 
-// Account says under which names a client wants the usage of its turns added up. It grants no rights.
-// Accounts belong to the caller: two callers that use the same name have two accounts.
+// Account holds the names under which a client wants the usage of its turns added up. It grants no rights.
+// Accounts belong to the caller: if two callers use the same name, they have separate accounts.
 type Account struct {
 	User         string // the client's name for its user; "" for none
 	Conversation string // the client's name for its conversation; "" for none
 }
 
-// Options holds the settings of one turn as plain values. Adapters overlay a request on Engine.Defaults.
+// Options holds the settings of one turn as plain values. Adapters overlay the options of a request on
+// Engine.Defaults.
 type Options struct {
 	Top             int            // passages to retrieve, 1–50
 	Mode            retrieval.Mode // text, vectors, hybrid
@@ -118,7 +120,7 @@ type Options struct {
 	Temperature     float64
 	TopP            float64         // 0 means the provider's default
 	MaxOutputTokens int             // 0 means the provider's default
-	Stop            []string        // the answer ends before the first of these texts; at most llm.MaxStop
+	Stop            []string        // the answer ends before the first occurrence of any of these texts; at most llm.MaxStop
 	Effort          string          // reasoning effort: minimal, low, medium, high; "" means the model's default
 	Schema          json.RawMessage // JSON Schema of the answer, which is an object; nil means a text answer
 	Tools           []llm.Tool      // tools that the client runs; a call of one ends the turn
@@ -133,21 +135,21 @@ type Options struct {
 	Summary         SummaryOptions
 }
 
-// RewriteOptions says how a follow-up question is rewritten to a standalone query.
+// RewriteOptions controls how a follow-up question is rewritten as a standalone query.
 type RewriteOptions struct {
 	Off       bool    // search for the question as it is, without words from the conversation
 	Threshold float64 // minimum confidence at which a rewritten question is used, in [0, 1]
-	Turns     int     // number of turns that a model is shown; 0 means three, NoTurns none
-	Gist      int     // number of turns before those of which the model is shown the beginnings
+	Turns     int     // number of turns that the model sees; 0 means three, NoTurns none
+	Gist      int     // number of turns before those, of which the model sees only the beginnings
 	Clarify   bool    // ask the user instead of answering when the model finds the question ambiguous
 }
 
 // NoTurns means no turns where 0 means the default.
 const NoTurns = -1
 
-// SummaryOptions says how a conversation that is too long is shortened.
+// SummaryOptions controls how a conversation that is too long is shortened.
 type SummaryOptions struct {
-	Turns  int // maximum number of turns that are kept in full; 0 means as many as fit, NoTurns none
+	Turns  int // maximum number of turns kept in full; 0 means as many as fit, NoTurns none
 	Input  int // tokens summarized at a time; 0 means 8000
 	Output int // tokens of the summary; 0 means 400
 }
@@ -164,15 +166,15 @@ const (
 
 // Models names the model of each stage as "provider:model". "" means the stage's default in
 // Config.Defaults. If that is "" too, the answering model also rewrites and summarizes, provided it
-// reads prompts, and the built-in reranker reranks. A model of the provider "builtin" selects the way in
-// which a stage works without a model: rewriting by rules, reranking by words, no summary.
+// reads prompts, and the built-in reranker reranks. A model of the provider "builtin" makes a stage work
+// without a language model: rewriting by rules, the built-in rerankers, no summary.
 type Models struct {
 	Inference string
 	Rewrite   string
 	Rerank    string
 	Summary   string
 	Synthesis string // answers with the results of tools; "" means Inference
-	Judge     string // judges citations; if the default is "" too, only the words of page and sentence are compared
+	Judge     string // judges citations; if the default is "" too, only the words of the page and of the sentence are compared
 }
 
 // Status says how a turn or a message ended.
@@ -204,13 +206,13 @@ const (
 	StageSuggest    Stage = "suggest"    // only when requested
 	StageEmbed      Stage = "embed"      // outside of turns: embedding of documents
 	StageTranscribe Stage = "transcribe" // outside of turns: transcription of recordings
-	StageRecognise  Stage = "recognise"  // outside of turns: pages that a model reads
+	StageRecognise  Stage = "recognise"  // outside of turns: recognition of pages by a model
 )
 
 type (
 	// Citation is a cited passage, with the words in it that support the answer.
 	Citation = cite.Citation
-	// CitedSpan says where cited words are.
+	// CitedSpan is the place of cited words on a page.
 	CitedSpan = cite.Span
 	// Doubt is a citation that was removed, or whose page does not support its sentence.
 	Doubt = cite.Doubt
@@ -246,36 +248,35 @@ type QueryRewritten struct {
 	Original   string                   `json:"original"`
 	Query      string                   `json:"query"` // equals Original when not Rewritten
 	Rewritten  bool                     `json:"rewritten"`
-	Candidate  string                   `json:"candidate,omitempty"` // a rewritten question whose confidence was too low
+	Candidate  string                   `json:"candidate,omitempty"` // a rewritten question that was not used: ambiguous, or confidence too low
 	Ambiguous  bool                     `json:"ambiguous,omitempty"` // the question can mean several things
 	Tried      bool                     `json:"tried,omitempty"`     // there was a conversation to rewrite from
 	Confidence float64                  `json:"confidence"`          // in [0, 1]; 0 when no rewriting was tried
 	Reason     string                   `json:"reason"`
-	Context    []retrieval.WeightedTerm `json:"context,omitempty"`
+	Context    []retrieval.WeightedTerm `json:"context,omitempty"` // words of the conversation to search for too
 }
 
 // ClarificationNeeded says that the question is ambiguous. The message that follows asks the user what
-// is meant.
+// they mean.
 type ClarificationNeeded struct {
 	Question string `json:"question"`
 }
 
-// PassagesRetrieved carries the passages found, best first. It is emitted again after a reranker changed
-// the order.
+// PassagesRetrieved carries the passages found, best first. The rerank stage emits it again.
 type PassagesRetrieved struct {
 	Mode      retrieval.Mode      `json:"mode"` // the mode that was actually used
 	HasVector bool                `json:"has_vector"`
 	Captions  bool                `json:"captions"`
 	Matched   int                 `json:"matched"`
 	Passages  []retrieval.Passage `json:"passages"`
-	Terms     []retrieval.Term    `json:"terms,omitempty"`      // terms of the query, as the index knows them
-	SmallTalk bool                `json:"small_talk,omitempty"` // no document needs to answer the message
+	Terms     []retrieval.Term    `json:"terms,omitempty"`      // terms of the query, with their statistics in the index
+	SmallTalk bool                `json:"small_talk,omitempty"` // the message can be answered without a document, such as a greeting
 }
 
 // PromptBuilt carries the messages that the model receives.
 type PromptBuilt struct {
 	Model    string        `json:"model"`   // the requested model, "provider:model"
-	Sources  []string      `json:"sources"` // "<citation>: <content>", one for each passage, as in Messages
+	Sources  []string      `json:"sources"` // "<citation>: <content>", one for each passage that Messages contains as text
 	Labels   []string      `json:"labels"`  // all citations that the passages allow, in order
 	Messages []llm.Message `json:"messages"`
 }
@@ -289,8 +290,9 @@ type MessageStarted struct {
 	Replaces string `json:"replaces,omitempty"` // the agent's earlier message, which failed and which this one replaces
 }
 
-// CompletionStarted names the model that actually answers, in the provider's words. The name of a
-// built-in model is its key, "builtin:extractive". The event precedes the first delta of the message.
+// CompletionStarted carries the name of the model that actually answers, as its provider reports it. The
+// name of a built-in model is its key, "builtin:extractive". The event precedes the first delta of the
+// message. It is emitted again when a model continues the message with the results of tools.
 type CompletionStarted struct {
 	ID     string      `json:"id"`
 	Model  string      `json:"model"`
@@ -310,7 +312,7 @@ type ReasoningDelta struct {
 	Text string `json:"text"`
 }
 
-// ToolCalled says that the model asks the client to run a tool. It ends the turn.
+// ToolCalled says that the model asks the client to run a tool. The turn ends with this message.
 type ToolCalled struct {
 	ID   string       `json:"id"` // of the message
 	Call llm.ToolCall `json:"call"`
@@ -324,15 +326,15 @@ type ToolStarted struct {
 
 // ToolReturned carries the result of a tool that the server ran.
 type ToolReturned struct {
-	ID       string        `json:"id"`      // of the message
-	CallID   string        `json:"call_id"` // ToolStarted.Call.ID
-	Name     string        `json:"name"`    // of the tool
-	Text     string        `json:"text"`    // the result as the model reads it
-	Passages int           `json:"passages,omitempty"`
+	ID       string        `json:"id"`                 // of the message
+	CallID   string        `json:"call_id"`            // ToolStarted.Call.ID
+	Name     string        `json:"name"`               // of the tool
+	Text     string        `json:"text"`               // the result as the model reads it
+	Passages int           `json:"passages,omitempty"` // how many passages the tool returned
 	Failed   bool          `json:"failed,omitempty"`
 	Duration time.Duration `json:"duration"` // nanoseconds
 
-	Found []retrieval.Passage `json:"-"` // the passages, for package team
+	Found []retrieval.Passage `json:"-"` // these passages, for package team
 }
 
 // MessageFinished ends a message. Text is the concatenation of its deltas.
@@ -342,7 +344,7 @@ type MessageFinished struct {
 	Status       Status         `json:"status"`
 	Text         string         `json:"text"`
 	Citations    []Citation     `json:"citations"`            // in order of first appearance
-	Doubts       []Doubt        `json:"doubts,omitempty"`     // findings of the check of a model's citations
+	Doubts       []Doubt        `json:"doubts,omitempty"`     // what the check of a model's citations found
 	FinishReason string         `json:"finish_reason"`        // stop, length, content_filter, tool_calls
 	ToolCalls    []llm.ToolCall `json:"tool_calls,omitempty"` // the calls that the client must run; only with the reason tool_calls
 	Model        string         `json:"model"`                // see CompletionStarted
@@ -392,8 +394,8 @@ func (MessageFinished) event()     {}
 func (FollowUpsSuggested) event()  {}
 func (TurnFinished) event()        {}
 
-// Turn is the fold of the events of a turn. Add keeps it up to date after each event. A Turn must not be
-// copied while events are added.
+// Turn is the fold of the events of a turn. It is up to date after each call of Add, and must not be copied
+// between calls.
 type Turn struct {
 	Stages    []StageFinished
 	Rewrite   QueryRewritten
@@ -407,6 +409,6 @@ type Turn struct {
 	Duration  time.Duration
 	Usage     llm.Usage
 
-	said     []*strings.Builder // the text of each of Messages, as far as it arrived in deltas
+	said     []*strings.Builder // the text of each of Messages, as far as its deltas have arrived
 	reasoned strings.Builder
 }

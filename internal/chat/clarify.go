@@ -6,7 +6,7 @@ import (
 	"parley/internal/ident"
 )
 
-// clarifies reports whether the turn asks the user what is meant instead of answering.
+// clarifies reports whether the turn asks the user what they mean instead of answering.
 func (t *turn) clarifies() bool { return t.clarifying != "" }
 
 func (t *turn) answers() bool { return !t.clarifies() }
@@ -32,7 +32,7 @@ func (t *turn) runClarify(_ context.Context, out *output) (StageFinished, error)
 	return StageFinished{}, nil
 }
 
-// askBack returns the clarifying question for a model that found the question ambiguous but wrote none.
+// askBack returns a clarifying question, for use when the model found the question ambiguous but wrote none.
 func askBack(query string) string {
 	if query == "" {
 		return "What exactly do you mean?"

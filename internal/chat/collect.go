@@ -12,7 +12,7 @@ import (
 )
 
 // Collect folds a stream into a Turn, which is never nil. On an error, the Turn contains the events
-// before it, so that a partial answer can be saved, and messages that were still open get the status
+// before it, so that a partial answer can be saved. Messages that were still open then get the status
 // failed or cancelled.
 func Collect(events iter.Seq2[Event, error]) (*Turn, error) {
 	t := &Turn{}
@@ -81,10 +81,10 @@ func (t *Turn) Add(e Event) {
 	}
 }
 
-// index returns the index in t.Messages of the message with that id. It adds an open message if there is
+// index returns the index in t.Messages of the message with an id. It adds an open message if there is
 // none.
 func (t *Turn) index(id string) int {
-	for i := range t.Messages { // by index, because copying each message would happen for every token
+	for i := range t.Messages { // by index: ranging over values would copy every message for each token
 		if t.Messages[i].ID == id {
 			return i
 		}

@@ -17,16 +17,16 @@ import (
 )
 
 // A document may tell a model to call a tool that changes something. Such a call therefore runs only
-// after the user confirmed exactly this call: the server, not the model, shows the call and a code below
-// the answer, and the call may run in a later turn whose question contains the code. The code is a MAC
-// of tool, arguments and caller with a secret of this process. The model does not learn it in the turn
-// that asks.
+// after the user has confirmed exactly this call: the server, not the model, shows the call and a code
+// below the answer, and the call may run in a later turn whose question contains the code. The code is a
+// MAC of the namespace, caller, tool and arguments, keyed with a secret of this process. The model does
+// not see the code in the turn that asks for it.
 
 // maxConfirmed is the largest call that a user is asked to confirm, in bytes of its arguments.
 const maxConfirmed = 4 << 10
 
 // notConfirmed returns the reply to the model for a call that the user must confirm first, or "" when
-// the call may run. It puts the arguments into the form in which they are shown.
+// the call may run. It replaces the arguments of a tool that changes something with their canonical form.
 func (a *answer) notConfirmed(c *llm.ToolCall) string {
 	if a.cfg.Writes == nil || !a.cfg.Writes(c.Name) {
 		return ""
@@ -64,8 +64,8 @@ func (a *answer) confirmation(c llm.ToolCall) string {
 	return strings.ToLower(base32.StdEncoding.EncodeToString(mac.Sum(nil)[:10]))
 }
 
-// exact returns a JSON text in a canonical form that all readers understand in the same way: keys are
-// unique, and numbers keep their digits.
+// exact returns a JSON text in a canonical form that all readers interpret the same way: keys are unique,
+// and numbers keep their digits. It returns a text that is not JSON unchanged.
 func exact(text string) string {
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()
@@ -80,8 +80,8 @@ func exact(text string) string {
 	return string(out)
 }
 
-// confirmations returns the question to the user as Markdown. It shows all arguments, and escapes
-// whatever could end the code block around them.
+// confirmations returns, as Markdown, the request that the user confirm the calls in a.asking, or "" if
+// there are none. It shows all arguments, and escapes whatever could end the code block around them.
 func (a *answer) confirmations() string {
 	var b strings.Builder
 	for _, c := range a.asking {
@@ -91,7 +91,7 @@ func (a *answer) confirmations() string {
 	return cite.Harmless(b.String(), cite.Nothing)
 }
 
-// escapeUnseen replaces invisible characters and backticks in a JSON text by escapes.
+// escapeUnseen replaces invisible characters and backquotes in a JSON text with escapes.
 func escapeUnseen(s string) string {
 	var b strings.Builder
 	for _, r := range s {

@@ -11,7 +11,7 @@ import (
 // version would misread an event.
 const eventVersion = 1
 
-// eventEnvelope is the JSON that AppendJSON writes.
+// eventEnvelope is the JSON object that AppendJSON writes and UnmarshalJSON reads.
 type eventEnvelope struct {
 	V     int             `json:"v"`
 	Turn  string          `json:"turn"`
@@ -29,8 +29,8 @@ type Numbered struct {
 	At    time.Time // when the event was emitted; zero if unknown, as for deltas
 }
 
-// MarshalJSON encodes the event as {"v","turn","seq","type","event"}, and appends "at", in microseconds
-// of Unix time, if At is set.
+// MarshalJSON encodes the event as {"v","turn","seq","type","event"}, followed by "at" in microseconds of
+// Unix time if At is set.
 func (n Numbered) MarshalJSON() ([]byte, error) { return n.AppendJSON(nil) }
 
 // AppendJSON appends the result of MarshalJSON to b. It encodes the event once, where json.Marshal would

@@ -22,27 +22,28 @@ type Retriever interface {
 	Search(ctx context.Context, q retrieval.Query) (retrieval.Result, error)
 }
 
-// ModelResolver finds the model that a key names, with the fallbacks of its stage. The error for an unknown
-// model is an *llm.UnknownModelError. llm.Router implements it.
+// ModelResolver returns the model that a key names, with the fallbacks of the stage, and the provider's name
+// of the model. The error for an unknown model is an *llm.UnknownModelError. llm.Router implements it.
 type ModelResolver interface {
 	ResolveFor(stage, key string) (llm.Model, string, error)
 }
 
-// RerankerResolver finds the reranking model that a key names. It returns an error if the model was not
-// made for reranking. llm.Router implements it.
+// RerankerResolver returns the reranking model that a key names, and the provider's name of the model. The
+// error is an *llm.UnknownModelError if the model was not made for reranking; an answering model with the
+// same key then reranks. llm.Router implements it.
 type RerankerResolver interface {
 	ResolveReranker(key string) (llm.Reranker, string, error)
 }
 
-// Coverage knows which documents can be found, and which cannot be found yet. Reading and Empty return sentences of the
-// server for users, or "" when there is nothing to report.
+// Coverage reports which documents can be found, and which cannot be found yet. Reading and Empty return
+// sentences for users in the server's own words, or "" when there is nothing to report.
 type Coverage interface {
 	// Reading reports the progress while documents of a namespace are still being read.
 	Reading(namespace string) string
 	// Empty reports that a namespace has no documents, and how to add some.
 	Empty(ctx context.Context, namespace string) string
-	// Documents returns up to limit names of the documents that a filter admits, whose Where it does not apply, and the
-	// number of all of them.
+	// Documents returns the names of up to limit documents that a filter admits, and the number of all that
+	// it admits. It ignores the filter's Where.
 	Documents(ctx context.Context, f retrieval.Filter, limit int) (names []string, total int)
 }
 
@@ -60,9 +61,9 @@ type SuggestInput struct {
 	Answer   string
 	Passages []retrieval.Passage
 	Previous []string // questions asked before, oldest first
-	// Search finds a text by its words, beside weighted words of the conversation, under the filter of
-	// this turn. It uses no embeddings: suggestions are made of words of the documents, and a dozen
-	// calls of an embedder would cost more than they gain.
+	// Search searches by the words of text, together with weighted words of the conversation, under the
+	// filter of this turn. It uses no embeddings: suggestions consist of words of the documents, and a
+	// dozen calls to an embedder would cost more than they gain.
 	Search func(ctx context.Context, text string, beside []retrieval.WeightedTerm) (retrieval.Result, error)
 }
 
@@ -75,22 +76,22 @@ type Config struct {
 	Read      ReadFunc                  // [grounded models see only the passages of the prompt]
 	Coverage  Coverage                  // [nothing is reported missing]
 	Tools     Toolbox                   // tools that the server runs [none]
-	OnRequest []string                  // names of Tools that only Options.MoreTools makes callable [none]
+	OnRequest []string                  // names of tools that models may call only if Options.MoreTools lists them [none]
 	Suggest   SuggestFunc               // [only models suggest questions]
 	Reader    ReaderFunc                // [the built-in reranker compares words only]
-	SmallTalk func(message string) bool // reports whether no document needs to answer a message, such as a greeting [none does]
+	SmallTalk func(message string) bool // reports whether a message, such as a greeting, can be answered without a document [no message can]
 	Writes    func(tool string) bool    // reports whether a tool changes something, so that the user must confirm each call [no tool does]
 	Prompts   *prompt.Set               // the prompts for models [the built-in ones]
 
-	// Instructions returns the instructions that models get when they answer from a namespace, "" for nothing [nothing].
+	// Instructions returns the instructions for models that answer from a namespace, or "" for none [none].
 	Instructions func(ctx context.Context, namespace string) (string, error)
 
-	Defaults       Options                                   // [DefaultOptions]; with Top 0 only Models is used
+	Defaults       Options                                   // [DefaultOptions]; if Top is 0, only Models is used
 	Namespace      string                                    // for requests that name none ["default"]
-	RerankFallback []string                                  // keys of models that rerank, in this order, when the chosen one fails [none]
+	RerankFallback []string                                  // keys of the models that are tried, in this order, when the chosen reranking model fails [none]
 	Fallback       string                                    // key of the model that answers when the chosen one fails before its first token [none]
 	Grounded       func(key string) bool                     // reports whether a model answers from llm.Evidence, not from the prompt [keys of "builtin"]
-	Capabilities   func(key string) llm.Capabilities         // what a model accepts as input [only text]
+	Capabilities   func(key string) llm.Capabilities         // the kinds of input that a model accepts [only text]
 	Window         func(ctx context.Context, key string) int // tokens of a model's context, input and output together; 0 when unknown [always unknown]
 	PageImage      ImageFunc                                 // renders pages for vision models [no pictures]
 	Count          func(text string) int                     // counts tokens [llm.EstimateTokens]
@@ -101,7 +102,7 @@ type Config struct {
 	MaxRequestBytes  int           // of text in all messages [1 MiB]
 	MaxTemplateBytes int           // of Options.PromptTemplate [8 KiB]
 	MaxHistoryTokens int           // for the conversation in the prompt [4000]
-	ContextTokens    int           // upper limit of every model's window, and the window of a model about which nothing is known [128000]
+	ContextTokens    int           // upper limit of every model's window, and the assumed window of a model whose own is unknown [128000]
 	MaxSummaries     int           // kept for later turns of their conversations [1000]
 	Timeout          time.Duration // for a whole turn [10 min]
 	RewriteTimeout   time.Duration // for a model that rewrites [8 s]
@@ -123,7 +124,7 @@ func DefaultOptions() Options {
 type Engine struct {
 	cfg       Config
 	summaries *summaries
-	secret    [32]byte // key for the codes with which users confirm calls
+	secret    [32]byte // key of the MACs with which users confirm tool calls
 }
 
 // NewEngine returns an engine; Retriever and Models are required.
@@ -163,14 +164,14 @@ func NewEngine(cfg Config) *Engine {
 	return e
 }
 
-// Defaults returns the options that adapters overlay with those of a request.
+// Defaults returns the default options, which adapters overlay with the options of a request.
 func (e *Engine) Defaults() Options { return e.cfg.Defaults }
 
 // Runner runs one turn. Engine, team.Team and turn.Runner implement it; each wraps the one before.
 //
-// The stream keeps the contract of the package. It can be ranged over once; breaking out of the range or
-// cancelling ctx ends the turn. A Runner must not change req, and the caller must not change it before
-// the stream ends.
+// The stream follows the contract in the package comment. It can be ranged over once; breaking out of the
+// range or cancelling ctx ends the turn. A Runner must not change req, and the caller must not change it
+// before the stream ends.
 type Runner interface {
 	Run(ctx context.Context, req *Request) iter.Seq2[Event, error]
 }
@@ -212,7 +213,7 @@ func (e *Engine) events(ctx context.Context, req *Request, stages func(*turn) []
 	}
 }
 
-// errLeft says that the consumer broke out of the range.
+// errLeft means that the consumer broke out of the range.
 var errLeft = errors.New("consumer left")
 
 // output is the engine's end of the stream.
@@ -250,7 +251,7 @@ type turn struct {
 	summary  string    // summary of older, or of its beginning; "" for none
 
 	query      QueryRewritten
-	clarifying string // the question to ask when the user's is ambiguous; "" for none
+	clarifying string // what to ask when the user's question is ambiguous; "" for nothing
 	reading    string // what Coverage reported before the search
 	found      retrieval.Result
 	missing    string // what Coverage reports for the answer
@@ -270,7 +271,7 @@ type stage struct {
 	when func() bool // nil: always
 }
 
-// findingStages returns the stages that find the passages.
+// findingStages returns the stages up to the one that selects the passages.
 func (t *turn) findingStages() []stage {
 	return []stage{
 		{StageHistory, t.runHistory, nil},
@@ -330,8 +331,8 @@ func (t *turn) finishStage(out *output, done *StageFinished) error {
 	return out.emit(*done)
 }
 
-// guard turns a panic of a stage into an error. It lets a panic of the consumer through, which is not
-// the engine's.
+// guard runs a stage and turns a panic in it into an error. It lets a panic in the consumer's code through,
+// since that is not the engine's fault.
 func (t *turn) guard(ctx context.Context, out *output, s stage, done *StageFinished) (err error) {
 	defer func() {
 		if out.yielding {

@@ -25,10 +25,10 @@ const (
 	// Errors of a model's provider. Kinds are stored as numbers: append new ones at the end.
 
 	KeyRefused       // the provider does not accept the server's key
-	ModelLimited     // the provider accepts no more requests for now
+	ModelLimited     // the provider rejects further requests for now
 	NoCredit         // the server's account with the provider has no credit left
 	PromptTooLong    // the prompt does not fit into the model's window
-	ModelMissing     // the provider has no model of the configured name
+	ModelMissing     // the provider has no model with the configured name
 	ModelUnreachable // no connection to the provider could be made
 	ModelSlow        // the provider did not answer in time
 
@@ -40,7 +40,7 @@ type Error struct {
 	Kind       Kind
 	Msg        string        // for clients, but not for Internal and Filtered; "" means the default of package wire for the kind
 	Err        error         // for logs; may be nil
-	RetryAfter time.Duration // when the same request may succeed; 0 when unknown
+	RetryAfter time.Duration // how long to wait before repeating the request; 0 when unknown
 }
 
 func (e *Error) Error() string {
@@ -56,7 +56,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// KindOf returns the kind of err, or Internal when it has none.
+// KindOf returns the kind of the *Error that err is or wraps, or Internal if there is none.
 func KindOf(err error) Kind {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind

@@ -8,8 +8,8 @@ import (
 	"parley/internal/retrieval"
 )
 
-// evidence returns the input of models that do not read prompts: passages word for word, each part with
-// the label of its page.
+// evidence returns the input for models that do not read prompts: the question, and passages word for
+// word, with the label of the page of each part.
 func (t *turn) evidence(passages []retrieval.Passage) *llm.Evidence {
 	e := &llm.Evidence{
 		Question: t.asked,
@@ -40,11 +40,12 @@ func (t *turn) evidence(passages []retrieval.Passage) *llm.Evidence {
 	return e
 }
 
-// maxNamed is the number of documents that an answer may name when it is asked which there are.
+// maxNamed is the maximum number of documents that an answer lists when the user asks which there are.
 const maxNamed = 10
 
-// documents returns the names of some documents that the turn searches, and the number of all of them; none if the request has a
-// condition on their attributes: in a vector store it is about the attributes of its files, which a list of documents does not know.
+// documents returns the names of up to maxNamed documents that the turn searches, and the number of all of
+// them. It returns none if the request has a condition on attributes: in a vector store, the condition is
+// about the attributes of the store's files, which a list of documents does not include.
 func (t *turn) documents(ctx context.Context) (names []string, total int) {
 	f := t.filter()
 	if f.Where != nil {

@@ -8,7 +8,7 @@ import (
 	"parley/internal/llm"
 )
 
-// explain gives an error of a turn a kind and a sentence for clients.
+// explain adds a kind and a sentence for clients to an error of a turn.
 func (t *turn) explain(ctx context.Context, err error) error {
 	if ctxErr := ctx.Err(); ctxErr != nil {
 		if errors.Is(ctxErr, context.DeadlineExceeded) {
@@ -31,7 +31,7 @@ func (t *turn) explain(ctx context.Context, err error) error {
 	return err
 }
 
-// kindsOf maps the failures that providers report. Other failures are Unavailable.
+// kindsOf maps the failures that providers report to kinds of error. Other failures are Unavailable.
 var kindsOf = map[llm.Reason]Kind{
 	llm.KeyRefused:  KeyRefused,
 	llm.Limited:     ModelLimited,
@@ -42,7 +42,7 @@ var kindsOf = map[llm.Reason]Kind{
 	llm.TooSlow:     ModelSlow,
 }
 
-// explainModel is like explainUpstream, but blames the client for a missing model that the client named.
+// explainModel is like explainUpstream, but a missing model is the client's error if the client named it.
 func (t *turn) explainModel(e *llm.Error, err error) error {
 	if kindsOf[e.Why()] == ModelMissing && !e.Filtered && t.req.Options.Models.Inference != t.cfg.Defaults.Models.Inference {
 		return &Error{Kind: Invalid, Msg: fmt.Sprintf("The provider has no model %q.", llm.CleanName(t.model.name)), Err: err}
@@ -50,8 +50,8 @@ func (t *turn) explainModel(e *llm.Error, err error) error {
 	return explainUpstream(e, err)
 }
 
-// explainUpstream maps a provider's error. What a provider says about this server's credentials or
-// requests is not the client's fault, and its text must not reach the client.
+// explainUpstream maps a provider's error. An error that concerns this server's credentials or requests is
+// not the client's fault, and the provider's text must not reach the client.
 func explainUpstream(e *llm.Error, err error) error {
 	kind, known := kindsOf[e.Why()]
 	switch {
@@ -63,8 +63,8 @@ func explainUpstream(e *llm.Error, err error) error {
 	return &Error{Kind: kind, Err: err, RetryAfter: e.RetryAfter}
 }
 
-// ExplainUpstream gives the error of a model that was called outside of a turn a kind and a sentence for
-// clients. It returns other errors unchanged.
+// ExplainUpstream adds a kind and a sentence for clients to the error of a model that was called outside
+// of a turn. It returns other errors unchanged.
 func ExplainUpstream(err error) error {
 	if e, ok := errors.AsType[*llm.Error](err); ok {
 		return explainUpstream(e, err)

@@ -11,7 +11,7 @@ import (
 // The limits of a model's suggestions.
 const (
 	maxFollowUpRunes = 200
-	maxHeldBack      = 16 << 10 // bytes kept of the text after the first "<<"
+	maxHeldBack      = 16 << 10 // bytes kept of the text from the first "<<" on
 )
 
 // holdBack separates a streamed answer from the follow-ups that the model writes after it: the answer
@@ -68,8 +68,8 @@ func (h *holdBack) questions() []string {
 	return out
 }
 
-// cleanQuestions returns at most three questions, each on one line, without those that were asked
-// before.
+// cleanQuestions returns at most prompt.MaxFollowUps of the questions, each on one line. It drops those that
+// are too long, repeated, or among the asked ones.
 func cleanQuestions(questions, asked []string) []string {
 	var out []string
 	seen := map[string]bool{}

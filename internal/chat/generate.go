@@ -39,7 +39,8 @@ func (t *turn) open(out *output) (*answer, error) {
 	return a, out.emit(MessageStarted{ID: a.done.ID, Model: cmp.Or(t.model.given(), t.model.name)})
 }
 
-// fallBack returns the same message for the fallback model to write, and a note that says so.
+// fallBack returns a new answer by the fallback model, with the id of the failed message, and a note about
+// the fallback.
 func (t *turn) fallBack(failed *answer, err error) (a *answer, note string, _ error) {
 	m, fallbackErr := t.resolve(StageGenerate, t.cfg.Fallback)
 	if fallbackErr != nil {
@@ -92,26 +93,26 @@ type answer struct {
 	thought *cite.Stream // checks the reasoning; nil for a model that answers in the words of the passages
 
 	begun     bool               // CompletionStarted has been emitted
-	left      int                // dropped calls of earlier completions
-	refused   int                // number of dropped tool calls
-	refusal   string             // what was wrong with the last dropped call, in sentences for the model
+	left      int                // number of tool calls dropped in earlier completions
+	refused   int                // the same for the current completion
+	refusal   string             // what was wrong with the last of those calls, in sentences for the model
 	offered   []llm.Tool         // tools that the server runs and the model may call
-	wanted    []llm.ToolCall     // calls of those by the current completion
+	wanted    []llm.ToolCall     // the current completion's calls to offered tools
 	asking    []llm.ToolCall     // calls that the user must confirm
-	faults    map[string]string  // what is wrong with calls of wanted, by call id
-	ran       map[string]ranCall // calls that have run, by tool and arguments
-	round     int                // round of tool calls
-	last      int                // offset in text at which the last completion began
-	lost      bool               // the completion that had to end the answer called tools again and said nothing
+	faults    map[string]string  // what is wrong with calls in wanted, by call id
+	ran       map[string]ranCall // calls that have run, by tool name and canonical arguments
+	round     int                // number of the current round of tool calls, from 1; 0 before the first
+	last      int                // offset in text at which the current completion begins, after a line break
+	lost      bool               // the last completion called tools again and wrote no text
 	behind    []llm.Message      // calls and results of earlier completions, which follow the prompt
 	said      string             // the text of the previous completion
-	from      int                // offset in text at which the current completion began
+	from      int                // offset in text at which the previous completion ended
 	total     llm.Usage          // of the completions that have ended
 	delta     TextDelta
 	text      strings.Builder
 	reasoning llm.TokenEstimate
 	done      MessageFinished
-	usage     *llm.Usage
+	usage     *llm.Usage // of the current completion, if the provider reported it
 }
 
 func (t *turn) newAnswer(id string, m resolved, out *output) *answer {
@@ -144,7 +145,7 @@ func (a *answer) complete(ctx context.Context) error {
 			return a.begin()
 		}
 		if err != nil {
-			if ctx.Err() == nil { // the text that is still held back counts
+			if ctx.Err() == nil { // the text still held back is part of the partial answer
 				if left := a.say(a.stream.End(), nil); left != nil {
 					return left
 				}
@@ -217,8 +218,8 @@ func (a *answer) add(c *llm.Chunk) error {
 	return a.call(c.ToolCalls)
 }
 
-// begin emits CompletionStarted, once. It is called only when the model has said something, so that
-// until then another model can take over.
+// begin emits CompletionStarted, once for each completion. It is not called before the model's first output
+// or the end of the message, because another model can take over until then.
 func (a *answer) begin() error {
 	if a.begun {
 		return nil
@@ -228,7 +229,7 @@ func (a *answer) begin() error {
 	return a.out.emit(CompletionStarted{ID: a.done.ID, Model: a.done.Model, Vendor: a.done.Vendor})
 }
 
-// think emits the part of the reasoning that is certain.
+// think emits the reasoning that has been checked so far; with last, all that is left.
 func (a *answer) think(text string, last bool) error {
 	if a.thought != nil {
 		if text = a.thought.Add(text); last {
@@ -250,7 +251,7 @@ func (a *answer) say(text string, vendor *llm.Vendor) error {
 	return a.out.emit(a.delta)
 }
 
-// finish returns the event that ends the message.
+// finish emits the rest of the message, checks its citations, and returns the event that ends it.
 func (a *answer) finish(ctx context.Context) (MessageFinished, error) {
 	if err := a.begin(); err != nil {
 		return a.done, err
@@ -294,7 +295,7 @@ func (a *answer) estimate() *llm.Usage {
 	return u
 }
 
-// mergeVendor returns b, completed with fields that only a has.
+// mergeVendor returns a copy of b, completed with fields that only a has. a may be nil.
 func mergeVendor(a, b *llm.Vendor) *llm.Vendor {
 	if a == nil {
 		return b

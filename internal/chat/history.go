@@ -9,7 +9,7 @@ import (
 	"parley/internal/llm"
 )
 
-// maxQuoted limits the client's system messages in the prompt, in tokens.
+// maxQuoted is the maximum number of tokens of the client's system messages in the prompt.
 const maxQuoted = 1000
 
 // messageTokens is the number of tokens that a chat template adds to each message.
@@ -44,7 +44,7 @@ func (t *turn) runHistory(ctx context.Context, _ *output) (StageFinished, error)
 	return done, nil
 }
 
-// tokens returns the number of tokens of a message in a prompt. It stores its count in m.
+// tokens returns the number of tokens of a message in a prompt. It caches the count of the content in m.
 func (t *turn) tokens(m *Message) int {
 	if m.Tokens <= 0 {
 		m.Tokens = t.count(m.Text())
@@ -75,10 +75,9 @@ func alternate(messages []Message) []Message {
 	return out
 }
 
-// divide separates the last messages, which fit into the budget, from the older ones. When a model
-// summarizes the older messages, the border stays at the same place for many turns, so that most turns
-// need no new summary: it moves only when the budget is used up, and then far enough that half of the
-// budget is free.
+// divide separates the last messages, which fit the budget, from the older ones. When a model summarizes
+// the older messages, the boundary does not move for many turns, so that most turns need no new summary: it
+// moves only when the budget is used up, and then far enough to free half of the budget.
 func (t *turn) divide(spoken []Message) (older, kept []Message) {
 	budget := t.window.share(t.cfg.MaxHistoryTokens, 4)
 	kept = spoken
@@ -119,7 +118,7 @@ func (t *turn) clipped(messages []Message, budget int) []Message {
 			return nil
 		}
 		if tokens > share+messageTokens {
-			// assumes that the tokens of a text have about the same length throughout
+			// assumes that all tokens of the text are about equally long
 			text := out[i].Text()
 			runes := utf8.RuneCountInString(text) * share / tokens
 			short := TextMessage(out[i].Role, clip(text, runes))
@@ -130,7 +129,7 @@ func (t *turn) clipped(messages []Message, budget int) []Message {
 	return out
 }
 
-// suffix returns the longest end of messages that fits the budget and begins with a user message.
+// suffix returns the longest suffix of messages that fits the budget and begins with a user message.
 func (t *turn) suffix(messages []Message, budget int) []Message {
 	from := len(messages)
 	for i := len(messages) - 1; i >= 0; i-- {

@@ -11,26 +11,26 @@ import (
 	"parley/internal/retrieval"
 )
 
-// The limits of images of sources in a prompt.
+// The limits for images of sources in a prompt.
 const (
 	maxImages    = 5
-	imageTokens  = 1100 // approximate number of tokens that a model counts for a page
-	imagesWithin = 10 * time.Second
+	imageTokens  = 1100             // approximate number of tokens that a model counts for a page
+	imagesWithin = 10 * time.Second // for rendering all of them
 )
 
 // ImageFunc returns a picture of a document's page as a data: URL. Page 0 means that the document itself
 // is an image.
 type ImageFunc func(ctx context.Context, d retrieval.Document, page int) (string, error)
 
-// sourceImage is the picture of a page that has passages of the prompt.
+// sourceImage is the picture of a page from which the prompt has passages.
 type sourceImage struct {
 	label string
 	url   string
 }
 
 // sourceImages returns pictures of the passages' pages, in the order of the passages, as many as fit
-// into room tokens. It returns none unless the request wants them and the model reads images. The note
-// says why pictures are missing, in which case the model gets only the text.
+// into room tokens. It returns none unless the request wants them and the model reads images. The note says
+// why pictures are missing; the model gets only the text of those pages.
 func (t *turn) sourceImages(ctx context.Context, passages []retrieval.Passage, room int) (images []sourceImage, note string) {
 	if t.req.Options.Images == ImagesOff {
 		return nil, ""

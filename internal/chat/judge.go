@@ -13,8 +13,8 @@ import (
 	"parley/internal/retrieval"
 )
 
-// verify finds the citations of a finished answer, and those that their pages do not support, by
-// comparing words and, if a judge is configured, by its verdict.
+// verify finds the citations of a finished answer, and those that their pages do not support. It compares
+// words and, if a judge is configured, asks the judge.
 func (a *answer) verify(ctx context.Context) error {
 	review := a.stream.Review(a.done.Text, a.asked+"\n"+a.query.Query)
 	key := cmp.Or(a.req.Options.Models.Judge, a.cfg.Defaults.Models.Judge)
@@ -49,8 +49,8 @@ func (a *answer) judge(ctx context.Context, key string, review *cite.Review) (do
 	return done
 }
 
-// wasTold reports whether the model was shown a text, so that it cannot have made it up: in a passage,
-// by the user in this conversation, or in the result of a tool.
+// wasTold reports whether the model was shown a text, so that it cannot have made it up: by the user in
+// this conversation, in a passage, as the URL of a passage's document, or in the result of a tool.
 func (a *answer) wasTold(s string) bool {
 	return a.wasGiven(s) || s != "" && (slices.ContainsFunc(a.sent, func(p retrieval.Passage) bool {
 		return strings.Contains(p.Chunk.Text, s) || p.Document.URL == s

@@ -8,13 +8,13 @@ import (
 	"parley/internal/retrieval"
 )
 
-// maxHeard limits what each other agent has said in the prompt, in tokens.
+// maxHeard is the maximum number of tokens that the prompt quotes from each other agent's message.
 const maxHeard = 2000
 
-// searches reports whether the turn searches for what it answers from.
+// searches reports whether the turn searches for passages instead of answering from given material.
 func (t *turn) searches() bool { return t.req.Material == nil }
 
-// take stores material where the skipped stages would have stored their results.
+// take stores given material where the skipped stages would have stored their results. m may be nil.
 func (t *turn) take(m *Material) {
 	if m == nil {
 		return
@@ -26,9 +26,9 @@ func (t *turn) take(m *Material) {
 	t.found = retrieval.Result{Passages: m.Passages, Terms: m.Terms}
 }
 
-// colleagues returns what other agents have said as a quotation, or "" when there is nothing. The
-// quotation is part of the user's message and is trusted as little as the documents it was made from. It
-// keeps only citations that the sources allow, so that the agent can use them.
+// colleagues returns what other agents have said as a quotation, or "" if they have said nothing. The
+// quotation is part of the user's message and is trusted as little as the documents that it was made from.
+// It keeps only citations that the sources allow, so that the agent can use them.
 func (t *turn) colleagues() string {
 	known := cite.Citable(t.found.Passages)
 	var b strings.Builder

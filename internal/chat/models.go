@@ -6,7 +6,7 @@ import (
 	"parley/internal/llm"
 )
 
-// resolved is a model with its names.
+// resolved is a model with its names. Its Model is nil if there is none.
 type resolved struct {
 	llm.Model
 	key      string // "provider:model"
@@ -23,8 +23,8 @@ func (m resolved) given() string {
 	return ""
 }
 
-// findModels resolves the models that answer and that help. A stage whose model is nil works without
-// one.
+// findModels resolves the answering model and the models of optional stages. A stage whose model is nil
+// works without one.
 func (t *turn) findModels() error {
 	asked, usual := t.req.Options.Models, t.cfg.Defaults.Models
 	var err error

@@ -14,7 +14,7 @@ import (
 type Place struct {
 	Namespace string
 	Within    *retrieval.Revisions // only these documents; nil means all of the namespace
-	Given     *retrieval.Given     // documents of the request; then the other fields are not set
+	Given     *retrieval.Given     // documents of the request itself; if set, the other fields are not
 }
 
 // lookUp searches the places of the request, and returns the best passages of all of them.
@@ -40,8 +40,8 @@ func (t *turn) lookUp(ctx context.Context, q retrieval.Query) (retrieval.Result,
 	return found, nil
 }
 
-// tellApart gives documents of the same name different names in citations. Within a namespace names are unique, but not
-// over several places.
+// tellApart gives documents with the same name different names in citations. Names are unique within a
+// namespace, but not across places.
 func tellApart(passages []retrieval.Passage) {
 	owners := map[string]string{} // ids of documents, by name in citations
 	for i := range passages {
@@ -65,7 +65,7 @@ func tellApart(passages []retrieval.Passage) {
 	}
 }
 
-// namespaces returns the namespaces that the turn searches, which may be none.
+// namespaces returns the namespaces that the turn searches. There may be none.
 func (t *turn) namespaces() []string {
 	if len(t.req.Places) == 0 {
 		return []string{t.req.Namespace}
@@ -79,7 +79,7 @@ func (t *turn) namespaces() []string {
 	return all
 }
 
-// reads reports the progress while documents that the turn searches are still being read.
+// reads returns the progress report of the first namespace whose documents are still being read, or "".
 func (t *turn) reads() string {
 	for _, namespace := range t.namespaces() {
 		if reading := t.cfg.Coverage.Reading(namespace); reading != "" {

@@ -15,9 +15,9 @@ import (
 // injectPrefix begins a prompt template that is appended to the default instructions.
 const injectPrefix = ">>>"
 
-// runPrompt builds the prompt. Only the server's own text, the prompt template and the instructions of
-// namespaces are in the system message. Documents and the client's system messages are in the user's message, neutralized so that
-// nothing in them can pass for a source, a message or a follow-up (see prompt.Neutral).
+// runPrompt builds the prompt. The system message contains only the server's own text, the prompt template
+// and the instructions of namespaces. Documents and the client's system messages are in the user's message,
+// neutralized so that nothing in them can pass for a source, a message or a follow-up (see prompt.Neutral).
 func (t *turn) runPrompt(ctx context.Context, out *output) (StageFinished, error) {
 	if t.window.tokens == 0 {
 		t.window = t.windowOf(ctx, t.model)
@@ -35,16 +35,16 @@ func (t *turn) runPrompt(ctx context.Context, out *output) (StageFinished, error
 	return StageFinished{Note: strings.Join(notes, "; ")}, out.emit(t.prompt)
 }
 
-// built is a prompt, with what it contains.
+// built is a prompt with the passages in it, and notes about what was left out.
 type built struct {
 	PromptBuilt
 	sent  []retrieval.Passage // the passages that the prompt contains
 	notes []string
 }
 
-// build makes a prompt that fits into the window of the turn. It always contains the instructions and
-// the question. The summary and what others have said come next, then as many passages as fit, best
-// first, and last the conversation.
+// build makes a prompt that fits into the window of the turn. It always contains the instructions and the
+// question. The summary, quoted system messages and other agents' messages get room next, then as many
+// passages as fit, best first, and finally the conversation.
 func (t *turn) build(ctx context.Context) (built, error) {
 	o := &t.req.Options
 	system, err := t.systemText(ctx, o.FollowUps && !t.model.grounded)
@@ -85,7 +85,7 @@ func (t *turn) build(ctx context.Context) (built, error) {
 	p.Sources = textSources(o.Images, sent, p.Sources, images)
 	history := t.suffix(t.history, room-len(images)*imageTokens)
 	if n := len(history); n > 0 && history[n-1].Role == llm.User {
-		before += history[n-1].Text() + "\n\n" // a question without an answer joins the question of the turn
+		before += history[n-1].Text() + "\n\n" // an unanswered question joins the question of the turn
 		history = history[:n-1]
 	}
 	user := before + t.asked + t.format() + "\n\nSources:\n" + strings.Join(p.Sources, "\n")
@@ -105,8 +105,8 @@ func (t *turn) build(ctx context.Context) (built, error) {
 
 var errResultsTooLong = &Error{Kind: TooLarge, Msg: "The results of the tools are longer than the model can read."}
 
-// tooLong returns an error when there is no room for what a prompt must contain. It never refuses a
-// question because of an assumed window: the model's own may be larger.
+// tooLong returns an error when there is no room for what a prompt must contain. If the window is only
+// assumed, it refuses tool results but never a question, since the model's own window may be larger.
 func (t *turn) tooLong(room int) error {
 	switch {
 	case room >= 0:
@@ -121,8 +121,8 @@ func (t *turn) tooLong(room int) error {
 	return nil
 }
 
-// whatIsMissing returns what Coverage reports. A report from before the search takes precedence:
-// documents may have become ready since, too late to be found.
+// whatIsMissing returns what Coverage reports. A report from before the search takes precedence, since
+// documents may have become ready after the search.
 func (t *turn) whatIsMissing(ctx context.Context) string {
 	if t.cfg.Coverage == nil || t.reading != "" {
 		return t.reading
@@ -134,8 +134,8 @@ func (t *turn) whatIsMissing(ctx context.Context) string {
 	return t.cfg.Coverage.Empty(ctx, searched[0])
 }
 
-// shareText replaces sources by substrings of text, which ends with them, one on each line, so that they
-// are in memory only once while the turn lasts.
+// shareText replaces the sources with substrings of text, so that they are in memory only once during the
+// turn. text must end with the sources, one on each line.
 func shareText(sources []string, text string) {
 	for i, s := range slices.Backward(sources) {
 		from := len(text) - len(s)
@@ -162,9 +162,9 @@ func (t *turn) messages(system string, history []Message, user string) []llm.Mes
 	return messages
 }
 
-// format returns the request for a JSON answer. It is part of the user's message because the schema
-// comes from the client. Models that accept a schema need it too: some refuse a schema that the prompt
-// does not mention.
+// format returns the request for a JSON answer, or "" for a text answer. It is part of the user's message
+// because the schema comes from the client. Models that accept a schema as a parameter need it too: some
+// refuse a schema that the prompt does not mention.
 func (t *turn) format() string {
 	schema := t.req.Options.Schema
 	if schema == nil {
@@ -183,8 +183,8 @@ func spoken(m Message) llm.Message {
 }
 
 // systemText returns the system message. The template ">>>text" is appended to the default text; any
-// other template replaces it. The instructions of the namespaces follow. What the documents lack and the
-// instructions for follow-ups always come last.
+// other template replaces it. The instructions of the namespaces follow. The note about missing documents
+// and the instructions for follow-ups are always last.
 func (t *turn) systemText(ctx context.Context, followUps bool) (string, error) {
 	template, domain := t.req.Options.PromptTemplate, t.req.Options.PromptDomain
 	text := t.cfg.Prompts.Text(domain, prompt.Answer)
@@ -213,7 +213,8 @@ func (t *turn) systemText(ctx context.Context, followUps bool) (string, error) {
 	return text, nil
 }
 
-// instructions returns the instructions of the namespaces that the turn searches, each with an empty line before it.
+// instructions returns the instructions of the namespaces that the turn searches and the caller may use,
+// each after an empty line.
 func (t *turn) instructions(ctx context.Context) (string, error) {
 	if t.cfg.Instructions == nil || t.model.grounded {
 		return "", nil
@@ -243,7 +244,7 @@ func (t *turn) instructions(ctx context.Context) (string, error) {
 	return all.String(), nil
 }
 
-// quote returns texts as a quotation below a heading, or "" when the texts are empty.
+// quote returns the neutralized texts as a quotation below a heading, or "" if all are empty.
 func quote(heading string, texts ...string) string {
 	if strings.Join(texts, "") == "" {
 		return ""

@@ -13,8 +13,8 @@ import (
 	"parley/internal/text"
 )
 
-// The limits of options. Adapters know the exported ones: they either reduce a larger value to the limit or
-// refuse it, naming the option as their protocol does.
+// The limits of options. Adapters apply the exported ones themselves: they either reduce a larger value to
+// the limit or refuse it, naming the option as their protocol does.
 const (
 	MaxTop           = 50
 	MaxOutputTokens  = 32_768
@@ -28,7 +28,7 @@ const (
 	maxSchemaBytes   = 64 << 10
 )
 
-// builtinProvider is the provider of the models that answer from evidence, without a prompt.
+// builtinProvider is the beginning of the keys of models that answer from evidence, without a prompt.
 const builtinProvider = "builtin:"
 
 // efforts are the values of Options.Effort.
@@ -36,10 +36,11 @@ var efforts = []string{"", "minimal", "low", "medium", "high"}
 
 func isBadStop(s string) bool { return s == "" || len(s) > maxStopBytes || !utf8.ValidString(s) }
 
-// IsBuiltin reports whether a key, "provider:model", is that of a model that answers from evidence, without a prompt.
+// IsBuiltin reports whether a key, "provider:model", names a built-in model. Such a model answers from
+// evidence, without a prompt.
 func IsBuiltin(key string) bool { return strings.HasPrefix(key, builtinProvider) }
 
-// begin checks a request before any work is done for it.
+// begin checks a request and resolves its models, before any other work. The turn is not nil even on an error.
 func (e *Engine) begin(req *Request) (*turn, error) {
 	t := &turn{Engine: e, req: *req}
 	t.req.Namespace = cmp.Or(t.req.Namespace, e.cfg.Namespace)
@@ -57,8 +58,8 @@ func invalid(format string, args ...any) error {
 	return &Error{Kind: Invalid, Msg: fmt.Sprintf(format, args...)}
 }
 
-// checkMessages finds the question, which is the last user message. It ignores later messages unless
-// they end with the results of tools, from which the turn continues.
+// checkMessages checks the messages and finds the question, which is the last user message. It ignores
+// later messages unless they end with the results of tools, from which the turn continues.
 func (t *turn) checkMessages() error {
 	messages := t.req.Messages
 	if len(messages) > t.cfg.MaxMessages {
@@ -120,7 +121,7 @@ func CheckQuestion(question string) error {
 	return &Error{Kind: TooLarge, Msg: fmt.Sprintf("The question is longer than %d bytes.", MaxQuestion)}
 }
 
-// checkOptions sets unset options to their defaults, and refuses values out of range.
+// checkOptions sets Top and Mode to their defaults if they are unset, and refuses values out of range.
 func (t *turn) checkOptions(o *Options) error {
 	o.Top = cmp.Or(o.Top, t.cfg.Defaults.Top)
 	o.Mode = cmp.Or(o.Mode, t.cfg.Defaults.Mode)
@@ -171,7 +172,7 @@ func (t *turn) checkOptions(o *Options) error {
 // within reports whether low <= x <= high. It is false for NaN.
 func within(x, low, high float64) bool { return x >= low && x <= high }
 
-// filter returns what the caller may see, narrowed to what the request asks for.
+// filter returns the filter that admits the documents that the caller may see and the request asks for.
 func (t *turn) filter() retrieval.Filter {
 	o := &t.req.Options
 	return retrieval.Filter{
@@ -186,5 +187,5 @@ func (t *turn) filter() retrieval.Filter {
 	}
 }
 
-// Seen returns a text of a client without its invisible characters.
+// Seen returns a client's text without invisible characters (see text.Seen).
 func Seen(s string) string { return text.Seen(s) }

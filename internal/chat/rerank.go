@@ -15,16 +15,16 @@ import (
 
 // The free parameters of reranking; docs/decisions.md says how they were set.
 const (
-	rerankFactor = 4   // how many times more passages a reranker sees than the request wants
+	rerankFactor = 4   // a reranker sees up to this many times the number of passages that the request wants
 	clearWinner  = 0.6 // a winner is clear if no other passage has more than this share of its score
 )
 
-// ReaderFunc returns the built-in reranker that reads passages, or nil for a query in a language that it
-// does not know.
+// ReaderFunc returns the built-in reranker that reads passages, or nil if it does not support the query's
+// language.
 type ReaderFunc func(query string) rerank.Reranker
 
-// builtinReader is the key of that reranker. Any other key of the built-in provider means the one that
-// compares words.
+// builtinReader is the key of the built-in reranker that reads passages. Any other key of the built-in
+// provider means the reranker that compares words.
 const builtinReader = builtinProvider + "reader"
 
 // candidates returns how many passages to retrieve.
@@ -36,8 +36,8 @@ func (t *turn) candidates() int {
 	return max(min(o.Top*rerankFactor, MaxTop), o.Top)
 }
 
-// runRerank reorders the passages and keeps as many as the request wants. If no reranker works, the
-// order of the search stays; that does not fail the turn.
+// runRerank reorders the passages and keeps as many as the request wants. If no reranker works, it keeps
+// the order of the search; that does not fail the turn.
 func (t *turn) runRerank(ctx context.Context, out *output) (StageFinished, error) {
 	done, ranking := t.rank(ctx)
 	if err := ctx.Err(); err != nil {
@@ -84,7 +84,7 @@ func (t *turn) rerankKeys() []string {
 	return keys
 }
 
-// needNoReranking says why reranking would gain nothing, or returns "". A caller that sets a threshold
+// needNoReranking returns why reranking would gain nothing, or "" if it may. A request with a threshold
 // needs the scores.
 func (t *turn) needNoReranking(key string) string {
 	passages := t.found.Passages
@@ -148,8 +148,8 @@ func (t *turn) reranker(key string) (rerank.Reranker, error) {
 	}, nil
 }
 
-// reader returns the built-in reranker that reads passages if the key names it and it knows the query's
-// language, or nil.
+// reader returns the built-in reranker that reads passages, or nil if the key does not name it or it does not
+// support the query's language.
 func (t *turn) reader(key string) rerank.Reranker {
 	if key != builtinReader || t.cfg.Reader == nil {
 		return nil
@@ -157,7 +157,7 @@ func (t *turn) reader(key string) rerank.Reranker {
 	return t.cfg.Reader(t.query.Query)
 }
 
-// choose returns the best passages in the order of a ranking, or of the search if the ranking is nil.
+// choose returns the best passages in the order of the ranking, or in the order of the search if it is nil.
 func (t *turn) choose(ranking *rerank.Ranking) []retrieval.Passage {
 	o := &t.req.Options
 	if ranking == nil {
@@ -174,9 +174,10 @@ func (t *turn) choose(ranking *rerank.Ranking) []retrieval.Passage {
 	return spreadPages(passages, o.Top)
 }
 
-// spreadPages returns the best passages of distinct pages, filled up with further passages of the same
-// pages, all in their order. A search does the same, since the second passage of a page adds less than
-// the best one of another page.
+// spreadPages returns top passages in their order: the best passage of each page, and further passages of
+// the same pages only if there are not enough pages. Where a format has no pages, each passage counts as a
+// page. A search does the same, since the second passage of a page adds less than the best passage of
+// another page.
 func spreadPages(passages []retrieval.Passage, top int) []retrieval.Passage {
 	type page struct {
 		revision int64

@@ -8,9 +8,9 @@ import (
 	"parley/internal/chat/cite"
 )
 
-// runRewrite makes the question standalone. The RewriteFunc works by rules; it also provides the words
-// of the conversation that join the search. A rewriting model, if there is one, decides on the query. If
-// neither succeeds the question itself is the query; that does not fail the turn.
+// runRewrite makes the question standalone. The RewriteFunc works by rules; it also provides the words of
+// the conversation that are added to the search. A rewriting model, if there is one, decides on the query.
+// If neither succeeds, the question itself is the query; that does not fail the turn.
 func (t *turn) runRewrite(ctx context.Context, out *output) (StageFinished, error) {
 	var done StageFinished
 	t.query = QueryRewritten{Original: t.asked, Query: t.asked, Reason: "rewriting is off"}
@@ -44,8 +44,8 @@ func (q *QueryRewritten) settle(threshold float64) {
 	}
 }
 
-// rewriteByModel asks the model for the query. If the call fails, or the reply is not a query, the query
-// of the rules stays.
+// rewriteByModel asks the model for the query. If the call fails, or the reply is not a query, it keeps the
+// query that the rules produced.
 func (t *turn) rewriteByModel(ctx context.Context) StageFinished {
 	reply, err := t.ask(ctx, t.rewriter, t.cfg.RewriteTimeout, t.rewriteRequest())
 	done := StageFinished{Model: reply.Model, Usage: reply.Usage}

@@ -19,11 +19,11 @@ import (
 const (
 	maxQueryRunes   = 400
 	maxReasonRunes  = 200
-	rewriteTurns    = 3 // shown unless the request says otherwise
+	rewriteTurns    = 3 // that the model sees unless the request says otherwise
 	maxShownRunes   = 1000
-	gistRunes       = 200  // of a message that is shown only in part
+	gistRunes       = 200  // of a message of which the model sees only the beginning
 	rewriteTokens   = 1000 // a model that reasons uses most of them for reasoning
-	plainConfidence = 0.7  // of a query whose model does not report a confidence
+	plainConfidence = 0.7  // of a query for which the model reports no confidence
 	ownShare        = 0.5  // minimum share of a query's words that come from the conversation
 )
 
@@ -38,8 +38,9 @@ var (
 		`"required":["query","ambiguous","confidence","reason","clarification"],"additionalProperties":false}`)
 )
 
-// rewriteRequest asks a model for a query. The conversation is quoted line by line in the user's
-// message, so that nothing in it can pass for an instruction or another message.
+// rewriteRequest returns the request that asks a model for a query. The user's message quotes the
+// conversation with each message on one line, so that nothing in it can pass for an instruction or another
+// message.
 func (t *turn) rewriteRequest() llm.Request {
 	var b strings.Builder
 	if t.summary != "" {
@@ -68,7 +69,7 @@ func (t *turn) rewriteRequest() llm.Request {
 	}
 }
 
-// quoteTurns writes each message as one quoted line.
+// quoteTurns writes each message as one quoted line. It leaves out tool results, and tool calls without text.
 func quoteTurns(b *strings.Builder, messages []Message, maxRunes int) {
 	for _, m := range messages {
 		if ofTools(m) && (m.Role == llm.ToolRole || m.Text() == "") {
@@ -78,9 +79,9 @@ func quoteTurns(b *strings.Builder, messages []Message, maxRunes int) {
 	}
 }
 
-// shownTurns returns the turns at the end of the conversation that a rewriting model is shown in full,
-// and the earlier turns of which it is shown the beginnings. The latter may include turns that the
-// answer's prompt leaves out.
+// shownTurns returns the turns at the end of the conversation that a rewriting model sees in full, and the
+// turns before those, of which it sees only the beginnings (gist). Gist, and turns if the request sets their
+// number, may include turns that the answer's prompt leaves out.
 func (t *turn) shownTurns() (gist, turns []Message) {
 	all := slices.Concat(t.older, t.history)
 	if n := t.req.Options.Rewrite.Turns; n == 0 {
@@ -91,8 +92,8 @@ func (t *turn) shownTurns() (gist, turns []Message) {
 	return lastTurns(all[:len(all)-len(turns)], t.req.Options.Rewrite.Gist), turns
 }
 
-// lastTurns returns the last turns of messages. A turn begins with a user message. It returns nil for
-// fewer than one turn, and all messages if there are fewer turns.
+// lastTurns returns the last turns of messages. A turn begins with a user message. It returns nil if turns
+// is less than 1, and all messages if they have fewer turns.
 func lastTurns(messages []Message, turns int) []Message {
 	if turns < 1 {
 		return nil
@@ -118,7 +119,7 @@ func speaker(r llm.Role) string {
 	return "Assistant"
 }
 
-// quoteLine writes a text as one quoted line, after the name of its speaker.
+// quoteLine writes a text, clipped to maxRunes, as one quoted line after the name of its speaker, if any.
 func quoteLine(b *strings.Builder, speaker, text string, maxRunes int) {
 	b.WriteString("> ")
 	if speaker != "" {
@@ -129,7 +130,7 @@ func quoteLine(b *strings.Builder, speaker, text string, maxRunes int) {
 	b.WriteByte('\n')
 }
 
-// clip shortens a text to at most runes characters, and marks the cut with an ellipsis.
+// clip returns a text of at most runes characters unchanged. It cuts a longer one there and appends " …".
 func clip(s string, runes int) string {
 	if len(s) <= runes {
 		return s
@@ -142,7 +143,7 @@ func clip(s string, runes int) string {
 	return s
 }
 
-// rewriting is a model's reply about a question.
+// rewriting is a model's reply to a rewriteRequest.
 type rewriting struct {
 	query      string
 	clarify    string // the question to ask back; "" for none
@@ -215,8 +216,8 @@ func cleanQuery(s string) string {
 	return s
 }
 
-// checkQuery refuses a text that is not a query for this question: an empty, long or multi-line text,
-// delimiters of prompts, or more words from elsewhere than from the conversation.
+// checkQuery returns an error for a text that is not a query for this question: it is empty, too long or has
+// several lines, contains delimiters of prompts, or takes most of its words from outside the conversation.
 func (t *turn) checkQuery(query string) error {
 	switch {
 	case query == "":

@@ -9,14 +9,14 @@ import (
 	"parley/internal/text"
 )
 
-// suggests reports whether the turn ends with follow-up questions. A refusal has none: what the user asked for is not
-// there, and questions about something else would only distract from that.
+// suggests reports whether the turn ends with follow-up questions. A refusal has none: the documents do not
+// contain what the user asked for, and questions about something else would only distract from that.
 func (t *turn) suggests() bool {
 	return t.req.Options.FollowUps && !t.called && t.answers() && !text.IsRefusal(t.answer)
 }
 
-// runSuggest emits follow-up questions: those of the model, or else those of the SuggestFunc. A failure
-// to find any does not fail the turn.
+// runSuggest emits follow-up questions: those of the model, or else those of the SuggestFunc. Failing to
+// find any does not fail the turn.
 func (t *turn) runSuggest(ctx context.Context, out *output) (StageFinished, error) {
 	var done StageFinished
 	asked := append(t.previous[:len(t.previous):len(t.previous)], t.asked)

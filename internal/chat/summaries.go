@@ -10,7 +10,7 @@ import (
 	"parley/internal/lru"
 )
 
-// summaryAge is the time for which an unused summary is kept.
+// summaryAge is how long an unused summary is kept.
 const summaryAge = time.Hour
 
 // summaries caches summaries of the beginnings of conversations. The key covers every message that was
@@ -34,7 +34,7 @@ func newSummaries(size int) *summaries {
 }
 
 // longest returns the summary of the longest beginning of a conversation that has one, and the number of
-// messages that it covers. The i-th key identifies the first i+1 messages.
+// messages that it covers. keys[i] identifies the first i+1 messages.
 func (s *summaries) longest(keys []summaryKey) (text string, messages int) {
 	for n := len(keys); n > 0; n-- {
 		if stored, ok := s.kept.Get(keys[n-1]); ok && s.now().Sub(stored.used) <= summaryAge {
@@ -45,14 +45,14 @@ func (s *summaries) longest(keys []summaryKey) (text string, messages int) {
 	return "", 0
 }
 
-// put stores a summary, and drops summaries that are too old or exceed the size of the cache.
+// put stores a summary. It drops summaries that are too old, and the least recently used if there are too many.
 func (s *summaries) put(key summaryKey, text string) {
 	now := s.now()
 	s.kept.Put(key, storedSummary{text, now})
 	s.kept.DropWhile(func(old storedSummary) bool { return now.Sub(old.used) > summaryAge })
 }
 
-// prefixKeys returns a key for each beginning of the older messages.
+// prefixKeys returns the keys of all beginnings of the older messages, the shortest first.
 func (t *turn) prefixKeys() []summaryKey {
 	o := &t.req.Options
 	var key summaryKey

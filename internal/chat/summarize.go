@@ -16,9 +16,9 @@ import (
 const (
 	summaryInput  = 8000 // tokens summarized at a time
 	summaryOutput = 400  // tokens of the summary
-	// additional tokens for a model that reasons
+	// output tokens in addition, for a model that reasons
 	summaryReasoning = 1000
-	maxSummaryRunes  = 5 * MaxSummaryOutput // shown to the model that rewrites
+	maxSummaryRunes  = 5 * MaxSummaryOutput // of a summary in a request to a model
 )
 
 // summarizes reports whether a model summarizes the messages that do not fit.
@@ -26,9 +26,9 @@ func (t *turn) summarizes() bool {
 	return t.summarizer.Model != nil && slices.ContainsFunc(t.older, func(m Message) bool { return m.Role == llm.User })
 }
 
-// runSummarize summarizes the messages that are left out. It extends the summary of an earlier turn by
-// the messages that were left out since, and reuses it unchanged if there are none. If that fails, the
-// earlier summary stays, and the later messages are lost to the model.
+// runSummarize summarizes the messages that are left out. It extends the summary of an earlier turn by the
+// messages that were left out since then, and reuses it unchanged if there are none. If the model fails, the
+// turn keeps the earlier summary and goes on without the later messages.
 func (t *turn) runSummarize(ctx context.Context, _ *output) (StageFinished, error) {
 	keys := t.prefixKeys()
 	earlier, covered := t.summaries.longest(keys)
@@ -71,8 +71,8 @@ func (t *turn) summaryTokens() int {
 	return summaryOutput
 }
 
-// summaryRequest asks for a summary of messages and of the summary before them. If the messages are too
-// long together, it contains the last ones and returns how many.
+// summaryRequest returns the request for a summary of messages and of the earlier summary. If the messages
+// are too long together, it contains only the last ones. shown is the number of messages in it.
 func (t *turn) summaryRequest(earlier string, messages []Message, w window) (req llm.Request, shown int, err error) {
 	words := max(t.summaryTokens()*3/4, 1)
 	system, err := t.cfg.Prompts.Summary(t.req.Options.PromptDomain, words)

@@ -19,8 +19,8 @@ import (
 type Toolbox interface {
 	// Offer returns the tools that a model may call in a namespace.
 	Offer(namespace string) []llm.Tool
-	// Call runs a tool. The text is for the model to read; on an error it says what went wrong. The
-	// passages may be cited.
+	// Call runs a tool. The text is for the model; on an error it says what went wrong. The answer may cite
+	// the passages.
 	Call(ctx context.Context, f retrieval.Filter, call llm.ToolCall) (text string, passages []retrieval.Passage, err error)
 }
 
@@ -47,10 +47,10 @@ func (t *turn) mayCall(name string) bool {
 	return o.UseTools && !slices.Contains(t.cfg.OnRequest, name) && (o.OnlyTools == nil || slices.Contains(o.OnlyTools, name))
 }
 
-// useTools runs the tools that the model asked for and lets a model answer with the results, until it
-// asks for no more. The message's text continues. A model that writes no text and makes only invalid
-// calls is told so; if the server runs no tools, the model gets only one such chance. After the last round
-// it is offered no tools, and its text is the answer, whatever it says.
+// useTools runs the tools that the model asked for and lets a model answer with the results, until it asks
+// for no more. All completions write to the same message. A model that writes no text and makes only
+// invalid calls is told so and tries again, but only once if the server runs no tools. In the last round the
+// model is offered no tools, and its text is the answer, whatever it says.
 func (a *answer) useTools(ctx context.Context) error {
 	for len(a.wanted) > 0 || a.calledInVain() && (a.round == 0 || len(a.offered) > 0) {
 		if a.round++; a.round == maxToolRounds {
@@ -68,7 +68,8 @@ func (a *answer) useTools(ctx context.Context) error {
 	return nil
 }
 
-// lastWord returns the note to the model before the completion that must end the answer.
+// lastWord returns the note to the model before the completion that must end the answer, or "" in earlier
+// rounds.
 func (a *answer) lastWord() string {
 	if a.round < maxToolRounds {
 		return ""
@@ -86,13 +87,13 @@ func (a *answer) calledInVain() bool {
 	return a.refusal != "" && len(a.done.ToolCalls) == 0 && a.done.FinishReason != "content_filter" && a.silent(a.last)
 }
 
-// silent reports whether the message has no text after an offset.
+// silent reports whether the message has no text after an offset, and the model has written no follow-ups.
 func (a *answer) silent(from int) bool {
 	return strings.TrimSpace(a.text.String()[from:]) == "" && len(a.hold.held) == 0
 }
 
-// ownUp says in the answer that the model gave none because it kept calling tools that do not exist. A
-// client that offers its own tools, or waits for JSON, gets an error instead.
+// ownUp says in the answer that the model kept calling tools and did not answer, if that is so. A client that
+// offers its own tools, or expects JSON, gets an error instead.
 func (a *answer) ownUp() error {
 	o := &a.req.Options
 	if len(a.behind) == 0 || a.refused == 0 || len(o.Tools) > 0 || o.Schema != nil || a.done.FinishReason == "content_filter" || !a.silent(a.last) {
@@ -102,7 +103,8 @@ func (a *answer) ownUp() error {
 	return a.say("The model went on calling tools and gave no answer.", nil)
 }
 
-// runTools runs the calls of one round one after the other, and appends calls and results to the prompt.
+// runTools runs the calls of one round one after another, and appends the calls and results to the prompt. A
+// call that is invalid or not confirmed is not run; its result says why.
 func (a *answer) runTools(ctx context.Context) (StageFinished, error) {
 	calls := a.wanted
 	a.wanted = nil
@@ -146,9 +148,8 @@ type ranCall struct {
 	told  string // the result as the model read it
 }
 
-// runOnce is like runTool for a call that the model may repeat, as models do. Of equal calls in one
-// round only the first runs. Repeating a call in a later round gets a remark if the result has not
-// changed.
+// runOnce is like runTool, but handles repeated calls. Of equal calls in one round, only the first runs. If a
+// later round repeats a call, it runs again, and a remark precedes the result if that has not changed.
 func (a *answer) runOnce(ctx context.Context, c llm.ToolCall) (string, error) {
 	key := c.Name + " " + canonical(c.Arguments)
 	before, again := a.ran[key]
@@ -169,7 +170,7 @@ func (a *answer) runOnce(ctx context.Context, c llm.ToolCall) (string, error) {
 	return told, nil
 }
 
-// canonical returns a JSON text in a form that is equal for equal values: {"a":1.0} becomes {"a":1}.
+// canonical returns a JSON text in a form that is the same for equal values: {"a":1.0} becomes {"a":1}.
 func canonical(text string) string {
 	var v any
 	if json.Unmarshal([]byte(text), &v) != nil {
@@ -204,8 +205,8 @@ func (a *answer) runTool(ctx context.Context, c llm.ToolCall) (string, error) {
 	})
 }
 
-// tell formats a tool's result for the model: as lines that cannot pass for a source or a message, and
-// the passages as sources, which may be cited from then on.
+// tell formats a tool's result for the model: the text as lines that cannot pass for a source or a message,
+// and the passages as sources, which the answer may cite from then on.
 func (a *answer) tell(text string, passages []retrieval.Passage) string {
 	room := a.toolRoom()
 	var lines []string
@@ -240,7 +241,7 @@ func (a *answer) resultWithin(text string, room int) string {
 	return a.within(text, room)
 }
 
-// synthesize lets the model of the stage answer with the results of the tools.
+// synthesize lets the model of the stage continue the answer with the results of the tools.
 func (a *answer) synthesize(ctx context.Context) (StageFinished, error) {
 	m, err := a.synthesizer()
 	if err != nil {

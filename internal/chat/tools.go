@@ -13,11 +13,11 @@ import (
 	"parley/internal/llm"
 )
 
-// The limits of tools and calls, for requests and models alike.
+// The limits of tools and of tool calls, in requests and from models.
 const (
-	maxTools         = 128
+	maxTools         = 128       // of a request, and calls in one of its messages
 	maxToolBytes     = 256 << 10 // of all descriptions and parameters
-	maxToolCalls     = 32        // of one message
+	maxToolCalls     = 32        // that a model may make in one message
 	maxToolArguments = 64 << 10  // bytes
 	maxCallIDBytes   = 256
 	maxSignature     = 16 << 10 // bytes
@@ -69,7 +69,7 @@ func isObject(raw []byte) bool {
 // checkCalls checks that each tool result answers a call of the preceding message, and that providers
 // will accept the calls.
 func checkCalls(messages []Message) error {
-	open := map[string]bool{} // calls that a result may still answer here
+	open := map[string]bool{} // calls of the preceding assistant message that have no result yet
 	for i, m := range messages {
 		if m.Role == llm.ToolRole {
 			if !open[m.ToolCallID] {
@@ -136,9 +136,9 @@ func unanswered(messages []Message) func(Message) bool {
 
 func ofTools(m Message) bool { return len(m.ToolCalls) > 0 || m.Role == llm.ToolRole }
 
-// answered returns messages without incomplete tool rounds: it removes calls of which at least one lacks
-// a result, and their results, because the user went on with something else. It keeps text that
-// accompanied the calls.
+// answered returns messages without incomplete tool rounds: if any call of a message has no result, because
+// the user went on with something else, it removes all calls of the message and their results. It keeps the
+// message's text.
 func answered(messages []Message) []Message {
 	out := make([]Message, 0, len(messages))
 	for i := 0; i < len(messages); {
@@ -160,7 +160,7 @@ func answered(messages []Message) []Message {
 	return out
 }
 
-// toolTokens returns the number of tokens of the tools and of the calls and results after the question.
+// toolTokens returns the number of tokens of the tools, and of the calls and results after the question.
 func (t *turn) toolTokens() int {
 	sum := 0
 	for _, tool := range slices.Concat(t.req.Options.Tools, t.offer()) {
@@ -172,9 +172,9 @@ func (t *turn) toolTokens() int {
 	return sum
 }
 
-// call takes the calls of a completion. It keeps calls of server tools for useTools; if such a call is
-// wrong, the model gets the fault as its result. It drops wrong calls of a client's tools, which the
-// client would otherwise run and store.
+// call handles the calls of a completion. It keeps calls of server tools for useTools; the result of an
+// invalid one tells the model what is wrong. It emits valid calls of a client's tools, and drops invalid
+// ones, which the client would otherwise run and store.
 func (a *answer) call(calls []llm.ToolCall) error {
 	for _, c := range calls {
 		most := maxToolCalls
@@ -203,7 +203,8 @@ func (a *answer) call(calls []llm.ToolCall) error {
 	return nil
 }
 
-// fault returns what is wrong with a call in sentences for the model, or "".
+// fault returns what is wrong with a call, in sentences for the model, or "". It changes empty arguments to
+// "{}".
 func (a *answer) fault(c *llm.ToolCall) string {
 	tools := a.tools()
 	i := slices.IndexFunc(tools, func(t llm.Tool) bool { return t.Name == c.Name })
@@ -226,7 +227,7 @@ func (a *answer) fault(c *llm.ToolCall) string {
 	return ""
 }
 
-// maxSchemaTold is the largest schema, in bytes, that is repeated to a model that violated it.
+// maxSchemaTold is the size in bytes of the largest schema that is repeated to a model that violated it.
 const maxSchemaTold = 4 << 10
 
 func (a *answer) noSuchTool(name string, tools []llm.Tool) string {
@@ -268,7 +269,7 @@ func (a *answer) want(c llm.ToolCall, fault string) {
 	a.faults[c.ID] = fault
 }
 
-// presentable returns a valid tool name made from name.
+// presentable returns name, changed to a valid tool name if it is not one.
 func presentable(name string) string {
 	if toolName.MatchString(name) {
 		return name
@@ -285,7 +286,7 @@ func presentable(name string) string {
 	return name[:min(len(name), maxToolName)]
 }
 
-// identify gives a call an id if it has none or one that is taken.
+// identify gives a call a new id if its own is missing, invalid or taken.
 func (a *answer) identify(c *llm.ToolCall) {
 	taken := slices.ContainsFunc(slices.Concat(a.done.ToolCalls, a.wanted), func(have llm.ToolCall) bool { return have.ID == c.ID })
 	if taken || !isCallID(c.ID) {
@@ -293,7 +294,8 @@ func (a *answer) identify(c *llm.ToolCall) {
 	}
 }
 
-// settleCalls makes the finish reason fit the calls that were kept.
+// settleCalls makes the finish reason fit the calls that were kept. It returns an error if the model made
+// only invalid calls and wrote no text.
 func (a *answer) settleCalls() error {
 	if len(a.done.ToolCalls) > 0 {
 		a.done.FinishReason = "tool_calls"

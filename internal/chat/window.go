@@ -7,10 +7,10 @@ import (
 	"parley/internal/llm"
 )
 
-// window is the number of tokens that a model reads and writes in one completion.
+// window is the number of tokens that a model can read and write together in one completion.
 type window struct {
 	tokens   int
-	declared bool // known for this model; otherwise it is the configured value for all
+	declared bool // tokens is known for this model; otherwise it is Config.ContextTokens
 }
 
 // windowOf returns the window of a model: the smaller of the configured limit and the model's known
@@ -24,10 +24,10 @@ func (t *turn) windowOf(ctx context.Context, m resolved) window {
 	return window{tokens: t.cfg.ContextTokens}
 }
 
-// usualOutput is reserved for an answer whose length the request does not limit.
+// usualOutput is the number of tokens reserved for an answer whose length the request does not limit.
 const usualOutput = 1024
 
-// output returns the maximum number of tokens of an answer, which is at most half of the window. 0
+// output returns the maximum number of tokens of an answer, which is at most half of a known window. 0
 // leaves it to the provider.
 func (w window) output(asked int) int {
 	if !w.declared {
@@ -39,8 +39,8 @@ func (w window) output(asked int) int {
 	return min(asked, w.tokens/2)
 }
 
-// input returns the room for the prompt beside an answer. It leaves a twentieth of a known window free,
-// since the model's own vocabulary may count differently.
+// input returns the number of tokens left for the prompt besides an answer. It leaves a twentieth of a known
+// window free, since the model's own tokenizer may count differently.
 func (w window) input(asked int) int {
 	room := w.tokens - w.output(asked)
 	if w.declared {
@@ -49,7 +49,7 @@ func (w window) input(asked int) int {
 	return room
 }
 
-// share returns the smaller of a limit and the n-th part of a known window.
+// share returns the smaller of a limit and one n-th of a known window.
 func (w window) share(limit, n int) int {
 	if w.declared {
 		return min(limit, w.tokens/n)
@@ -65,13 +65,14 @@ func (t *turn) count(text string) int {
 	return t.cfg.Count(text)
 }
 
-// within returns the longest beginning of a text that it finds to have at most limit tokens.
+// within returns a text if it has at most limit tokens, or else a beginning of it that does. The beginning may
+// not be the longest possible.
 func (t *turn) within(text string, limit int) string {
 	for n := t.count(text); n > limit; n = t.count(text) {
 		if limit <= 0 {
 			return ""
 		}
-		// assumes that the tokens of a text have about the same length throughout
+		// assumes that all tokens of the text are about equally long
 		runes := min(utf8.RuneCountInString(text)*limit/n, utf8.RuneCountInString(text)*9/10)
 		text = clip(text, runes-2)
 		if runes <= 2 {
@@ -81,8 +82,8 @@ func (t *turn) within(text string, limit int) string {
 	return text
 }
 
-// narrower returns a function that builds the prompt for a fallback with a smaller window. The function
-// returns nil when the prompt fits already or cannot be made to fit.
+// narrower returns a function that builds the prompt for a fallback model with a smaller window. The function
+// returns nil if the current prompt fits or no prompt does.
 func (a *answer) narrower(ctx context.Context) func(tokens int) []llm.Message {
 	return func(tokens int) []llm.Message {
 		if tokens >= a.window.tokens {
@@ -116,5 +117,5 @@ func (a *answer) toolRoom() int {
 	return room - usualNotes
 }
 
-// usualNotes is reserved for the engine's own notes to a model after a tool result.
+// usualNotes is the number of tokens reserved for the engine's own notes to a model after a tool result.
 const usualNotes = 64

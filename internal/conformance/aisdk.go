@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// The places of the rules of the AI SDK.
+// Places of the AI SDK's rules: sections of its documentation.
 const (
 	uiStream = "AI SDK, UI message stream protocol"
 	uiText   = uiStream + ", Text parts"
@@ -28,7 +28,7 @@ func aiSDK() Protocol {
 		path   = "/api/chat"
 		before = `{"id":"parley-check","trigger":"submit-message","messages":[{"id":"m1","role":"user","parts":[`
 		ask    = before + `{"type":"text","text":{question}}]}]}`
-		// The file has the one line "The meeting room on the fourth floor is called Zephyrion."
+		// The file consists of the line "The meeting room on the fourth floor is called Zephyrion."
 		note   = `{"type":"file","mediaType":"text/plain","filename":"note.txt","url":"data:text/plain;base64,VGhlIG1lZXRpbmcgcm9vbSBvbiB0aGUgZm91cnRoIGZsb29yIGlzIGNhbGxlZCBaZXBoeXJpb24uCg=="}`
 		about  = `{"type":"text","text":"What is the meeting room on the fourth floor called?"}`
 		reply  = `{"id":"m2","role":"assistant","parts":[{"type":"text","text":"It has a name."}]}`
@@ -102,7 +102,7 @@ func uiRules() []Rule {
 	})
 }
 
-// isFileURL demands an address that browsers open, as the url of a file is.
+// isFileURL demands that the member url has a scheme that browsers can open.
 func isFileURL(v any) error {
 	given := textAt(v, "url")
 	u, err := url.Parse(given)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The places of the AI Chat Protocol in its two versions have the names of the documents' sections.
+// Request bodies of the AI Chat Protocol.
 const (
 	asked     = `{"messages":[{"content":{question},"role":"user"}],"context":{"overrides":{"top":3}},"session_state":null}`
 	continued = `{"messages":[{"content":"Hello","role":"user"},{"content":"Hello! How can I help?","role":"assistant"},{"content":{question},"role":"user"}]}`
@@ -16,12 +16,12 @@ const (
 	unended   = `{"messages":[{"content":`
 )
 
-// streamed returns a body with the member "stream" of version 2024-01-28.
+// streamed adds the member "stream" of version 2024-01-28 to a body.
 func streamed(body, value string) string {
 	return `{"stream":` + value + "," + strings.TrimPrefix(body, "{")
 }
 
-// contextRules are the rules of the context of a reply, which is at a path.
+// contextRules are the rules of a reply's context, which is at the given path.
 func contextRules(place, path string) []Rule {
 	points, thoughts := path+".data_points", path+".thoughts"
 	return []Rule{
@@ -93,7 +93,8 @@ func apart(path string) judgement {
 	}
 }
 
-// deltaRules are the rules of the lines of a stream. The delta is in a choice in version 2024-01-28.
+// deltaRules are the rules of the lines of a stream. choice is the path, ending with a dot, of the choice that contains
+// the delta in version 2024-01-28, and otherwise "".
 func deltaRules(place, choice, context string) []Rule {
 	delta := choice + "delta"
 	return []Rule{
@@ -112,7 +113,7 @@ func deltaRules(place, choice, context string) []Rule {
 	}
 }
 
-// streamError are the rules of a stream that fails: it may fail before it has begun.
+// streamError are the rules of a streamed request that fails, before or after the stream has begun.
 func streamError(place string) []Rule {
 	return []Rule{
 		{Name: "error", Place: place, Demand: `A streamed request that fails has an error status, or ends with a line that has "error" as a string.`, holds: func(r *Reply) error {
@@ -154,7 +155,7 @@ func azure0128() Protocol {
 	}
 }
 
-// completion are the rules of the members that a reply has from OpenAI's Chat Completions.
+// completion are the rules of those members of a reply that come from OpenAI's Chat Completions API.
 func completion(place string) []Rule {
 	return []Rule{
 		rule("object", place, `"object" is "chat.completion".`, is("object", "chat.completion")),
@@ -173,7 +174,7 @@ func completion(place string) []Rule {
 	}
 }
 
-// seconds demands a whole number that can be a time of this century in seconds.
+// seconds demands a whole number of seconds since 1970 that is in this century.
 func seconds(path string) judgement {
 	return func(v any) error {
 		if n := float(v, path); n != float64(int64(n)) || n < 946_684_800 || n > 4_102_444_800 {
@@ -184,8 +185,8 @@ func seconds(path string) judgement {
 	}
 }
 
-// chunks are the rules of the members that the chunks of a stream have from OpenAI's Chat Completions. The server adds
-// the first chunk of the AI Chat Protocol itself, so that its id and time may be missing.
+// chunks are the rules of those members of a stream's chunks that come from OpenAI's Chat Completions API. In the AI Chat
+// Protocol the server itself adds the first chunk, so the id and time of that chunk may be missing.
 func chunks(place string) []Rule {
 	return []Rule{
 		streamRule("object", place, `"object" of each chunk is "chat.completion.chunk".`, every(is("object", "chat.completion.chunk"))),

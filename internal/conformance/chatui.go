@@ -84,7 +84,7 @@ func messageFields(v any) error {
 		is("contentType", "text", "markdown"), has("error", object|null), moment("createdAt"))(v)
 }
 
-// eitherForm demands a whole message, or the minimal format.
+// eitherForm demands a complete message in the standard or the minimal format.
 func eitherForm(v any) error {
 	if _, minimal := v.([]any); minimal {
 		return allOf(some("0.Items"), has("0.Items.0.Text", text))(v)
@@ -125,7 +125,7 @@ func states(items []any) error {
 	return nil
 }
 
-// distinct demands that the elements of an array differ in a member.
+// distinct demands that no two elements of an array have the same string in a member.
 func distinct(path string) judgement {
 	return func(v any) error {
 		elements, _ := v.([]any)

@@ -1,11 +1,11 @@
-// Package conformance asks a server questions in the chat protocols that Parley speaks, and reports which rules of the
-// protocols the replies keep. It demands only what the documents of the protocols say, so that it suits any server.
+// Package conformance asks a server questions in the chat protocols that Parley speaks, and reports which of the protocols'
+// rules the replies keep. It demands only what the documents of the protocols require, so it can check any server.
 //
 //	report, err := conformance.Run(ctx, conformance.Options{URL: "http://127.0.0.1:8000"})
 //	report.Print(os.Stdout)
 //
-// A protocol is a table of exchanges, an exchange a request with the rules for its reply. The server may be hostile:
-// replies have a deadline and a limit, are never unpacked, and no redirect is followed.
+// A protocol is a table of exchanges; an exchange is a request with the rules for its reply. The server may be hostile:
+// replies have a deadline and a size limit, are never decompressed, and redirects are not followed.
 package conformance
 
 import (
@@ -24,12 +24,12 @@ type Rule struct {
 	Name   string               // unique in its exchange
 	Place  string               // section of the document
 	Demand string               // what must hold, as a sentence
-	holds  func(r *Reply) error // nil if the rule holds; else what came instead
-	basic  bool                 // if it does not hold, the other rules of the exchange are not judged
+	holds  func(r *Reply) error // returns nil if the rule holds, and otherwise what came instead
+	basic  bool                 // if it is broken, the rules after it in the exchange are not judged
 }
 
-// Exchange is a request with the rules for its reply. Path, Body and URL may contain {NAME}, the value that an earlier
-// exchange saved under that name.
+// Exchange is a request with the rules for its reply. Path and Body may contain {NAME}, which is replaced by the value
+// that an earlier exchange saved under that name.
 type Exchange struct {
 	Name   string
 	Method string
@@ -42,7 +42,7 @@ type Exchange struct {
 	Until  func(r *Reply) bool // the request is repeated until this is true; nil sends it once
 	Writes bool                // the server stores something
 	Extra  bool                // the protocol works without this route
-	Clean  bool                // removes what the check has stored; always sent, never judged
+	Clean  bool                // removes what the check has stored; never judged
 	frame  framing
 	Rules  []Rule
 }
@@ -51,13 +51,13 @@ type Exchange struct {
 type Protocol struct {
 	Name      string
 	Title     string
-	Exchanges []Exchange // the first one tells whether a server speaks the protocol
-	marks     []string   // paths, one of which a JSON reply to the first exchange has; list: it is an array
-	prefixes  []string   // of all paths; the first one below which the server speaks the protocol counts. nil means ""
+	Exchanges []Exchange // the reply to the first one shows whether a server speaks the protocol
+	marks     []string   // paths; the reply to the first exchange must have one of them. list: it must be an array
+	prefixes  []string   // of all paths; the first one at which the server speaks the protocol is used, or else the last. nil means ""
 	before    *Exchange  // sent before the first one, to save values; never judged
 }
 
-const list = "[]" // a mark
+const list = "[]" // the mark of a reply that is an array
 
 // Protocols returns the protocols in the order in which they are tried.
 func Protocols() []Protocol {
@@ -68,7 +68,7 @@ func Protocols() []Protocol {
 // Options configures a run of checks.
 type Options struct {
 	URL       string        // of the server, without the paths of the protocols
-	Protocols []string      // names; these are checked even if the server seems not to speak them. nil means all it speaks
+	Protocols []string      // names; checked even if the server seems not to speak them. nil means all that it speaks
 	Header    http.Header   // sent with each request, such as Authorization; never reported
 	ReadOnly  bool          // leave out exchanges that store something
 	Timeout   time.Duration // for each exchange; 0 means 60 s
@@ -76,7 +76,7 @@ type Options struct {
 	Knowledge string        // id of the knowledge base to search in Dify's protocol; "" means "default"
 }
 
-// ErrUsage says that the options make no sense. Errors that wrap it say why.
+// ErrUsage means that the options are not valid. Errors that wrap it say why.
 var ErrUsage = errors.New("wrong options")
 
 // Outcome is the result of a rule.
@@ -86,7 +86,7 @@ type Outcome string
 const (
 	Held    Outcome = "held"
 	Broken  Outcome = "broken"
-	Skipped Outcome = "skipped" // not judged, since a rule that it depends on is broken or the route does not exist
+	Skipped Outcome = "skipped" // not judged: a rule before it is broken, a value that it needs is missing, or the route does not exist
 )
 
 // Finding is a rule with its outcome.
@@ -106,7 +106,7 @@ type ProtocolReport struct {
 	Name     string    `json:"name"`
 	Title    string    `json:"title"`
 	Spoken   bool      `json:"spoken"`
-	Why      string    `json:"why,omitempty"` // the protocol counts as not spoken
+	Why      string    `json:"why,omitempty"` // why the protocol counts as not spoken
 	Held     int       `json:"held"`
 	Broken   int       `json:"broken"`
 	Skipped  int       `json:"skipped"`
@@ -124,7 +124,7 @@ type Report struct {
 
 const defaultQuestion = "What is this about? Gib ein Beispiel — δώσε 😀"
 
-// Run checks a server. The error wraps ErrUsage, is ctx's, or says that the server cannot be reached.
+// Run checks a server. The error wraps ErrUsage, is that of ctx, or means that the server cannot be reached.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	base, err := url.Parse(o.URL)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
@@ -161,7 +161,7 @@ func names(all []Protocol) string {
 	return strings.Join(list, ", ")
 }
 
-// protocol runs the exchanges of a protocol in their order.
+// protocol runs the exchanges of a protocol in order.
 func (c *client) protocol(ctx context.Context, p Protocol, forced bool) (ProtocolReport, error) {
 	out := ProtocolReport{Name: p.Name, Title: p.Title, Spoken: true}
 	c.saved, c.gaveUp = map[string]string{"question": c.question, "knowledge_id": c.knowledge}, false
@@ -252,7 +252,8 @@ func (r *Reply) marked(mark string) bool {
 	return ok
 }
 
-// judge applies the rules of an exchange. A missing value is one that no earlier exchange saved.
+// judge applies the rules of an exchange. missing names a value that the request needs and no earlier exchange saved; it is
+// "" if there is none.
 func judge(x Exchange, r *Reply, missing string) []Finding {
 	var all []Finding
 	skip := ""

@@ -24,7 +24,7 @@ import (
 func serve(t *testing.T, h http.HandlerFunc) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // only then the server notices that a client leaves
+		_, _ = io.Copy(io.Discard, r.Body) // without this the server does not notice that a client leaves
 		h(w, r)
 	}))
 	t.Cleanup(s.Close)
@@ -40,10 +40,10 @@ func run(t *testing.T, o Options) *Report {
 	return r
 }
 
-// fakeClock matches the times that the servers' tests made up.
+// fakeClock matches the fake times in the replies of the servers' tests.
 var fakeClock = regexp.MustCompile(`"created": ?[01]([,}])`)
 
-// The servers of the Azure sample wrote these replies: whatever our rules find in them is a rule that no document has.
+// The servers of the Azure sample wrote these replies. A rule that they break is therefore not a rule of the protocol.
 func TestRules_HoldForWhatTheOriginalServersSent(t *testing.T) {
 	root := "../../../shared/data/wire-golds"
 	if _, err := os.Stat(root); err != nil {

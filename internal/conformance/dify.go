@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// dify is the API that a knowledge base outside of Dify has.
+// dify returns the API through which Dify searches external knowledge bases.
 func dify() Protocol {
 	const (
 		page      = "Dify, External Knowledge API"
@@ -65,7 +65,7 @@ func dify() Protocol {
 	}
 }
 
-// inJSON returns a text as it stands between the quotes of a JSON string.
+// inJSON returns a text escaped for use inside a JSON string, without the quotes.
 func inJSON(s string) string {
 	b, _ := json.Marshal(s)
 	return string(b[1 : len(b)-1])

@@ -19,9 +19,9 @@ const (
 	closes
 )
 
-// parts demands that the parts of a stream are opened before they go on, and closed once before the stream
-// ends. part returns the phase of an event and the key of its part; a part may be opened again after it was
-// closed if again says so.
+// parts demands that each part of a stream is opened before it goes on, and closed before the stream ends. part
+// returns the phase of an event and the key of its part. again reports whether a part may be opened again after it
+// was closed.
 func parts(part func(v any) (phase, string), again func(key string) bool) func([]any) error {
 	return func(items []any) error {
 		open, closed := map[string]bool{}, map[string]bool{}
@@ -64,7 +64,7 @@ func when(kind string, judgements ...judgement) func([]any) error {
 	})
 }
 
-// once demands that the first or the last event has a type, and no other event.
+// once demands that exactly one event has the type, and that this is the first event or, unless atStart, the last.
 func once(kind string, atStart bool) func([]any) error {
 	return func(items []any) error {
 		n := 0
@@ -84,7 +84,7 @@ func once(kind string, atStart bool) func([]any) error {
 	}
 }
 
-// sayIn demands that the deltas of a type make a text that is not blank.
+// sayIn demands that the deltas of the events of a type form a text that is not blank.
 func sayIn(kind string) func([]any) error {
 	return func(items []any) error {
 		var b strings.Builder
@@ -120,7 +120,7 @@ const kindText = text
 func never(string) bool  { return false }
 func always(string) bool { return true }
 
-// isNot demands that a member has not some value.
+// isNot demands that a member does not have a value.
 func isNot(path string, value any) judgement {
 	return func(v any) error {
 		if is(path, value)(v) == nil {

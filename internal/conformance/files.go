@@ -70,7 +70,7 @@ func score(v any) error {
 	return nil
 }
 
-// settled reports whether a file of a store has been read, or failed.
+// settled reports whether the reading of a file in a store has ended, successfully or not.
 func settled(r *Reply) bool {
 	state, _ := r.at("status")
 	return state != "in_progress"

@@ -54,10 +54,10 @@ func kindOf(v any) kind {
 	return null
 }
 
-// judgement judges one JSON value: a reply, a line or an event. Paths are those of at: "" is the value itself.
+// judgement judges one JSON value: a reply, a line or an event. For paths see at; "" is the value itself.
 type judgement func(v any) error
 
-// has demands a member of one of the kinds.
+// has demands that a member exists and is of one of the kinds.
 func has(path string, kinds kind) judgement {
 	return func(v any) error {
 		found, ok := at(v, path)
@@ -72,7 +72,7 @@ func has(path string, kinds kind) judgement {
 	}
 }
 
-// may allows that a member is missing, and demands one of the kinds otherwise.
+// may demands that a member is of one of the kinds, or missing.
 func may(path string, kinds kind) judgement {
 	return func(v any) error {
 		if _, ok := at(v, path); !ok {
@@ -82,7 +82,7 @@ func may(path string, kinds kind) judgement {
 	}
 }
 
-// lacks demands that a member is not there.
+// lacks demands that a member is missing.
 func lacks(path string) judgement {
 	return func(v any) error {
 		if found, ok := at(v, path); ok {
@@ -92,7 +92,7 @@ func lacks(path string) judgement {
 	}
 }
 
-// is demands one of some values.
+// is demands that a member has one of the values. Whole numbers are compared as int.
 func is(path string, values ...any) judgement {
 	return func(v any) error {
 		found, ok := at(v, path)
@@ -165,7 +165,7 @@ func allOf(judgements ...judgement) judgement {
 	}
 }
 
-// moment demands a time in the form of RFC 3339, which is that of ISO 8601 in use.
+// moment demands a time in the format of RFC 3339, which is the usual profile of ISO 8601.
 func moment(path string) judgement {
 	return func(v any) error {
 		if err := has(path, text)(v); err != nil {
@@ -179,7 +179,7 @@ func moment(path string) judgement {
 	}
 }
 
-// sum demands that a number is the sum of others. Some of them may be missing.
+// sum demands that a number is the sum of others. Those that are missing count as 0.
 func sum(total string, parts ...string) judgement {
 	return func(v any) error {
 		if err := has(total, number)(v); err != nil {
@@ -229,7 +229,7 @@ func streamRule(name, place, demand string, holds ...func(items []any) error) Ru
 	}}
 }
 
-// every demands something of all items of a stream.
+// every applies judgements to all items of a stream.
 func every(judgements ...judgement) func([]any) error {
 	return func(items []any) error {
 		for i, v := range items {
@@ -249,7 +249,7 @@ func last(judgements ...judgement) func([]any) error {
 	return func(items []any) error { return allOf(judgements...)(items[len(items)-1]) }
 }
 
-// same demands that a member has one value in all items that have it.
+// same demands that a member has the same value in all items that have it.
 func same(path string) func([]any) error {
 	return func(items []any) error {
 		var earlier any
@@ -266,7 +266,7 @@ func same(path string) func([]any) error {
 	}
 }
 
-// joined returns the strings at a path of all items as one text.
+// joined concatenates the strings at a path in all items.
 func joined(items []any, path string) string {
 	var b strings.Builder
 	for _, v := range items {
@@ -277,7 +277,7 @@ func joined(items []any, path string) string {
 	return b.String()
 }
 
-// says demands that the strings at a path make a text that is not blank.
+// says demands that the strings at a path, concatenated, are not blank.
 func says(path string) func([]any) error {
 	return func(items []any) error {
 		if strings.TrimSpace(joined(items, path)) == "" {
@@ -292,7 +292,7 @@ func media(h http.Header) string {
 	return m
 }
 
-// whole demands a status and a complete reply. Without it the other rules make no sense.
+// whole demands one of the statuses and a complete reply. Otherwise the other rules make no sense.
 func whole(place string, statuses ...int) Rule {
 	list := strings.Trim(strings.ReplaceAll(fmt.Sprint(statuses), " ", " or "), "[]")
 	return Rule{Name: "status", Place: place, Demand: "The status is " + list + " and the reply is complete.", basic: true,
@@ -307,7 +307,7 @@ func whole(place string, statuses ...int) Rule {
 		}}
 }
 
-// typed demands a media type.
+// typed demands one of the media types.
 func typed(place string, types ...string) Rule {
 	return Rule{Name: "media-type", Place: place, Demand: "The Content-Type is " + strings.Join(types, " or ") + ".",
 		holds: func(r *Reply) error {
@@ -318,7 +318,7 @@ func typed(place string, types ...string) Rule {
 		}}
 }
 
-// framed demands that the body is divided as the exchange expects.
+// framed demands that the body has the framing of the exchange.
 func framed(place, demand string) Rule {
 	return Rule{Name: "framing", Place: place, Demand: demand, basic: true, holds: func(r *Reply) error { return r.malformed }}
 }
@@ -329,7 +329,7 @@ func json1(place string, statuses ...int) []Rule {
 		framed(place, "The body is one JSON value in UTF-8, without a key twice in one object.")}
 }
 
-// unbuffered demands that a stream is not sent as one body.
+// unbuffered demands that a stream is sent in chunks, not as one body.
 func unbuffered(place string) Rule {
 	return Rule{Name: "chunked", Place: place, Demand: "The stream is sent in chunks as it is made: it has neither Content-Length nor Content-Encoding.",
 		holds: func(r *Reply) error {
@@ -342,10 +342,10 @@ func unbuffered(place string) Rule {
 		}}
 }
 
-// traces are words that only the inside of a server says.
+// traces matches text that reveals the inside of a server: stack traces, paths and keys.
 var traces = lazyregexp.New(`Traceback \(most recent|goroutine \d+ \[|^\s+at .+\(.+:\d+\)|File "[^"]+", line \d+|panic: |(?i)\bsk-[a-z0-9]{16}|/site-packages/|node_modules/`)
 
-// refusal are the rules of a reply to a bad request: a status that says so, and a body in the shape of the protocol.
+// refusal are the rules of a reply to a bad request: a status from 400 to 499, and a body in the protocol's shape.
 func refusal(place, demand string, judgements ...judgement) []Rule {
 	return []Rule{
 		{Name: "status", Place: place, Demand: "A bad request is refused with a status from 400 to 499.", basic: true, holds: func(r *Reply) error {
@@ -369,7 +369,7 @@ func refusal(place, demand string, judgements ...judgement) []Rule {
 	}
 }
 
-// ordered demands that names come in an order, where each may repeat.
+// ordered demands that all events of an order occur, and that their first occurrences are in this order.
 func ordered(events []string, order ...string) error {
 	at := -1
 	for _, name := range order {

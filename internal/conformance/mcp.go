@@ -21,7 +21,7 @@ func modelContext() Protocol {
 		return []Rule{whole(place, http.StatusOK), typed(transport, "application/json", "text/event-stream"),
 			framed(transport, "The body is one JSON object, or events with one each.")}
 	}
-	// answers is a rule about the reply to a request, which is the last message if there are several.
+	// answers judges the reply to a request, which is the last message if there are several.
 	answers := func(id int, judgements ...judgement) func([]any) error {
 		return last(append([]judgement{is("jsonrpc", "2.0"), is("id", id)}, judgements...)...)
 	}
@@ -63,8 +63,8 @@ func modelContext() Protocol {
 	}
 }
 
-// streamRuleOf is a rule about a reply of JSON-RPC, whatever its status. A bare status 400 will do if it comes with no
-// JSON.
+// streamRuleOf is a rule about a JSON-RPC reply with any status below 500. A reply with status 400 and without JSON keeps
+// it, too.
 func streamRuleOf(name, place, demand string, judgements ...judgement) Rule {
 	return Rule{Name: name, Place: place, Demand: demand, holds: func(r *Reply) error {
 		switch {
@@ -73,7 +73,7 @@ func streamRuleOf(name, place, demand string, judgements ...judgement) Rule {
 		case r.Status >= 500:
 			return fmt.Errorf("the status is %d", r.Status)
 		case r.Status == http.StatusBadRequest && r.malformed != nil:
-			return nil //nolint:nilerr // a bare 400 will do
+			return nil //nolint:nilerr // a bare 400 is accepted
 		}
 		v := r.value
 		if v == nil && len(r.items) > 0 {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// modelContextStateless is the revision of MCP that has neither handshake nor sessions: each request says in its headers and its
-// _meta what an earlier revision said once.
+// modelContextStateless returns the revision of MCP without handshake and sessions: each request repeats in its headers and _meta
+// what the handshake of earlier revisions contained.
 func modelContextStateless() Protocol {
 	const (
 		version  = "2026-07-28"
@@ -22,7 +22,7 @@ func modelContextStateless() Protocol {
 			Body: fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{"_meta":{"io.modelcontextprotocol/protocolVersion":%q,`+
 				`"io.modelcontextprotocol/clientInfo":{"name":"parley-check","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`, method, asked)}
 	}
-	// list asks for a list. A client may keep it, so the reply says how long it is valid, and for which clients.
+	// list asks for a list. Clients may cache it, so the reply says how long it is valid, and for which clients.
 	list := func(method, member string) Exchange {
 		x := post(strings.ReplaceAll(method, "/", " "), method, method, version, []Rule{
 			whole(caching, http.StatusOK), typed(headers, "application/json", "text/event-stream"), framed(headers, "The body is one JSON object, or events with one each."),

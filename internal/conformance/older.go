@@ -14,10 +14,10 @@ const openAIRefused = `"error" is an object with a message and a type; "param" a
 // openAIFailure judges an error of OpenAI's APIs.
 var openAIFailure = []judgement{has("error", object), filled("error.message"), filled("error.type"), may("error.param", text|null), may("error.code", text|null|number)}
 
-// firstModel finds the model that other exchanges name.
+// firstModel saves the id of the first model, which other exchanges name.
 var firstModel = Exchange{Name: "models", Method: http.MethodGet, Path: "/v1/models", Saves: map[string]string{"model_id": "data.0.id"}}
 
-// embeddings is OpenAI's API of embeddings.
+// embeddings returns OpenAI's Embeddings API.
 func embeddings() Protocol {
 	const (
 		create = "OpenAI API reference, Embeddings, Create embeddings"
@@ -68,7 +68,7 @@ func sameLengths(v any) error {
 	return nil
 }
 
-// encoded demands that the first vector is the base64 of numbers.
+// encoded demands that the first vector is base64 of finite 32-bit floats.
 func encoded(v any) error {
 	if err := filled("data.0.embedding")(v); err != nil {
 		return err
@@ -88,7 +88,7 @@ func encoded(v any) error {
 	return nil
 }
 
-// completions is OpenAI's older API, which continues a prompt.
+// completions returns OpenAI's older Completions API, which continues a prompt.
 func completions() Protocol {
 	const (
 		create = "OpenAI API reference, Completions, Create completion"

@@ -68,7 +68,7 @@ func noChoices(v any) error {
 	return nil
 }
 
-// ended demands the event that ends the streams of OpenAI.
+// ended demands the event that ends OpenAI's streams.
 func ended(place string) Rule {
 	return Rule{Name: "done", Place: place, Demand: "The stream ends with the event [DONE].", holds: func(r *Reply) error {
 		if !r.done {

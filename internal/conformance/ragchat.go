@@ -68,7 +68,7 @@ func tokens(stages ...string) []string {
 	return stages
 }
 
-// turns demands messages with these roles, in order, each with a content.
+// turns demands exactly the messages with these roles, in order, each with content.
 func turns(path string, roles ...string) judgement {
 	return func(v any) error {
 		if err := has(path, array)(v); err != nil {

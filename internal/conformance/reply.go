@@ -29,7 +29,7 @@ const (
 	pause        = 200 * time.Millisecond // before a request is repeated
 )
 
-// framing is how a body is divided.
+// framing says how a body is divided into JSON values.
 type framing int
 
 const (
@@ -44,17 +44,17 @@ type Reply struct {
 	Status int // 0 if no reply came
 	Header http.Header
 	Body   []byte
-	Err    error // the reply is not complete
+	Err    error // why the reply is missing or incomplete
 
 	exchange Exchange // as sent
 	base     string
-	secrets  []string // names of headers that were added
+	secrets  []string // names of the user's headers, whose values are secret
 
 	value     any      // of a body that is one JSON value
 	items     []any    // values of the lines or events
 	events    []string // names of the events, "" for unnamed ones
 	done      bool     // the last event was [DONE], which is not an item
-	malformed error    // the body is not divided as it should be
+	malformed error    // why the body does not have the framing of the exchange
 }
 
 type client struct {
@@ -64,17 +64,17 @@ type client struct {
 	timeout  time.Duration
 	question string // as JSON
 
-	knowledge string // as it stands in a JSON string
+	knowledge string // escaped for a JSON string
 	readOnly  bool
-	prefix    string // of all paths of the protocol that is checked
+	prefix    string // of all paths of the protocol that is being checked
 	saved     map[string]string
-	gaveUp    bool // a state did not come in time; the check of the protocol waits for no other one
+	gaveUp    bool // a state was not reached in time; the check of this protocol does not wait again
 }
 
 func newClient(o Options) *client {
 	question, _ := json.Marshal(cmp.Or(o.Question, defaultQuestion))
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.DisableCompression = true // a small reply must not become a large one
+	transport.DisableCompression = true // a small compressed reply must not become a large one
 	transport.MaxResponseHeaderBytes = 1 << 20
 	return &client{
 		http: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
@@ -85,7 +85,7 @@ func newClient(o Options) *client {
 
 var placeholder = lazyregexp.New(`\{(question|[a-z]+_id)\}`)
 
-// fill puts saved values into a text. It returns the name of one that is missing, or "".
+// fill replaces the placeholders in a text by saved values. missing is the name of a value that was not saved, or "".
 func (c *client) fill(text string) (filled, missing string) {
 	filled = placeholder.ReplaceAllStringFunc(text, func(name string) string {
 		name = strings.Trim(name, "{}")
@@ -98,7 +98,8 @@ func (c *client) fill(text string) (filled, missing string) {
 	return filled, missing
 }
 
-// send makes an exchange. It returns the name of a value that no earlier reply has, if the request needs one.
+// send sends the request of an exchange, and saves values of the reply. If the request needs a value that was not saved,
+// send returns a nil reply and the name of the value.
 func (c *client) send(ctx context.Context, x Exchange) (*Reply, string) {
 	var missing, also string
 	x.Path, missing = c.fill(c.prefix + x.Path)
@@ -167,7 +168,7 @@ func (c *client) attempt(ctx context.Context, x Exchange) *Reply {
 	return r
 }
 
-// plain says of a time-out that it is one.
+// plain replaces the error of a timeout by a readable one.
 func plain(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return errors.New("the time for the reply was over")
@@ -175,7 +176,7 @@ func plain(err error) error {
 	return err
 }
 
-// unreached reports whether there was no connection to the server.
+// unreached reports whether no connection to the server could be made.
 func (r *Reply) unreached() bool {
 	op, ok := errors.AsType[*net.OpError](r.Err)
 	return ok && op.Op == "dial"
@@ -186,7 +187,7 @@ func (r *Reply) absent() bool {
 	return slices.Contains([]int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}, r.Status)
 }
 
-// decode divides the body. Replies other than successes are one JSON value in all protocols.
+// decode parses the body by its framing. Replies with an error status are one JSON value in all protocols.
 func (r *Reply) decode() {
 	frame := r.exchange.frame
 	if r.Status/100 != 2 {
@@ -208,7 +209,7 @@ func (r *Reply) decode() {
 	}
 }
 
-// decoded reads exactly one JSON value, in which no object has a key twice.
+// decoded parses exactly one JSON value, in which no object may have a key twice.
 func decoded(b []byte) (v any, err error) {
 	if !utf8.Valid(b) {
 		return nil, errors.New("it is not valid UTF-8")
@@ -235,7 +236,7 @@ func repeated(b []byte) error {
 	for {
 		token, err := d.Token()
 		if err != nil {
-			return nil //nolint:nilerr // the caller has decoded the text before
+			return nil //nolint:nilerr // the end: the caller has checked that the text is valid
 		}
 		top := len(open) - 1
 		if key, ok := token.(string); ok && top >= 0 && open[top].keys != nil && !open[top].value {
@@ -330,8 +331,8 @@ func (r *Reply) at(path string) (any, bool) {
 	return at(r.value, path)
 }
 
-// at returns what is at a path of keys and indices, such as "choices.0.message"; -1 is the last index, and "" the
-// value itself.
+// at returns the value at a path of keys and indices, such as "choices.0.message". The index -1 is the last one, and the
+// path "" is the value itself.
 func at(v any, path string) (any, bool) {
 	if path == "" {
 		return v, true
@@ -360,7 +361,7 @@ func at(v any, path string) (any, bool) {
 	return v, true
 }
 
-// curl returns the request as a command, without the values of headers that the user gave.
+// curl returns the request as a curl command, without the values of the user's headers.
 func (r *Reply) curl() string {
 	x := r.exchange
 	var b strings.Builder
@@ -390,7 +391,7 @@ func (r *Reply) excerpt() string {
 	return fmt.Sprintf("%d %s %s", r.Status, r.Header.Get("Content-Type"), shorten(string(r.Body), maxExcerpt))
 }
 
-// shorten returns the beginning of a text as valid UTF-8 without control characters.
+// shorten returns at most the given number of bytes of a text, as valid UTF-8 without control characters other than newlines.
 func shorten(s string, most int) string {
 	cut := len(s) > most
 	if cut {

@@ -85,8 +85,8 @@ type junitProblem struct {
 	Text    string `xml:",chardata"`
 }
 
-// JUnit writes the report in the XML that build servers read: a suite for each protocol that is spoken, a case for
-// each rule.
+// JUnit writes the report in JUnit's XML format, which build servers read: a suite for each protocol that is spoken, and a
+// case for each rule.
 func (r *Report) JUnit(w io.Writer) error {
 	var all junitSuites
 	for _, p := range r.Protocols {

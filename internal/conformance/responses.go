@@ -84,7 +84,7 @@ func responses() Protocol {
 
 const textKind = text
 
-// joinedOf returns the strings at a path of the events of one type.
+// joinedOf concatenates the strings at a path in the events of one type.
 func joinedOf(items []any, event, path string) string {
 	var of []any
 	for _, v := range items {
@@ -95,7 +95,7 @@ func joinedOf(items []any, event, path string) string {
 	return joined(of, path)
 }
 
-// annotations demands that the indices of annotations lie in the text, in order.
+// annotations demands that the indices of each annotation lie in the text, the start not after the end.
 func annotations(path string) judgement {
 	return func(v any) error {
 		found, _ := at(v, path+".text")

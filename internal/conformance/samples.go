@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// responsesSample returns the protocol that the Azure samples speak since April 2026.
+// responsesSample returns the protocol that the Azure samples have spoken since April 2026.
 func responsesSample() Protocol {
 	const (
 		reply  = "azure-search-openai-demo, April 2026, reply"
@@ -41,7 +41,7 @@ func responsesSample() Protocol {
 	}
 }
 
-// onYourData is Azure OpenAI "On Your Data": the back end of its sample, and the service behind that.
+// onYourData returns Azure OpenAI "On Your Data": the back end of the sample application, and the service behind it.
 func onYourData() Protocol {
 	const (
 		sample   = "sample-app-aoai-chatGPT, POST /conversation"

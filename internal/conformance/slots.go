@@ -8,8 +8,8 @@ import (
 
 const multipartType = "multipart/form-data; boundary=" + boundary
 
-// formOf returns a form with fields, each a name and a value, and then the file of the check under the name fileField
-// unless that is "".
+// formOf returns a multipart form with fields, given as alternating names and values, followed by the file of the check
+// in the field fileField unless that is "".
 func formOf(fileField string, fields ...string) string {
 	var b strings.Builder
 	for i := 0; i+1 < len(fields); i += 2 {
@@ -21,7 +21,7 @@ func formOf(fileField string, fields ...string) string {
 	return b.String() + "--" + boundary + "--\r\n"
 }
 
-// tells demands that a string has the words of the uploaded file.
+// tells demands that a string contains text of the uploaded file.
 func tells(path string) judgement {
 	return func(v any) error {
 		if s := textAt(v, path); !strings.Contains(s, "Quillfeather") {
@@ -31,14 +31,14 @@ func tells(path string) judgement {
 	}
 }
 
-// notFound demands 404: clients take it for the answer that there is nothing.
+// notFound demands status 404, which clients understand as an empty result.
 func notFound(place string) Rule {
 	r := whole(place, http.StatusNotFound)
 	r.Name = "not-found"
 	return r
 }
 
-// length demands that an array has so many elements.
+// length demands that an array has n elements.
 func length(path string, n int) judgement {
 	return func(v any) error {
 		if err := has(path, array)(v); err != nil {
@@ -163,7 +163,7 @@ func openWebUI() Protocol {
 			{Name: "unknown knowledge", Method: http.MethodPost, Path: base + "/parley-check-no-such-knowledge/sync/diff", Body: `{"manifest":[]}`, Rules: refusal(sync, refused, detail)},
 			{Name: "no file", Method: http.MethodPost, Path: "/api/v1/files/", Type: multipartType, Body: formOf("", "metadata", `{"knowledge_id":"{kb_id}"}`), Writes: true, Rules: refusal(sync, refused, detail)},
 			{Name: "remove the knowledge", Method: http.MethodDelete, Path: knowledge + "/delete", Writes: true, Clean: true},
-			{Name: "remove the store", Method: http.MethodDelete, Path: "/v1/vector_stores/{kb_id}", Writes: true, Clean: true}, // Parley's
+			{Name: "remove the store", Method: http.MethodDelete, Path: "/v1/vector_stores/{kb_id}", Writes: true, Clean: true}, // of Parley
 		},
 	}
 }

@@ -7,19 +7,19 @@ import (
 )
 
 // AccountKey identifies running totals. Its parts are compared separately, so that no choice of names
-// makes two accounts equal. The zero key means no account.
+// makes two different accounts equal. The zero key means no account.
 type AccountKey struct {
-	Owner        string // access.Principal.Subject of the caller that names the account
+	Owner        string // access.Principal.Subject of the caller
 	Stored       bool   // Conversation is the id of a stored conversation, and User is ""
 	User         string
 	Conversation string
 }
 
-// IsZero reports whether the key stands for no account.
+// IsZero reports whether the key means no account.
 func (k AccountKey) IsZero() bool { return k.User == "" && k.Conversation == "" }
 
-// AccountOf returns the account of a turn. A stored conversation is an account of its own, regardless of
-// the user that its turns name.
+// AccountOf returns the account of a turn. A stored conversation has its own account, regardless of the user
+// that its turns name.
 func AccountOf(owner, conversationID string, a chat.Account) AccountKey {
 	if conversationID != "" {
 		return AccountKey{Owner: owner, Stored: true, Conversation: conversationID}

@@ -13,14 +13,14 @@ import (
 // Limits say how much may be spent in one period. 0 means no limit.
 type Limits struct {
 	Requests int64 // turns
-	Tokens   int64 // that models read and write, the built-in ones included
+	Tokens   int64 // that models read and write, including built-in models
 	Micros   int64 // millionths of a US dollar; see BudgetOptions.Assumed
 }
 
 // Allowance is what may be spent in one period.
 type Allowance struct {
-	User      Limits // each one
-	Namespace Limits // each one
+	User      Limits // of each user
+	Namespace Limits // of each namespace
 }
 
 func (a Allowance) limitsMoney() bool { return a.User.Micros > 0 || a.Namespace.Micros > 0 }
@@ -29,11 +29,12 @@ func (a Allowance) limitsMoney() bool { return a.User.Micros > 0 || a.Namespace.
 type BudgetOptions struct {
 	User      Limits // for each user: the caller, or the user that an anonymous caller names
 	Namespace Limits // for each namespace
-	// Chosen returns the limits that administrators have chosen in place of those, and whether they have. Optional.
+	// Chosen returns the limits that administrators have set in place of User and Namespace, and whether they have set any.
+	// Optional.
 	Chosen func(context.Context) (Allowance, bool, error)
-	// Assumed is the price, in millionths of a US dollar for a million tokens, at which budgets of money
-	// count models without a known price. If it is 0, a server that limits money refuses such models.
-	// The recorded cost stays unknown.
+	// Assumed is the price, in millionths of a US dollar per million tokens, at which budgets of money count
+	// models without a known price. If it is 0, a server that limits money refuses such models. The recorded
+	// cost remains unknown.
 	Assumed int64
 	Shared  bool             // other servers spend from the same budgets
 	Window  time.Duration    // length of a period, counted from midnight UTC; 0 means 24 h
@@ -43,23 +44,23 @@ type BudgetOptions struct {
 // Budgets refuse turns when the budget of their user or namespace is used up. A turn reserves an
 // estimate before it makes any call, and reservations count as spent, so a period is overspent by at
 // most the turn that was admitted last, if estimates are not too low. Spending from before the process
-// started is read from the ledger once. Spending of other processes in the meantime is counted only with
-// BudgetOptions.Shared, when it is in the ledger: then a period is overspent by at most the spending of
-// the turns that are running elsewhere at that moment. Zero limits refuse nothing.
+// started is read from the ledger. Later spending of other processes is counted only with
+// BudgetOptions.Shared, and only once it is in the ledger: a period may then also be overspent by the turns
+// that are running elsewhere. Zero limits refuse nothing. Budgets are safe for concurrent use.
 type Budgets struct {
 	store Store
 	opts  BudgetOptions
 
 	mu       sync.Mutex
 	allowed  Allowance
-	asked    time.Time // when it was asked for; zero before the first time
+	asked    time.Time // when allowed was last read; zero for never
 	window   time.Time // beginning of the period that used covers
-	stale    time.Time // when used must be read again, if others spend too
+	stale    time.Time // when used must be read again, if budgets are shared
 	used     map[budgetKey]*Amount
 	reserved map[budgetKey]*Amount
 }
 
-// budgetKey identifies the budget of a namespace or a user.
+// budgetKey identifies the budget of a namespace or of a user.
 type budgetKey struct {
 	namespace   string
 	ofUser      bool
@@ -99,7 +100,7 @@ func unreadable(err error) error {
 	return &chat.Error{Kind: chat.Unavailable, Msg: "The budget could not be read. Please try again.", Err: err}
 }
 
-// allowance returns what may be spent now, and whether administrators have chosen it.
+// allowance returns what may be spent now, and whether administrators have set it.
 func (b *Budgets) allowance(ctx context.Context) (a Allowance, chosen bool, err error) {
 	if b.opts.Chosen != nil {
 		a, chosen, err = b.opts.Chosen(ctx)
@@ -110,7 +111,7 @@ func (b *Budgets) allowance(ctx context.Context) (a Allowance, chosen bool, err 
 	return a, chosen, err
 }
 
-// followChoice asks for the allowance when it may have changed.
+// followChoice reads the limits set by administrators, at most once per rereadAfter. The caller must hold b.mu.
 func (b *Budgets) followChoice(ctx context.Context) error {
 	now := b.opts.Now()
 	if b.opts.Chosen == nil || now.Sub(b.asked) < rereadAfter {
@@ -121,13 +122,13 @@ func (b *Budgets) followChoice(ctx context.Context) error {
 		return fmt.Errorf("read the chosen budgets: %w", err)
 	}
 	if a != b.allowed {
-		b.allowed, b.used = a, nil // spending that had no limit was not counted
+		b.allowed, b.used = a, nil // read the spending again, which is not counted without limits
 	}
 	b.asked = now
 	return nil
 }
 
-// Micros returns how much a call counts against budgets of money.
+// Micros returns how much a call counts against budgets of money, in millionths of a US dollar.
 func (b *Budgets) Micros(provider string, cost Cost, tokens int64) int64 {
 	if cost.Known || provider == Builtin {
 		return cost.Micros
@@ -141,8 +142,9 @@ func assumed(perMillion, tokens int64) int64 { return (perMillion*tokens + 999_9
 // retryReserved is the retry time when only reservations of other turns exceed the budget.
 const retryReserved = 5 * time.Second
 
-// Reserve admits a turn with an estimate of its spending, or refuses it with a *chat.Error of kind
-// RateLimited. The caller must call settle once, with the actual spending.
+// Reserve admits a turn with an estimate of its spending. It refuses the turn with a *chat.Error, of kind
+// RateLimited if a budget is used up, or Unavailable if the spending cannot be read. The caller must call
+// settle once, with the actual spending.
 func (b *Budgets) Reserve(ctx context.Context, scope Scope, user string, estimate Amount) (settle func(Amount), err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -197,7 +199,7 @@ func (b *Budgets) limitsOf(scope Scope, user string) map[budgetKey]Limits {
 // maxTracked limits the number of budgets in a period, because anonymous callers can make up names.
 const maxTracked = 100_000
 
-// tracked returns the key, or a shared key if there are too many budgets already.
+// tracked returns the key, or a key shared by many if there are too many budgets already.
 func (b *Budgets) tracked(key budgetKey) budgetKey {
 	if _, ok := b.used[key]; ok || len(b.used) < maxTracked {
 		return key
@@ -223,15 +225,16 @@ func of(m map[budgetKey]*Amount, key budgetKey) *Amount {
 	return s
 }
 
-// rereadAfter is how long the spending of other servers may stay unknown. If reading it is slow, it is read less often:
-// each read is followed by a pause of at least rereadShare times its duration.
+// rereadAfter is the time between two reads of the limits set by administrators, and of the spending of other servers. If
+// reading the spending is slow, it is read less often: each read is followed by a pause of at least rereadShare times its
+// duration.
 const (
 	rereadAfter = time.Second
 	rereadShare = 20
 )
 
-// turnWindow begins a new period when the last one is over. Unless budgets are shared, it reads the ledger only
-// for the first period: this process has seen all later ones from their beginning.
+// turnWindow begins a new period when the last one is over. Unless budgets are shared, it reads the ledger only for
+// the first period and after a change of the limits: this process itself has counted all other spending.
 func (b *Budgets) turnWindow(ctx context.Context) error {
 	window := b.opts.Now().UTC().Truncate(b.opts.Window)
 	began := time.Now()
@@ -252,7 +255,8 @@ func (b *Budgets) turnWindow(ctx context.Context) error {
 	return nil
 }
 
-// spentSince reads the spending of each user and namespace from the ledger, as an allowance counts it.
+// spentSince reads the spending of each user and namespace from the ledger. If the allowance limits money, it
+// adds the assumed cost of models without a price.
 func (b *Budgets) spentSince(ctx context.Context, from time.Time, a Allowance) (map[budgetKey]*Amount, error) {
 	used := map[budgetKey]*Amount{}
 	rows, err := b.store.Usage(ctx, UsageQuery{By: []Dimension{ByNamespace, ByUser}, From: from})
@@ -270,7 +274,7 @@ func (b *Budgets) spentSince(ctx context.Context, from time.Time, a Allowance) (
 	return used, err
 }
 
-// Spending is the cost of one user or namespace in a period.
+// Spending is what one user or namespace has spent in a period.
 type Spending struct {
 	Namespace   string
 	OfUser      bool
@@ -282,11 +286,12 @@ type Spending struct {
 type Period struct {
 	From, Until time.Time
 	Allowance
-	Chosen bool // by administrators
+	Chosen bool // administrators have set Allowance
 	Spent  []Spending
 }
 
-// Period reads the current period from the ledger, in no particular order. Turns that have not ended are not in it.
+// Period reads the spending of the current period from the ledger, in no particular order. It does not include turns that
+// have not ended.
 func (b *Budgets) Period(ctx context.Context) (Period, error) {
 	from := b.opts.Now().UTC().Truncate(b.opts.Window)
 	a, chosen, err := b.allowance(ctx)

@@ -1,4 +1,4 @@
-// Package ledger records the cost of model calls, who pays for them, and who may spend how much.
+// Package ledger records the cost of model calls and who caused it, and limits what users and namespaces may spend.
 //
 //	l := ledger.New(db.State(), ledger.Options{Price: prices.Of})
 //	model := l.Meter("openai", openai.New(key)) // given to the engine
@@ -11,7 +11,7 @@
 // turns and contain no text. Built-in models cost nothing: their entries are committed with the turn,
 // which therefore writes nothing before its first token.
 //
-// Every entry belongs to an account: the client's names for its user and conversation, or the stored
+// An account is identified by the client's names for its user and conversation, or by the stored
 // conversation. The store updates the totals of an account in the transactions that settle entries, in
 // whole tokens and micro-dollars, so that they are the sum of the ledger at any moment.
 //
@@ -67,8 +67,8 @@ func New(store Store, opts Options) *Ledger {
 // recoverBatch is the number of intents that Recover reads at a time.
 const recoverBatch = 500
 
-// Recover settles entries that a crash left unsettled, if they were created before a time, where zero means
-// now. It marks them as interrupted, with the estimated input as their usage, and returns their number. If
+// Recover settles the entries that a crash left unsettled and that were created before the given time; the
+// zero time means all. It marks them as interrupted, with the estimated input as their usage, and returns their number. If
 // another process is still making such a call, that process overwrites the entry when the call ends.
 func (l *Ledger) Recover(ctx context.Context, before time.Time) (int, error) {
 	for total := 0; ; {
@@ -78,7 +78,7 @@ func (l *Ledger) Recover(ctx context.Context, before time.Time) (int, error) {
 		}
 		for _, e := range entries {
 			if !before.IsZero() && !e.CreatedAt.Before(before) {
-				return total, nil // those that follow are younger
+				return total, nil // the entries that follow are newer
 			}
 			e.Usage = llm.Usage{Input: e.EstimatedInput, Estimated: true}
 			if err := l.write(ctx, l.settled(e, Interrupted)); err != nil {
@@ -92,7 +92,7 @@ func (l *Ledger) Recover(ctx context.Context, before time.Time) (int, error) {
 	}
 }
 
-// settled returns the entry of an ended call as it is stored. The usage of e must be set.
+// settled returns the entry to store for an ended call. The usage of e must be set.
 func (l *Ledger) settled(e Entry, status Status) Entry {
 	e.Status = status
 	e.Cost = Cost{Known: true}
@@ -110,5 +110,5 @@ func (l *Ledger) write(ctx context.Context, e Entry) error {
 	return nil
 }
 
-// trim returns a time in the precision of the store.
+// trim converts a time to the precision of the store.
 func trim(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }

@@ -13,7 +13,7 @@ import (
 // Builtin is the provider of the models that run in this process and cost nothing.
 const Builtin = "builtin"
 
-// Of returns the meter that records calls of a provider's models in the ledger. It takes turn and stage
+// Of returns the meter that records calls of a provider's models in the ledger. It takes the turn and the stage
 // from the context (see WithTab).
 //
 // If the intent cannot be committed, the call is not made: nothing is spent off the record. Completions
@@ -135,7 +135,7 @@ func (l *Ledger) begin(ctx context.Context, e Entry) (*call, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.opts.WriteTimeout)
 	defer cancel()
 	if err := l.store.Intend(ctx, e); err != nil {
-		if ctx.Err() != nil { // the intent may have been committed all the same, and the next start would bill it
+		if ctx.Err() != nil { // the intent may have been committed nevertheless, and the next start would bill it
 			l.end(ctx, l.settled(e, Cancelled))
 		}
 		return nil, fmt.Errorf("enter call of %s:%s in the ledger: %w", e.Provider, e.Model, err)
@@ -143,8 +143,8 @@ func (l *Ledger) begin(ctx context.Context, e Entry) (*call, error) {
 	return c, nil
 }
 
-// Add records a chunk. It ignores a usage that cannot be true, so that nobody stores or bills it, and
-// replaces one that the provider estimated by a better count. It returns the usage.
+// Add records a chunk and returns its usage, or nil. It ignores an implausible usage, so that it is neither
+// stored nor billed, and replaces a usage that the provider estimated by a better count.
 func (c *call) Add(chunk llm.Chunk) *llm.Usage {
 	c.received = true
 	c.text.add(chunk.Text)
@@ -178,7 +178,7 @@ func (c *call) Answer(u llm.Usage) llm.Usage {
 // Complete marks the call as completed.
 func (c *call) Complete() { c.status = Completed }
 
-// maxTokens is more than any call can have.
+// maxTokens is more than any call can use.
 const maxTokens = 100_000_000
 
 func plausible(u llm.Usage) bool {
@@ -197,8 +197,8 @@ func (c *call) Fail(ctx context.Context, err error) {
 }
 
 // Settle writes the end of the call, or leaves that to the turn, which is saved soon after in one
-// transaction. Writing has its own context, since the client may be gone. An entry that cannot be
-// settled stays an intent, which the next start settles with an estimate.
+// transaction. Writing uses its own context, since the client may be gone. An entry that cannot be
+// settled remains an intent, which the next start settles with an estimate.
 func (c *call) Settle(ctx context.Context) {
 	c.entry.Usage = c.total()
 	c.entry = c.ledger.settled(c.entry, c.status)
@@ -245,7 +245,7 @@ func (c *call) counter() Count {
 	return c.ledger.opts.Count
 }
 
-// count returns an estimate of the usage so far, by the ledger's own count.
+// count returns the usage so far as counted by the ledger, marked as estimated.
 func (c *call) count() llm.Usage {
 	count := c.counter()
 	thought := c.thought.tokens(count)

@@ -14,7 +14,7 @@ type Scope struct {
 	Owner     string // access.Principal.Subject; "" for the anonymous caller
 }
 
-// Status says how a paid model call ended.
+// Status is the state of a model call.
 type Status string
 
 // The statuses of an entry.
@@ -32,7 +32,7 @@ type Cost struct {
 	Known  bool
 }
 
-// Entry is a line of the ledger: one paid model call.
+// Entry is a line of the ledger: one model call. Entries of built-in models have no cost.
 type Entry struct {
 	ID             string // created at CreatedAt, see package ident
 	TurnID         string // "" for a call outside a turn
@@ -50,7 +50,7 @@ type Entry struct {
 	SettledAt      time.Time // zero for an intent
 }
 
-// AccountKey returns the account to whose totals the call adds.
+// AccountKey returns the account whose totals include the call.
 func (e Entry) AccountKey() AccountKey { return AccountOf(e.Scope.Owner, e.ConversationID, e.Account) }
 
 // Embeds reports whether the call embedded texts. Within a turn, only the search does.
@@ -68,6 +68,6 @@ type Store interface {
 	// Unsettled returns up to limit intents, oldest first.
 	Unsettled(ctx context.Context, limit int) ([]Entry, error)
 
-	// Usage returns sums of settled entries, grouped as the query says.
+	// Usage returns sums of settled entries, grouped by the dimensions of the query.
 	Usage(ctx context.Context, q UsageQuery) ([]UsageRow, error)
 }

@@ -84,7 +84,7 @@ func chargeOf(ctx context.Context) charge {
 	return charge{Tab: &Tab{}}
 }
 
-// Note follows the stage events of the turn. Calls are recorded under the running stage.
+// Note follows the stage events of the turn and ignores others. Calls are recorded under the running stage.
 func (t *Tab) Note(e chat.Event) {
 	switch e := e.(type) {
 	case chat.StageStarted:
@@ -162,7 +162,7 @@ func (t *Tab) Entries() (free, settled []Entry) {
 	return slices.Clone(t.free), settled
 }
 
-// Committed reports that the entries have been saved with the turn.
+// Committed records that the entries have been saved with the turn.
 func (t *Tab) Committed() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

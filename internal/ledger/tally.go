@@ -13,8 +13,8 @@ const blockSize = 1 << 10
 // Count returns the number of tokens of a text.
 type Count func(text string) int
 
-// The number of bytes of a call that are counted with Count, which is slow. The rest is estimated. Text
-// of the upstream is kept until it is counted.
+// The maximum number of bytes of a call that are counted with Count, which is slow. The rest is estimated.
+// Text from the upstream is kept until it is counted.
 const (
 	maxCounted = 256 << 10 // of a prompt
 	maxKept    = 64 << 10  // of an answer, and of its reasoning
@@ -44,12 +44,11 @@ func (t *tally) add(s string) {
 }
 
 func (t *tally) tokens(count Count) int {
-	// A trailing space belongs to the token of a word that did not arrive, and the engine holds it back
-	// too.
+	// A trailing space belongs to the token of a word that did not arrive; the engine holds it back, too.
 	return count(string(bytes.TrimRight(bytes.Join(t.blocks, nil), " "))) + t.rest.Tokens()
 }
 
-// countInput returns the tokens of a request that no upstream has counted.
+// countInput counts the tokens of a request that the upstream did not report.
 func countInput(req llm.Request, count Count) int {
 	room := maxCounted
 	return llm.CountInput(req, func(text string) int {

@@ -19,8 +19,8 @@ import (
 	"parley/internal/wire"
 )
 
-// inline lists the types that a browser shows without running any content. Everything else, above all
-// HTML, SVG and XML, is offered as a download.
+// inline lists the media types that browsers show without running any of their content. Everything else,
+// above all HTML, SVG and XML, is offered as a download.
 var inline = map[string]bool{
 	"application/pdf": true,
 	"text/plain":      true, "text/markdown": true, "text/csv": true,
@@ -30,9 +30,9 @@ var inline = map[string]bool{
 // errNoDocument is the same for documents that do not exist and for those that the caller may not see.
 var errNoDocument = wire.Refuse(http.StatusNotFound, "not_found", "There is no such document.")
 
-// content serves the original of a document by its citation name. The URL's path is looked up as a name
-// and never opened as a file. The filter is the same as for searches. Byte ranges and conditional requests work as
-// in http.ServeContent (RFC 9110 sections 13 and 14).
+// content serves the original of a document by its citation name. The URL's path is looked up as a name and
+// never opened as a file. The caller sees the same documents as in searches. Byte ranges and conditional requests
+// work as in http.ServeContent (RFC 9110 sections 13 and 14).
 func (s *Server) content(w http.ResponseWriter, r *wire.Request) error {
 	doc, err := s.document(r, strings.TrimPrefix(r.URL.Path, "/content/"))
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *Server) content(w http.ResponseWriter, r *wire.Request) error {
 	if err != nil {
 		return fmt.Errorf("open the original of %s: %w", doc.ID, err)
 	}
-	// Nothing was written to it, so closing it reports nothing.
+	// Nothing was written to it, so an error of Close does not matter.
 	defer func() { _ = blob.Close() }()
 	contentType, err := typeOf(doc.MediaType, blob)
 	if err != nil {
@@ -78,8 +78,8 @@ func (s *Server) document(r *wire.Request, name string) (retrieval.Document, err
 	return retrieval.Document{}, errNoDocument
 }
 
-// namespace returns the namespace in ?namespace=, which links of answers have for other namespaces than
-// the server's.
+// namespace returns the namespace in ?namespace=, or the server's. Links in answers have the parameter if the
+// document is in another namespace than the server's.
 func (s *Server) namespace(r *wire.Request) (string, error) {
 	name := r.URL.Query().Get("namespace")
 	if name == "" || name == s.cfg.Namespace {
@@ -122,18 +122,17 @@ func (s *Server) contentHeaders(h http.Header, doc retrieval.Document, contentTy
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Disposition", disposition(inline[media], path.Base(doc.Name)))
 	h.Set("ETag", `"`+doc.SHA256+`"`)
-	// A browser may keep it, but must ask each time whether it may still show it.
+	// Browsers may cache it, but must ask each time whether they may still show it.
 	h.Set("Cache-Control", "private, no-cache")
 	// Front ends on other origins show documents in frames and images.
 	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
 	h.Set("Content-Security-Policy", s.contentPolicy(media))
 }
 
-// contentPolicy forbids a document to load or run anything, and pages that may not call the server to
-// frame it. Chromium shows a PDF through a plugin in a page of its own, to which the policy applies too:
-// "sandbox" would prevent it from showing anything (https://issues.chromium.org/issues/41131921), and
-// the page needs its inline style and its object. A script in a PDF runs in the viewer, without this
-// origin.
+// contentPolicy forbids a document to load or run anything, and forbids untrusted pages to frame it. Chromium
+// shows a PDF with a plugin in a page of its own, to which the policy applies, too: "sandbox" would prevent it
+// from showing anything (https://issues.chromium.org/issues/41131921), and the page needs its inline style and
+// its object. A script in a PDF runs in the viewer, not in this origin.
 func (s *Server) contentPolicy(media string) string {
 	policy := "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; " +
 		"base-uri 'none'; form-action 'none'; frame-ancestors " + s.trust.frameAncestors()
@@ -161,8 +160,8 @@ func disposition(show bool, name string) string {
 	return kind + `; filename="` + ascii + `"; filename*=UTF-8''` + encoded
 }
 
-// typeOf returns the content type of an original. If its beginning shows the charset, it is included,
-// since browsers would otherwise guess. It leaves the blob at its start.
+// typeOf returns the content type of an original. It includes the charset if the beginning of the text shows
+// it, because browsers would otherwise guess. It leaves the blob at its start.
 func typeOf(mediaType string, blob io.ReadSeeker) (string, error) {
 	media, _, _ := mime.ParseMediaType(mediaType)
 	if media == "" {

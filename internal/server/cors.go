@@ -17,9 +17,9 @@ const (
 		"x-stainless-runtime, x-stainless-runtime-version, x-stainless-timeout"
 )
 
-// cors sets the headers that allow a page of a trusted origin to read the response, whatever it will be,
-// and reports whether the request comes from such a page. Credentials are never allowed: the
-// session cookie is for the server's own pages only, and a bearer token needs no permission.
+// cors sets the headers that allow a page of a trusted origin to read the response, whatever its status, and
+// reports whether the request comes from such a page. Credentials are never allowed: the session cookie is
+// for the server's own pages only, and a bearer token needs no permission.
 func (t *trust) cors(h http.Header, r *http.Request) (trusted bool) {
 	h.Add("Vary", "Origin")
 	origin := r.Header.Get("Origin")

@@ -24,8 +24,8 @@ const (
 )
 
 // dispatch reads the body of a request to a path that several protocols share, and returns the route of
-// its protocol, which the header X-Chat-Protocol or the form of the body determines. Only one of the
-// protocols has HTML forms.
+// its protocol, which the header X-Chat-Protocol or the shape of the body determines. An HTML form is always
+// azure-0529, the only one of these protocols with forms.
 func (s *Server) dispatch(w http.ResponseWriter, r *wire.Request, among []wire.Route) (*wire.Route, error) {
 	route := func(name string) *wire.Route {
 		i := slices.IndexFunc(among, func(rt wire.Route) bool { return rt.Speaks == name })

@@ -27,12 +27,12 @@ type exchange struct {
 	span     *trace.Span
 }
 
-// serveHTTP does what must happen for every request, however it ends.
+// serveHTTP handles a request. It counts and logs every request, even one that panics.
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	x := s.begin(w, r)
 	r = r.WithContext(turn.WithNamed(access.WithStart(r.Context(), x.start), x.named))
 	x.req.Request = r
-	// These run in reverse order: the outcome of a panic is part of the log line.
+	// These run in reverse order, so that the log line has the outcome of a panic.
 	defer s.end(x, r)
 	defer s.recoverPanic(x)
 	s.handle(x, r)
@@ -57,7 +57,7 @@ func (s *Server) end(x *exchange, r *http.Request) {
 	took, status := time.Since(x.start), x.outcome(r)
 	s.metrics.observeRequest(x.route, status, took)
 	x.span.EndRequest(status)
-	// The log has the path pattern: paths and queries can contain names of documents.
+	// The log has only the pattern of the path, because paths and queries can contain names of documents.
 	attrs := []slog.Attr{
 		slog.String("request_id", x.id),
 		slog.String("method", methodLabel(r.Method)),
@@ -93,7 +93,7 @@ func (x *exchange) outcome(r *http.Request) int {
 }
 
 // recoverPanic turns a panic into the route's 500. If the response has begun, it closes the connection,
-// so that nobody takes half an answer for a complete one. Only the log gets the stack.
+// so that no client mistakes half an answer for a complete one. Only the log gets the stack.
 func (s *Server) recoverPanic(x *exchange) {
 	v := recover()
 	if v == nil {

@@ -40,7 +40,7 @@ type gate struct {
 	addresses map[string]*address
 	over      list.List     // of *place over the limit, oldest first
 	stopping  bool          // hangUp was called
-	hungUp    bool          // no request was running after that; later connections are closed at once
+	hungUp    bool          // no request has been running since; new connections are closed at once
 	emptied   chan struct{} // closed when no connection is left; nil before wait
 	warned    time.Time
 }
@@ -59,7 +59,7 @@ type place struct {
 type address struct {
 	key     string
 	total   int       // places, during a request or waiting; without those over the limit
-	active  int       // of them, those during a request
+	active  int       // the places during a request
 	waiting list.List // of *place, longest waiting first
 }
 
@@ -78,20 +78,20 @@ func newGate(ln net.Listener, places int, log *slog.Logger) *gate {
 type lastCall struct {
 	listener interface{ SetDeadline(t time.Time) error } // nil if Accept cannot have a deadline
 	until    time.Time
-	quiet    int           // waits in a row in which no connection came
-	ended    chan struct{} // closed when no more connections are taken
+	quiet    int           // consecutive waits in which no connection arrived
+	ended    chan struct{} // closed when no more connections are accepted
 }
 
-// The listener is closed when no connection came during quietWaits waits of quietTime, and after lastCallTime at the latest. A
-// single wait proves nothing: on a busy machine its deadline may pass before Accept has looked.
+// The listener is closed when no connection has arrived during quietWaits waits of quietTime, and after lastCallTime at the
+// latest. A single wait proves nothing: on a busy machine its deadline may pass before Accept has looked.
 const (
 	quietTime    = 5 * time.Millisecond
 	quietWaits   = 3
 	lastCallTime = time.Second
 )
 
-// stop ends Accept, but lets it take the connections that the system has made already. Closing the listener would reset those: their
-// clients have connected and perhaps sent a request, so a proxy cannot know that it may ask another server.
+// stop ends Accept, but first lets it take the connections that the system has already established. Closing the listener would
+// reset them: their clients have connected and perhaps sent a request, so a proxy cannot know that it may ask another server.
 func (g *gate) stop() {
 	last := &lastCall{until: time.Now().Add(lastCallTime), ended: make(chan struct{})}
 	last.listener, _ = g.Listener.(interface{ SetDeadline(t time.Time) error })
@@ -100,14 +100,15 @@ func (g *gate) stop() {
 		_ = g.Close() // Accept reports why it fails
 		return
 	}
-	// The deadline wakes Accept.
+	// The deadline has woken Accept.
 	select {
 	case <-last.ended:
-	case <-time.After(2 * lastCallTime): // net/http is not in Accept
+	case <-time.After(2 * lastCallTime): // in case net/http does not call Accept any more
 	}
 }
 
-// more lets Accept wait once more, and reports whether it should. Only Accept calls it, and not again after it returned false.
+// more reports whether Accept should wait once more, and sets the deadline for that. Only Accept calls it, and not again after it
+// has returned false.
 func (l *lastCall) more() bool {
 	if l.listener != nil && l.quiet < quietWaits && time.Now().Before(l.until) && l.listener.SetDeadline(time.Now().Add(quietTime)) == nil {
 		return true
@@ -116,8 +117,8 @@ func (l *lastCall) more() bool {
 	return false
 }
 
-// Accept returns the next connection without waiting for a free place. After stop, it returns what has come and then
-// http.ErrServerClosed.
+// Accept returns the next connection without waiting for a free place. After stop, it returns the connections that have
+// already arrived, and then http.ErrServerClosed.
 func (g *gate) Accept() (net.Conn, error) {
 	for {
 		last := g.closing.Load()
@@ -147,7 +148,7 @@ func (g *gate) Accept() (net.Conn, error) {
 	}
 }
 
-// enter gives a new connection a place.
+// enter registers a new connection, over the limit if no place is free.
 func (g *gate) enter(conn net.Conn) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -231,7 +232,7 @@ func (g *gate) leave(p *place) {
 	}
 }
 
-// track implements http.Server.ConnState. StateActive means that a whole request header has been read.
+// track is the server's ConnState. StateActive means that a whole request header has been read.
 func (g *gate) track(conn net.Conn, state http.ConnState) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -265,7 +266,7 @@ func (g *gate) track(conn net.Conn, state http.ConnState) {
 }
 
 // hangUp closes connections that have not sent a whole request header, and all later connections, as soon as no
-// request is running. Until then the requests of slow clients still arrive: nothing is gained by refusing them.
+// request is running. Until then slow clients may still send requests, because refusing those would gain nothing.
 func (g *gate) hangUp() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -273,7 +274,7 @@ func (g *gate) hangUp() {
 	g.hangUpSilent()
 }
 
-// hangUpSilent does what hangUp says, unless a request is running. The caller must hold g.mu.
+// hangUpSilent closes the connections that hangUp describes, unless a request is running. The caller must hold g.mu.
 func (g *gate) hangUpSilent() {
 	for _, p := range g.conns {
 		if !p.silent && p.waiting == nil {
@@ -288,7 +289,7 @@ func (g *gate) hangUpSilent() {
 	}
 }
 
-// wait returns when no connection is left, or with the context's error.
+// wait waits until no connection is left, or returns ctx's error.
 func (g *gate) wait(ctx context.Context) error {
 	g.mu.Lock()
 	emptied := make(chan struct{})
@@ -314,7 +315,7 @@ func (g *gate) checkEmptied() {
 // placeKey is the context key of a connection's *place.
 type placeKey struct{}
 
-// context implements http.Server.ConnContext.
+// context is the server's ConnContext.
 func (g *gate) context(ctx context.Context, conn net.Conn) context.Context {
 	ctx = access.WithOrigin(ctx, g.origins.of(conn.RemoteAddr()))
 	g.mu.Lock()
@@ -329,8 +330,8 @@ type admission struct {
 	whole  *wholeConn
 }
 
-// crowded reports whether a request must be refused because places are scarce; probes are answered
-// nevertheless. The connection then has no place, and serves only this request.
+// crowded reports whether places are so scarce that only probes are answered. The connection then has no place,
+// and serves only this request.
 func crowded(ctx context.Context) bool {
 	a, ok := ctx.Value(placeKey{}).(admission)
 	if !ok || a.place == nil {

@@ -17,7 +17,7 @@ const strayBodyTimeout = 5 * time.Second
 // handle passes a request through the guards to its endpoint.
 func (s *Server) handle(x *exchange, r *http.Request) {
 	if r.ContentLength != 0 {
-		// A writer without deadlines, as in tests, has none.
+		// An error means that the writer has no deadlines, as in tests.
 		_ = x.rc.SetReadDeadline(time.Now().Add(strayBodyTimeout))
 	}
 	full := crowded(r.Context())
@@ -50,7 +50,7 @@ func (s *Server) handle(x *exchange, r *http.Request) {
 	}
 }
 
-// trustOf returns which pages may call an endpoint. The origins that may show the embedded chat may call nothing else.
+// trustOf returns the trust for calls of an endpoint. The origins that may show the embedded chat may call only embedPath.
 func (s *Server) trustOf(e *endpoint) *trust {
 	if e != nil && e.path == embedPath {
 		return &s.embedding
@@ -68,7 +68,7 @@ func (s *Server) unknown(x *exchange) {
 	x.refuse(errUnknownPath)
 }
 
-// isBelow reports whether a path is below the root of a protocol, or below another name of it.
+// isBelow reports whether a path is below the root of a protocol, or below an alias of it.
 func isBelow(path string, p wire.Protocol) bool {
 	return strings.HasPrefix(path, p.Root) || slices.ContainsFunc(p.Aliases, func(a wire.Alias) bool {
 		return strings.HasPrefix(a.Path(path), p.Root)
@@ -76,7 +76,7 @@ func isBelow(path string, p wire.Protocol) bool {
 }
 
 // oddFraming reports whether other software on the way may see the end of the request elsewhere than
-// net/http, so that later bytes on the connection must not be read as a request (RFC 9112 sections 6.1
+// net/http does, so that later bytes on the connection must not be read as a request (RFC 9112 sections 6.1
 // and 6.3). net/http silently drops a Content-Length beside Transfer-Encoding, and Transfer-Encoding in
 // HTTP/1.0. So every request with Transfer-Encoding, and every HTTP/1.0 request, is the last of its
 // connection.

@@ -18,7 +18,7 @@ import (
 )
 
 // Metrics holds the metrics of /metrics in its own registry. Labels have few values, such as route
-// patterns, statuses and stages, and never contain input of clients.
+// patterns, statuses and stages, and never contain input from clients.
 type Metrics struct {
 	registry *prometheus.Registry
 	page     http.Handler
@@ -40,7 +40,7 @@ type Metrics struct {
 
 // NewMetrics returns metrics that start at zero, for one Server.
 func NewMetrics() *Metrics {
-	// From a search in memory to the longest answer of a slow model.
+	// Buckets from a search in memory to the longest answer of a slow model.
 	seconds := []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120}
 	registry := prometheus.NewRegistry()
 	m, in := &Metrics{registry: registry}, promauto.With(registry)
@@ -102,7 +102,7 @@ func (m *Metrics) Indexes(now func() retrieval.Memory) {
 	)
 }
 
-// Segments adds the metrics of where segments of indexes were read: from files on this machine, or from the PostgreSQL
+// Segments adds the counters of index segments that were read from files on this machine and from the PostgreSQL
 // database.
 func (m *Metrics) Segments(reads func() (files, database int64)) {
 	counter := func(from string, value func() int64) prometheus.Collector {
@@ -117,10 +117,10 @@ func (m *Metrics) Segments(reads func() (files, database int64)) {
 	)
 }
 
-// Evicted counts deletions that made room.
+// Evicted counts n deletions of a kind that made room.
 func (m *Metrics) Evicted(kind string, n int) { m.evicted.WithLabelValues(kind).Add(float64(n)) }
 
-// Gatherer returns the metrics for other ways to export them.
+// Gatherer returns the metrics for exporters other than /metrics.
 func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 
 // Observe returns an observer that counts one turn.

@@ -12,7 +12,7 @@ import (
 //go:embed openapi.json
 var ownOpenAPI []byte
 
-// openAPI handles GET /openapi.json with the sum of the protocols' parts.
+// openAPI handles GET /openapi.json: the combined description of all protocols.
 func (s *Server) openAPI(w http.ResponseWriter, _ *wire.Request) error {
 	doc, err := s.description()
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"net"
 )
 
-// origins gives pseudonyms to client addresses, so that data stored by one address can be told from
-// that of others. A pseudonym cannot be turned back into an address and changes at each restart, so
+// origins assigns pseudonyms to client addresses, so that data stored from one address can be distinguished
+// from that of others. A pseudonym cannot be turned back into an address and changes at each restart, so
 // stored data does not identify anyone. Loopback addresses have none.
 type origins struct{ key []byte }
 
@@ -19,7 +19,7 @@ func newOrigins() origins {
 	return origins{key}
 }
 
-// of returns the origin of an address, or "" for a loopback address.
+// of returns the pseudonym of an address, or "" for a loopback address and for one that is not TCP.
 func (o origins) of(remote net.Addr) string {
 	if tcp, ok := remote.(*net.TCPAddr); !ok || tcp.IP.IsLoopback() {
 		return ""

@@ -23,7 +23,7 @@ func serveRanges(w http.ResponseWriter, r *http.Request, blob io.ReadSeeker) {
 	http.ServeContent(&rangeWriter{ResponseWriter: w}, r, "", time.Time{}, blob)
 }
 
-// rangeWriter gives http.ServeContent's refusals of ranges our error body.
+// rangeWriter replaces the error body with which http.ServeContent refuses a range by Parley's own.
 type rangeWriter struct {
 	http.ResponseWriter
 	refused bool

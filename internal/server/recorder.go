@@ -9,8 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// rearmAfter is the age at which a write renews the write deadline, if the timeout is long enough for
-// that.
+// rearmAfter is the age at which a write renews the write deadline. With a short timeout that happens earlier; see
+// rearm.
 const rearmAfter = time.Second
 
 // recorder records the status and size of a response, sets a deadline for every write and counts
@@ -33,7 +33,7 @@ type recorder struct {
 // turnHeader is the header of an answer that names its turn.
 const turnHeader = "X-Turn-Id"
 
-// named notes a turn that answers the request. Some protocols run it in another goroutine.
+// named records the first turn that answers the request. Some protocols run it in another goroutine.
 func (w *recorder) named(turnID string) { w.turn.CompareAndSwap(nil, &turnID) }
 
 // turnID returns the id of the turn that answers the request, or "".
@@ -109,8 +109,8 @@ func (w *recorder) FlushError() error {
 	return err
 }
 
-// rearm extends the write deadline, at most about once a second. net/http clears it between requests. A
-// writer without deadlines, as in tests, has none.
+// rearm extends the write deadline, at most about once a second. net/http clears it between requests. The error
+// of a writer without deadlines, as in tests, is ignored.
 func (w *recorder) rearm() {
 	now := time.Now()
 	if now.Sub(w.armed) < min(rearmAfter, w.timeout/4) {

@@ -34,7 +34,7 @@ func (x *exchange) refuse(err error) { x.req.Fail(x, x.req, err) }
 // failed logs the error that ended a request, and responds with it unless the response has begun.
 func (s *Server) failed(x *exchange, err error) {
 	err = wire.CauseOf(x.req.Context(), err)
-	if r, ok := errors.AsType[*wire.RefusalError](err); !ok || r.Status >= http.StatusInternalServerError { // for other refusals the status says enough
+	if r, ok := errors.AsType[*wire.RefusalError](err); !ok || r.Status >= http.StatusInternalServerError { // the status says enough about others
 		s.log.Log(x.req.Context(), wire.LevelOf(x.req.Context(), err), "request ended with an error",
 			"request_id", x.id, "route", x.route, "turn_id", x.turnID(), "error", err)
 	}

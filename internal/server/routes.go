@@ -82,8 +82,8 @@ func (s *Server) Routes() []wire.Route {
 	return all
 }
 
-// aliased returns the endpoint and handler of a request, and the request with the path of its route, which is another one
-// if the request uses an alias.
+// aliased returns the endpoint and the handler of a request, and the request with the path of its route, which differs from
+// its own if the request uses an alias.
 func (s *Server) aliased(r *http.Request) (*http.Request, *endpoint, http.Handler) {
 	e, h := s.find(r)
 	if e != nil {
@@ -105,8 +105,8 @@ func (s *Server) aliased(r *http.Request) (*http.Request, *endpoint, http.Handle
 	return r, nil, h
 }
 
-// find returns the endpoint of a request and the handler that serves it. That is the mux, which sets the
-// path's values, unless the path ends with a URL, which the mux would clean. The endpoint is nil for an
+// find returns the endpoint of a request and the handler that serves it. The handler is the mux, which sets
+// the path's values, unless the path ends with a URL, which the mux would clean. The endpoint is nil for an
 // unknown path and for one that the mux would redirect to a cleaner path, since a redirect loses a POST.
 func (s *Server) find(r *http.Request) (*endpoint, http.Handler) {
 	for _, e := range s.verbatim {
@@ -138,7 +138,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answer does what a route requires before its handler, and then runs the handler.
+// answer finds the route of a request, does what the route requires, and runs its handler.
 func (s *Server) answer(w http.ResponseWriter, r *wire.Request, among []wire.Route) error {
 	rt, err := s.read(w, r, among)
 	if err != nil {

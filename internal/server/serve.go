@@ -27,17 +27,17 @@ const (
 	silentTime = 250 * time.Millisecond
 )
 
-// errStopping is the cause that cancels the contexts of requests after the drain window. Adapters write
-// its text to clients as the last line of a stream.
+// errStopping is the cause with which the contexts of requests are cancelled after the drain window. Adapters
+// write its text to clients as the last line of a stream.
 var errStopping = &chat.Error{
 	Kind: chat.Unavailable,
 	Msg:  "The server is stopping. Please ask again in a moment.",
 }
 
-// Serve serves connections from ln until ctx is done, and then stops in order: /readyz reports it, new
-// connections are refused, and turns in progress have Config.Drain to end, after which they are
-// cancelled with a cause for their clients. It closes ln, and returns when the last response has ended,
-// with nil after a stop by ctx. It can be called once.
+// Serve serves connections from ln until ctx is done, and then stops in an orderly way: /readyz reports it, new
+// connections are refused, and turns in progress have Config.Drain to end, after which they are cancelled with
+// a cause for their clients. It closes ln, and returns when the last response has ended: nil after a stop by
+// ctx. It can be called once.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	s.loopback.Store(isLoopback(ln.Addr()))
 	// The end of ctx must not cut off turns at once.
@@ -72,8 +72,8 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	return nil
 }
 
-// drain ends the server's connections and turns, gently first. http.Server.Shutdown would close each connection whose request has not
-// been read yet, although its client has sent it; so it comes when no connection is left.
+// drain ends the server's connections and turns, gently at first. http.Server.Shutdown would also close connections whose clients
+// have sent a request that has not been read yet, so it is called only when no connection is left or the window is over.
 func (s *Server) drain(srv *http.Server, gate *gate, cancel context.CancelCauseFunc) {
 	window, end := context.WithTimeout(context.Background(), s.cfg.Drain)
 	defer end()
@@ -93,12 +93,12 @@ func (s *Server) drain(srv *http.Server, gate *gate, cancel context.CancelCauseF
 		return
 	}
 	s.log.Warn("requests were cut at the stop", "duration", s.cfg.Drain+finalTime)
-	// Closing reports the listener's error again, which Shutdown has closed already.
+	// Close returns an error of the listener, which Shutdown has already closed.
 	_ = srv.Close()
 }
 
-// drainTurns waits for the turns of connections that net/http has handed over, and for turns that
-// continue without clients. It cancels them when ctx ends.
+// drainTurns waits for the turns of hijacked connections, and for turns that continue without clients. It cancels
+// them when ctx ends.
 func (s *Server) drainTurns(ctx context.Context) {
 	for _, p := range s.protocols {
 		if p.Wait != nil {

@@ -1,4 +1,4 @@
-// Package server is Parley's HTTP side. It routes requests to the protocol adapters, determines the
+// Package server is Parley's HTTP server. It routes requests to the protocol adapters, determines the
 // protocol of a body on POST /chat, and does what every route needs: request ids, the access log,
 // metrics, limits, CORS, protection against other web sites, health, and an orderly stop.
 //
@@ -29,7 +29,7 @@ import (
 	"parley/internal/wire"
 )
 
-// Config configures a Server. A zero field means the default that its comment names.
+// Config configures a Server. A zero field means the default in its comment.
 type Config struct {
 	Namespace      string        // the namespace whose documents /content/ serves; default "default"
 	PublicURL      string        // the URL of the server for clients; its host and origin are trusted
@@ -70,7 +70,7 @@ type Documents interface {
 	OpenBlob(sha256 string) (io.ReadSeekCloser, error)
 }
 
-// Status reports the state of the rest of the program. Both methods must be quick, because probes wait
+// Status reports the state of the rest of the program. Both methods must return quickly, because probes wait
 // for them.
 type Status interface {
 	// Ready returns nil if a question can be answered, and otherwise the reason, for logs.
@@ -85,19 +85,19 @@ type Ingestion struct {
 	Files     int  `json:"files"`     // found so far in this run
 	Done      int  `json:"done"`      // of Files, processed
 	Indexed   int  `json:"indexed"`   // of Done, written to the index
-	Unchanged int  `json:"unchanged"` // of Done, not changed
+	Unchanged int  `json:"unchanged"` // of Done, unchanged since they were indexed
 	Skipped   int  `json:"skipped"`   // of Done, not documents
 	Failed    int  `json:"failed"`    // of Done, not readable
 	Documents int  `json:"documents"` // in the corpus now
 	Pages     int  `json:"pages"`     // in the corpus now
 	Chunks    int  `json:"chunks"`    // in the corpus now
-	Partly    int  `json:"partly"`    // of Documents, those of which a part could not be read
+	Partly    int  `json:"partly"`    // of Documents, those that could be read only in part
 
 	Embedding  bool `json:"embedding"`  // vectors are being computed
 	Unembedded int  `json:"unembedded"` // number of chunks waiting for vectors, as far as known; 0 without an embedder
 }
 
-// Keys makes one turn of requests with the same Idempotency-Key. turn.Keys implements it.
+// Keys runs requests with the same Idempotency-Key as one turn. turn.Keys implements it.
 type Keys interface {
 	Claim(ctx context.Context, k turn.Key, body []byte) (*turn.Claim, error)
 }
@@ -108,15 +108,15 @@ type Deps struct {
 	Documents Documents
 	Status    Status
 
-	// Admit returns who sends a request, if they have the right; a *chat.Error refuses it. It is the one
-	// place where callers get their identity. Nil: everybody is anonymous and may do everything.
+	// Admit returns the caller of a request if they have the right; its error is meant for wire.FailureOf. Nothing
+	// else identifies callers. Nil means that everybody is anonymous and may do everything.
 	Admit func(*http.Request, wire.Right) (access.Principal, error)
 
 	// Namespaces returns the namespaces, in addition to Config.Namespace, whose documents a caller may
 	// request with ?namespace=. Optional.
 	Namespaces func(context.Context, access.Principal) ([]string, error)
 
-	// Changed is called after each request of a caller who may change something and did not only read. Optional.
+	// Changed is called after each admitted request that may have changed something. Optional.
 	Changed func(r *wire.Request, status int)
 
 	Keys  Keys                                   // nil refuses requests with a key
@@ -143,7 +143,7 @@ type Server struct {
 	description func() ([]byte, error) // of all routes, made on first use
 
 	draining atomic.Bool
-	loopback atomic.Bool // bound to a loopback address only, so that requests for other hosts are attacks
+	loopback atomic.Bool // bound to a loopback address only; requests for other hosts are then DNS rebinding
 }
 
 // New returns a server. It panics if routes collide or are incomplete, which any test shows.

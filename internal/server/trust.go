@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// trust determines which web pages may call the server, and for which hosts it responds. Browsers
-// enforce the first for what a page may read. The server must enforce it for changes, since a page can
-// send a POST without reading the response. The second prevents DNS rebinding: a page whose own name
-// resolves to 127.0.0.1 has the right origin but cannot hide the name from the header Host.
+// trust determines which web pages may call the server, and for which hosts the server responds. Browsers
+// keep other pages from reading responses. The server itself must refuse their changes, since a page can send
+// a POST without reading the response. The check of hosts prevents DNS rebinding: a page whose own name
+// resolves to 127.0.0.1 has the right origin, but cannot hide the name from the header Host.
 type trust struct {
 	origins    map[string]bool // configured, in the spelling of browsers
 	everyone   bool            // "*"

@@ -57,8 +57,8 @@ func (s *Server) asset(w http.ResponseWriter, r *wire.Request) error {
 // embedPath is the path of the chat that other sites show in a frame.
 const embedPath = "/embed"
 
-// embed serves that chat to those who may ask. Browsers frame it only on pages of the configured origins. The script of
-// such a page requests it first, to find out whether the page may show it and the visitor may use it.
+// embed serves the chat at embedPath. Browsers frame it only on pages of the configured origins. The script on such a page
+// requests it first, to find out whether the page may show it and the visitor may use it.
 func (s *Server) embed(w http.ResponseWriter, r *wire.Request) error {
 	if origin := r.Header.Get("Origin"); origin != "" && !s.embedding.origin(origin) {
 		return errNotEmbedded
@@ -80,7 +80,7 @@ func (s *Server) loader(w http.ResponseWriter, r *wire.Request) error {
 // indexText writes a description of this server.
 func (s *Server) indexText(w http.ResponseWriter, r *wire.Request) error {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	// Writing fails only if the client is gone.
+	// Writing fails only if the client has left.
 	_, _ = fmt.Fprintf(w, indexPage, s.cfg.Version, wire.BaseURL(r.Request, s.cfg.PublicURL, false))
 	return nil
 }

@@ -5,9 +5,9 @@ import (
 	"net"
 )
 
-// wholeConn merges the writes of a handler between two flushes, which net/http would split into the
-// first 4 KiB, the rest and the end of the chunk: some clients take each read for a whole event. Only
-// the goroutine of the handler calls hold and release.
+// wholeConn merges the writes of a handler between two flushes, which net/http would split into the first 4 KiB,
+// the rest and the end of the chunk. Some clients assume that each read returns a whole event. Only the goroutine
+// of the handler calls hold and release.
 type wholeConn struct {
 	net.Conn
 	holds bool
@@ -36,7 +36,7 @@ func (c *wholeConn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// CloseWrite lets net/http end its side of the connection first.
+// CloseWrite lets net/http close its side of the connection first.
 func (c *wholeConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -64,7 +64,7 @@ func (c *wholeConn) send() error {
 	return err
 }
 
-// connOf returns the connection of a request; nil in tests without one.
+// connOf returns the connection of a request, or nil in tests without one.
 func connOf(ctx context.Context) *wholeConn {
 	a, ok := ctx.Value(placeKey{}).(admission)
 	if !ok {

@@ -6,8 +6,8 @@ import (
 	"parley/internal/chat"
 )
 
-// problems describes the doubts of the engine's citation check in sentences. Invented citations are no
-// longer in the text, but the sentences that carried them are.
+// problems describes each doubt of the engine's citation check in a sentence. Invented citations have been
+// removed from the text, but the sentences that had them have not.
 func problems(m chat.MessageFinished) (all []string) {
 	for _, d := range m.Doubts {
 		switch {

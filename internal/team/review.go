@@ -11,7 +11,7 @@ import (
 	"parley/internal/ident"
 )
 
-// sentBack is the reply of a reviewing model that rejects the answer.
+// sentBack begins the reply of a reviewing model that rejects the answer.
 const sentBack = "SEND BACK"
 
 // checker is the model name of a reviewer that checks by rules.
@@ -42,7 +42,7 @@ func (r *run) answer(m *member) (said, error) {
 // leastRevision is the minimum time left for a revision. With less, no answer is sent back.
 const leastRevision = 3 * time.Second
 
-// review lets the reviewer check a draft, and the agent revise it if the reviewer rejects it.
+// review has the reviewer check a draft, and has the agent revise it if the reviewer rejects it.
 func (r *run) review(m *member, req chat.Request, draft said) (said, error) {
 	v := &verdict{run: r, reviewer: m.reviewer}
 	if err := v.judge(req, draft); err != nil {
@@ -82,8 +82,8 @@ type verdict struct {
 	back     bool // the answer is sent back
 }
 
-// judge checks a draft. If the engine has no doubts about it, and the reviewer has a model that reads
-// prompts, it asks that model. An error means that the reviewer's message has failed.
+// judge checks a draft. If the engine has no doubts about it and the reviewer's model reads prompts, it asks that
+// model. An error means that the reviewer's message has failed.
 func (v *verdict) judge(req chat.Request, draft said) error {
 	found := problems(draft.message)
 	model := cmp.Or(v.reviewer.Model, req.Options.Models.Inference)
@@ -108,8 +108,8 @@ func (v *verdict) judge(req chat.Request, draft said) error {
 	return v.say("Sent back:\n- " + strings.Join(found, "\n- "))
 }
 
-// ask lets the reviewer's model compare the draft with the sources. It leaves half of the remaining time
-// for a revision.
+// ask has the reviewer's model compare the draft with the sources. It leaves half of the remaining time for a
+// revision.
 func (v *verdict) ask(req chat.Request, model string, draft said) error {
 	ctx, cancel := v.within(0.5)
 	defer cancel()
@@ -128,7 +128,7 @@ func (v *verdict) ask(req chat.Request, model string, draft said) error {
 	return nil
 }
 
-// second returns the reviewer's verdict on the revision, which is not sent back again.
+// second returns the reviewer's verdict on the revision. A revision is not sent back again.
 func (v *verdict) second(revised said) string {
 	if found := problems(revised.message); len(found) > 0 {
 		return "Still wrong in the second version:\n- " + strings.Join(found, "\n- ")

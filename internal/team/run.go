@@ -101,7 +101,7 @@ func (r *run) relay(ended <-chan struct{}, yield func(chat.Event, error) bool) b
 	}
 }
 
-// outcome returns the error that ends the turn, or nil when some agent has completed.
+// outcome returns the error that ends the turn, or nil if at least one agent has completed.
 func (r *run) outcome() error {
 	if r.rejected != nil {
 		return r.rejected
@@ -149,7 +149,7 @@ func (r *run) emit(e chat.Event) error {
 	}
 }
 
-// begin marks the turn as begun, unless it was rejected. It returns the rejection.
+// begin marks the turn as begun, unless it was rejected. It returns the rejection, or nil.
 func (r *run) begin() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -82,7 +82,7 @@ func (p *part) pass(e chat.Event) error {
 	case chat.PassagesRetrieved:
 		p.terms = e.Terms
 	case chat.PromptBuilt:
-		if !p.searches { // its sources are those of other agents
+		if !p.searches { // its sources are passages of other agents
 			return nil
 		}
 	case chat.ToolReturned:

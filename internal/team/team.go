@@ -1,33 +1,33 @@
 // Package team answers a turn with several agents. Each agent is a run of the engine with its own
-// instructions. A Team stands between the turn runner and the engine, and is an engine itself: it emits one
+// instructions. A Team sits between the turn runner and the engine, and is an engine itself: it emits one
 // stream, in which each message has the name of its agent.
 //
 //	t, err := team.New(engine, team.Config{Agents: team.Default(false)})
 //	runner := turn.NewRunner(t, store, turn.Options{})
 //
-// # Who works when
+// # Order
 //
 // An agent begins when all agents that it hears have ended; agents that do not hear each other run at the
-// same time. An agent may hear only agents that are listed before it, so there are no cycles. It is given
-// what they said. An agent that does not retrieve answers from the passages that they cite, against which
-// its own citations are verified.
+// same time. An agent may hear only agents that are listed before it, so there are no cycles. It receives
+// their messages. An agent that does not retrieve answers from the passages that those agents cite, and its
+// own citations are verified against these passages.
 //
 // # Failures
 //
-// A failure ends one agent's message, and the others go on: an agent that would have heard it gets the
-// passages that the failed agent had found, or searches itself when there are none. Only when every agent
-// has failed does the turn end with an error, that of the first.
+// A failure ends one agent's message, and the others continue: an agent that would have heard it gets the
+// passages that the failed agent had found, or searches itself if there are none. The turn ends with an error
+// only if no agent has completed; it is the error of the first agent that failed.
 //
 // # Time
 //
 // The team keeps to the deadline of the context, if there is one. An agent that begins gets a share of the
-// remaining time, by its weight compared with the agents that wait for it, and fails when its share is used
-// up. Agents with SkipBelow do not count: they get what remains, and are the first to be left out.
+// remaining time, according to its weight relative to the agents that wait for it, and fails when its share is
+// used up. Agents with SkipBelow are not counted: they get the time that remains, and are skipped if it is short.
 //
 // # Review
 //
-// An agent that Reviews another one checks that agent's answer before it is final. It may send it back once:
-// the agent then writes a new message, which replaces the first one.
+// An agent that Reviews another one checks that agent's answer before it is final. It may send the answer back
+// once: the agent then writes a new message, which replaces the first one.
 package team
 
 import (
@@ -46,23 +46,23 @@ import (
 // Agent is a member of a team.
 type Agent struct {
 	Name         string
-	Instructions string   // added to those of every answer; for one that Reviews, in their place
+	Instructions string   // added to the engine's instructions; a reviewer's replace them
 	Model        string   // "provider:model"; "" means the engine's default
-	Tools        []string // that it may call, of those that the server runs
-	Retrieves    bool     // it searches; else it answers from what the agents that it hears have found
-	// Hears names agents before it in the list whose messages it is given. Nil means all of them except
-	// reviewers, an empty list none.
+	Tools        []string // names of the server's tools that it may call
+	Retrieves    bool     // it searches; otherwise it answers from passages of the agents that it hears
+	// Hears names agents before it in the list whose messages it receives. Nil means all of them except
+	// reviewers; an empty list means none.
 	Hears     []string
 	Reviews   string        // the agent before it whose answer it checks; "" for none
 	Share     float64       // weight of its share of the time; 0 means 1
-	SkipBelow time.Duration // it is left out when less time remains; 0 means never
+	SkipBelow time.Duration // it is skipped if less time remains; 0 means never
 }
 
 // Config configures a Team.
 type Config struct {
 	Agents []Agent // at least one that does not review
 	// Builtin reports whether a model ignores prompts. A reviewer with such a model checks by rules only.
-	// Nil means that none does.
+	// Nil means that no model does.
 	Builtin func(model string) bool
 	Log     *slog.Logger // nil discards
 }
@@ -74,7 +74,7 @@ const (
 	maxInstructions = 6 << 10 // bytes; must stay below the engine's limit of a template
 )
 
-// reserve is the part of the time until the deadline that the team needs to end in order.
+// reserve is the time before the deadline that the team keeps for an orderly end.
 const reserve = 500 * time.Millisecond
 
 // Team is an engine with several agents. It is safe for concurrent use.
@@ -88,12 +88,12 @@ type Team struct {
 type member struct {
 	Agent
 	hears    []int   // into crew
-	found    bool    // some of the agents that it hears find passages, or hear from agents that do
+	found    bool    // an agent that it hears, directly or through others, retrieves
 	reviewer *Agent  // the agent that checks its answer; nil for none
 	tail     float64 // its weight plus the largest sum of weights along a chain of agents that wait for it
 }
 
-// New returns a team of cfg.Agents. The error says what is wrong with one of them.
+// New returns a team of cfg.Agents, or an error if they are not valid.
 func New(engine chat.Runner, cfg Config) (*Team, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)

@@ -12,14 +12,14 @@ import (
 	"parley/internal/llm"
 )
 
-// maxExpression limits an expression in bytes, maxNodes in operands and operators. There are no
-// loops, so both together limit its time.
+// maxExpression limits the bytes of an expression, and maxNodes its operands and operators. There are no
+// loops, so together they limit the time of its evaluation.
 const (
 	maxExpression = 1000
 	maxNodes      = 200
 )
 
-// calculatorEnv has all names that an expression can use.
+// calculatorEnv contains all names that an expression can use.
 var calculatorEnv = map[string]any{
 	"pi": math.Pi, "e": math.E,
 	"sqrt": math.Sqrt, "cbrt": math.Cbrt, "exp": math.Exp, "ln": math.Log, "log10": math.Log10, "log2": math.Log2,

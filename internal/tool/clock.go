@@ -10,7 +10,7 @@ import (
 	"parley/internal/llm"
 )
 
-// Clock returns a tool that tells date and time. A nil now means time.Now.
+// Clock returns a tool that returns the date and time in a time zone. A nil now means time.Now.
 func Clock(now func() time.Time) Tool {
 	if now == nil {
 		now = time.Now

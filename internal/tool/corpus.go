@@ -16,8 +16,8 @@ type SearchFunc func(ctx context.Context, q retrieval.Query) (retrieval.Result, 
 // foundDocuments is the number of passages that a search returns.
 const foundDocuments = 5
 
-// SearchDocuments returns a tool that searches the corpus with the rights and the filter of the
-// turn. The answer may cite its passages.
+// SearchDocuments returns a tool that searches the corpus with the rights and the filter of the turn. The
+// answer may cite the passages that it finds.
 func SearchDocuments(search SearchFunc) Tool {
 	return Tool{
 		Tool: llm.Tool{

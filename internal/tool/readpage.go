@@ -10,7 +10,7 @@ import (
 	"parley/internal/llm"
 )
 
-// PageReader returns the title and text of a page.
+// PageReader extracts the title and the text of a page.
 type PageReader func(ctx context.Context, page *fetch.Page) (title, text string, err error)
 
 // ReadPage returns a tool that reads a page of the public web. get is fetch.Client.Get or a fake.

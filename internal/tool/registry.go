@@ -20,14 +20,14 @@ import (
 	"parley/internal/retrieval"
 )
 
-// Options tunes a Registry. Zero fields mean the default.
+// Options configures a Registry. Zero fields mean the default.
 type Options struct {
-	Timeout  time.Duration // limit of a call; 20 s
-	MaxBytes int           // limit of a result's text; 16 KiB
-	MaxArgs  int           // limit in bytes of a call's arguments; 16 KiB
+	Timeout  time.Duration // limit of a call; default 20 s
+	MaxBytes int           // maximum bytes of a result's text; default 16 KiB
+	MaxArgs  int           // maximum bytes of a call's arguments; default 16 KiB
 	// Namespaces lists the tools allowed in a namespace. A missing key allows all.
 	Namespaces map[string][]string
-	// Later are beginnings of the names of tools that may come in a later registry, so that Namespaces may name them.
+	// Later are prefixes of the names of tools that a later registry may have. Namespaces may name such tools, too.
 	Later  []string
 	Logger *slog.Logger // nil discards
 }
@@ -39,13 +39,13 @@ type Registry struct {
 	schemas map[string]*jsonschema.Resolved // by name, of the tools whose schema can be checked
 }
 
-// ErrUnknown says that a turn may not call a tool, either because it does not exist or because the
-// lists exclude it. The error does not say which.
+// ErrUnknown means that a turn may not call a tool, either because it does not exist or because the
+// namespace's list excludes it. The error does not reveal which.
 var ErrUnknown = errors.New("no such tool")
 
 var validName = lazyregexp.New(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// NewRegistry returns a registry of the tools. It is an error if two tools share a name, if
+// NewRegistry returns a registry of the tools. It returns an error if two tools share a name, if
 // providers would reject a name, or if a list names a tool that does not exist.
 func NewRegistry(tools []Tool, opts Options) (*Registry, error) {
 	opts.Timeout = cmp.Or(opts.Timeout, 20*time.Second)
@@ -119,7 +119,7 @@ func (r *Registry) Writes(name string) bool {
 }
 
 // Call runs a tool for a model, in the namespace of filter. The result can always be shown to the
-// model: a failure's text is a sentence without internal detail. err tells the caller of the failure.
+// model: a failure's text is a sentence without internal detail. err reports the failure to the caller.
 func (r *Registry) Call(ctx context.Context, filter retrieval.Filter, call llm.ToolCall) (res Result, err error) {
 	t, ok := r.find(call.Name)
 	if !ok || !r.allows(filter.Namespace, call.Name) {
@@ -164,7 +164,7 @@ func (r *Registry) explain(ctx context.Context, t Tool, err error) string {
 
 const clipped = "\n[cut off here]"
 
-// clip truncates a text that is too long and marks the cut.
+// clip cuts a text to limit bytes, marks the cut, and replaces invalid UTF-8.
 func clip(s string, limit int) string {
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\uFFFD")

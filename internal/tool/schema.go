@@ -8,8 +8,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// resolveSchemas prepares the schemas of the tools' arguments. An unreadable schema, perhaps from
-// an MCP server, checks nothing: the tool itself then rejects wrong calls.
+// resolveSchemas prepares the schemas of the tools' arguments. With an unreadable schema, perhaps from an MCP
+// server, arguments are not checked here: the tool itself must reject wrong calls.
 func (r *Registry) resolveSchemas() map[string]*jsonschema.Resolved {
 	all := map[string]*jsonschema.Resolved{}
 	for _, t := range r.tools {
@@ -44,8 +44,8 @@ func resolveSchema(text json.RawMessage) (resolved *jsonschema.Resolved, err err
 // it.
 const maxSchemaTold = 4 << 10
 
-// check returns an error for the model if arguments violate their schema, else nil. Absent
-// arguments are an empty object.
+// check returns an error for the model if arguments violate their schema. Absent arguments are an empty
+// object.
 func (r *Registry) check(t Tool, arguments string) *Error {
 	schema := r.schemas[t.Name]
 	if schema == nil {
@@ -70,7 +70,7 @@ func validate(schema *jsonschema.Resolved, arguments string) (err error) {
 	}
 	defer func() {
 		if recover() != nil {
-			err = nil // the tool judges what cannot be checked here
+			err = nil // the tool itself checks what cannot be checked here
 		}
 	}()
 	return schema.Validate(instance)

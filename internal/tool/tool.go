@@ -1,9 +1,9 @@
-// Package tool holds the tools that a model may call while it answers: the built-in tools, the
-// tools of MCP servers, and the registry, which decides who may call which tool, for how long, and
-// how much of a result the model reads.
+// Package tool holds the tools that a model may call while it answers: the built-in tools, and the
+// registry, which decides which tools a turn may call, for how long, and how much of a result the model
+// reads. Package mcptool adds the tools of MCP servers.
 //
-// A tool runs with the rights of the turn's caller: it gets the turn's filter, and its results
-// cannot widen it. Results are untrusted, like documents. The answer may cite passages that a tool
+// A tool runs with the rights of the turn's caller: it gets the turn's filter, which its results cannot
+// widen. Results are untrusted, like documents. The answer may cite passages that a tool
 // returns.
 package tool
 
@@ -31,7 +31,7 @@ type Tool struct {
 // Call is one use of a tool.
 type Call struct {
 	Filter    retrieval.Filter // the rights and filter of the turn
-	Arguments json.RawMessage  // a JSON object as the model wrote it
+	Arguments json.RawMessage  // as the model wrote them, normally a JSON object
 }
 
 // Result is the result of a call.

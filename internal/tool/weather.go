@@ -21,7 +21,7 @@ type WeatherOptions struct {
 	ForecastURL  string // https://api.open-meteo.com/v1/forecast
 }
 
-// Weather returns a tool that tells the current weather of a place.
+// Weather returns a tool that returns the current weather of a place and the forecast.
 func Weather(opts WeatherOptions) Tool {
 	w := weather{newService(), WeatherOptions{
 		GeocodingURL: cmp.Or(opts.GeocodingURL, "https://geocoding-api.open-meteo.com/v1/search"),
@@ -50,7 +50,7 @@ type place struct {
 	Longitude float64 `json:"longitude"`
 }
 
-// forecast is the part of the reply that Parley uses (API "forecast", with the requested units).
+// forecast is the part of the reply that Parley uses (API "forecast", in its default units).
 type forecast struct {
 	Timezone string `json:"timezone"`
 	Current  struct {

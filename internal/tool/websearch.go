@@ -16,7 +16,7 @@ import (
 	"parley/internal/llm"
 )
 
-// WebSearchOptions says which search engine is asked.
+// WebSearchOptions selects the search engine.
 type WebSearchOptions struct {
 	Engine string // searxng, brave or tavily
 	URL    string // of the engine; "" means its public address, which SearXNG does not have
@@ -127,7 +127,7 @@ func (w webSearch) request(ctx context.Context, query string) (*http.Request, er
 
 var markup = lazyregexp.New(`<[^>]*>`)
 
-// describe writes the results one a paragraph. Engines mark words in HTML.
+// describe formats the results, one per paragraph. It removes the HTML with which engines highlight words.
 func describe(results []webResult) string {
 	var b strings.Builder
 	n := 0

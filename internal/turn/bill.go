@@ -11,17 +11,17 @@ import (
 	"parley/internal/ledger"
 )
 
-// Bill runs an engine several times and charges the runs together, without turns, for example for an
-// evaluation. The ledger has their model calls under one id, like those of a turn. Budgets admit each
-// run separately, so at most one run overspends them, and count all runs as one request. Nothing else is
-// saved. A Bill is safe for concurrent use.
+// Bill runs an engine several times and charges the runs together, for example for an evaluation. It saves
+// no turns. The ledger records the model calls of all runs under one id, like those of a turn. Budgets admit
+// each run separately, so at most one run overspends them, and count all runs as one request. A Bill is safe
+// for concurrent use.
 type Bill struct {
 	runner *Runner
 	engine chat.Runner
 	id     string
 
 	mu      sync.Mutex
-	counted bool // some run has been counted as the request
+	counted bool // a run has been counted as the request
 }
 
 // NewBill returns a bill for runs of an engine, which may differ from the Runner's.
@@ -29,7 +29,7 @@ func (r *Runner) NewBill(engine chat.Runner) *Bill {
 	return &Bill{runner: r, engine: engine, id: ident.At(r.opts.Now())}
 }
 
-// ID returns the id under which the ledger has the calls.
+// ID returns the id under which the ledger records the calls.
 func (b *Bill) ID() string { return b.id }
 
 // Run runs the engine in the caller's goroutine, as Runner.Run does, but saves no turn.

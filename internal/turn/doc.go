@@ -1,5 +1,5 @@
-// Package turn runs turns: it runs them on the engine, saves them, and gives each a tab in the ledger.
-// The engine (package chat) neither saves nor bills.
+// Package turn runs turns on the engine, saves them, and bills their model calls to the ledger. The engine
+// (package chat) neither saves nor bills.
 //
 //	runner := turn.NewRunner(engine, db.State(), turn.Options{Log: log})
 //	for event, err := range runner.Run(ctx, req) { … }
@@ -10,7 +10,7 @@
 // their citations, the usage, the models, the stages and the durations:
 //
 //   - completed: the engine finished it. It is committed before TurnFinished is passed on, so
-//     a client that has seen the end of a turn will find it after a crash. When it cannot be
+//     a client that has seen the end of a turn will find it after a crash. If it cannot be
 //     committed, the stream ends with an error instead.
 //   - failed: the engine ended it with an error. It is committed before the error is passed on.
 //   - cancelled: the consumer stopped ranging, or panicked, or its context was cancelled. Saving
@@ -22,8 +22,8 @@
 // # Conversations
 //
 // A turn with a ConversationID continues the conversation of that id in the request's namespace, if it
-// belongs to the principal. An unknown id begins a conversation when the turn is saved; another owner's id
-// is not found. The engine gets the stored messages before those of the request. Of the request, only the
+// belongs to the principal. An unknown id begins a conversation when the turn is saved; an id of another
+// owner is an error (chat.NotFound). The engine gets the stored messages before those of the request. Of the request, only the
 // question, its last user message, is stored. Turns of one conversation run one after the other. Across
 // processes the store guards them: a turn that completes after another process has added one is saved as
 // failed, with chat.Conflict.
@@ -32,8 +32,8 @@
 // user message and one assistant message, so the history alternates strictly. A turn without
 // a ConversationID is stateless: it is stored as well, and Purge deletes it after the retention.
 //
-// A conversation has a kind. One of the kind "" begins with its first turn; one of any other kind must
-// exist (Store.Begin), and a running turn ends with an error if its conversation is deleted or reset. A
+// A conversation has a kind. A conversation of kind "" begins with its first turn. One of any other kind must
+// exist (see Begin of store.State), and a running turn ends with an error if its conversation is deleted or reset. A
 // conversation also has a home: the namespace that it belongs to, which may differ from the one that its
 // turns search.
 //
@@ -44,14 +44,14 @@
 //
 // # Steering and policy
 //
-// Steering says how a turn is run: under which key, and what happens when the client leaves. A turn
+// Steering says how a turn is run: with which key, and what happens when the client leaves. A turn
 // usually runs in the goroutine that ranges over it and is cancelled when that goroutine stops, so that
-// no money is spent on an answer that cannot be fetched. With Options.Keep, turns of conversations, and others
-// on request, run in goroutines of the Runner and continue; the caller then follows the turn's log.
+// no money is spent on an answer that cannot be fetched. With Options.Keep, turns whose Policy is Finish, which
+// is the default in conversations, run in goroutines of the Runner and continue; the caller follows the turn's log.
 //
 // # Logs
 //
-// Every turn has one log (Log). Any number of readers may follow it from any position, and it can stop
+// Every turn has one log (Log). Any number of readers may follow it from any position, and Log.Stop stops
 // the turn. The part that clients may see is saved with the turn (Said) and deleted after a day.
 // Protocols derive views of a turn, such as processing steps, from its log.
 package turn

@@ -10,7 +10,7 @@ import (
 
 // alternate returns messages with strictly alternating roles, user first and assistant last. The answers
 // of several agents to one question become one message. A question without an answer and messages
-// without text are left out. Tool calls and their results stay between a question and its answer;
+// without text are left out. Tool calls and their results remain between a question and its answer;
 // results without a call are left out.
 func alternate(messages []chat.Message) []chat.Message {
 	var all []chat.Message
@@ -76,9 +76,9 @@ func join(a, b chat.Message) chat.Message {
 	return a
 }
 
-// suffix returns the longest end of messages that begins with a user message and has at most limit bytes
-// of text. The engine then selects by tokens; this limit keeps a long conversation from making the
-// request too large.
+// suffix returns the longest tail of messages that begins with a user message and has at most limit bytes of
+// text. The engine then selects by tokens; this limit keeps a long conversation from making the request too
+// large.
 func suffix(messages []chat.Message, limit int) []chat.Message {
 	from := len(messages)
 	for i, m := range slices.Backward(messages) {

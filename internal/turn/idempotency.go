@@ -12,8 +12,7 @@ import (
 	"parley/internal/chat"
 )
 
-// Key identifies a request, so that a repetition of the request does not run again (the header
-// Idempotency-Key).
+// Key identifies a request by its header Idempotency-Key, so that a retry does not run the request again.
 type Key struct {
 	Owner string // access.Principal.Subject
 	Route string // the path of the request
@@ -29,13 +28,13 @@ type Answered struct {
 	At     time.Time
 }
 
-// KeyLifetime is the time for which a key is remembered.
+// KeyLifetime is how long a key is remembered.
 const KeyLifetime = 24 * time.Hour
 
 const maxKeyBytes = 255
 
-// Keys makes one turn of all requests with the same key: one request runs while concurrent ones wait,
-// and all others get its result. A key is stored in the transaction that saves its turn, so that a crash
+// Keys runs all requests with the same key as one turn: one request runs while concurrent ones wait, and all
+// others get its result. It is safe for concurrent use. A key is stored in the transaction that saves its turn, so that a crash
 // cannot separate the two. If the turn does not complete, its key becomes free again.
 type Keys struct {
 	store Store
@@ -54,8 +53,8 @@ func NewKeys(store Store, now func() time.Time) *Keys {
 	return &Keys{store: store, now: now, busy: map[Key]chan struct{}{}}
 }
 
-// Share makes other servers that use the same store wait for requests here, and the other way round. Call it
-// before the first Claim. It returns k.
+// Share makes servers that use the same store wait for each other's requests with the same key. Call it before
+// the first Claim. It returns k.
 func (k *Keys) Share(peers Peers) *Keys {
 	k.peers = peers
 	return k
@@ -69,7 +68,7 @@ var (
 	ErrKeyReused = errors.New("the key was used with another body")
 )
 
-// Claim waits until no other request with the key runs, and returns a claim for Steering. The turn is
+// Claim waits until no other request with the key is running, and returns a claim for Steering. The turn is
 // then stored under the key or, if the key has been answered, repeats the stored events. The caller must
 // call Release when the request ends; the key stays in use until the turn ends, too. The error is
 // ErrKeyReused, or a *chat.Error.
@@ -150,7 +149,7 @@ func (k *Keys) Purge(ctx context.Context) (int, error) {
 	return inBatches("forget keys", func() (int, error) { return k.store.Forget(ctx, before, purgeBatch) })
 }
 
-// Claim is the key of one request. Keys.Claim returns it.
+// Claim is the use of a key by one request. Keys.Claim returns it.
 type Claim struct {
 	answered Answered
 	again    bool // the key was answered before
@@ -177,7 +176,7 @@ func (c *Claim) take() *Claim {
 // repeats reports whether the turn only repeats the events that answered the key.
 func (c *Claim) repeats() bool { return c != nil && c.again }
 
-// Hold keeps the key of a request in use until release is called, for a turn that begins when the request may have
+// Hold keeps the key of a request in use until release is called, for a turn that may begin after the request has
 // ended.
 func Hold(ctx context.Context) (release func()) {
 	c := steeringOf(ctx).Claim

@@ -53,8 +53,8 @@ func (k *keeper) start(ctx context.Context, run func(context.Context)) bool {
 	return true
 }
 
-// Drain waits until all kept turns (Options.Keep) have ended. It cancels those that still run when ctx
-// ends, with a cause that is shown to their clients. It prevents new turns of this kind.
+// Drain waits until all kept turns (Options.Keep) have ended, and prevents new ones. When ctx ends, it cancels
+// those that are still running, with a cause that is shown to their clients.
 func (r *Runner) Drain(ctx context.Context, cause error) {
 	k := r.keeper
 	k.mu.Lock()

@@ -15,10 +15,10 @@ var (
 	errLeft    = &chat.Error{Kind: chat.Conflict, Msg: "The turn was cancelled, because its client left.", Err: context.Canceled}
 )
 
-// IsStopped reports whether a turn ended because somebody stopped it (Log.Stop).
+// IsStopped reports whether err means that a turn was stopped (Log.Stop).
 func IsStopped(err error) bool { return errors.Is(err, errStopped) }
 
-// why is like reason, but tells readers of the log when the client left.
+// why is like reason, but returns errLeft if the client has left, for readers of the log.
 func why(ctx context.Context, err error) error {
 	if err = reason(ctx, err); errors.Is(ctx.Err(), context.Canceled) && chat.KindOf(err) == chat.Internal {
 		return errLeft
@@ -43,7 +43,7 @@ type live struct {
 	logs map[string]*Log
 }
 
-// enter adds a turn, which cancel can end. The caller must call leave when the turn has ended.
+// enter adds a running turn. Log.Stop calls cancel. The caller must call leave when the turn has ended.
 func (l *live) enter(log *Log, scope Scope, cancel context.CancelCauseFunc) (leave func()) {
 	log.mu.Lock()
 	log.scope, log.stop = scope, cancel

@@ -22,7 +22,7 @@ import (
 type Log struct {
 	id    string
 	scope Scope
-	stop  func(error) // cancels the turn with a cause; nil when the turn has ended
+	stop  func(error) // cancels the turn with a cause; nil before the turn runs, and if the log was stored
 
 	mu      sync.Mutex
 	entries []entry
@@ -63,9 +63,9 @@ func newLog(id string, scope Scope) *Log { return &Log{id: id, scope: scope} }
 func NewLog(id string) *Log { return newLog(id, Scope{}) }
 
 // Logged runs a turn that writes to the given log, so that a protocol can show the turn while it runs. A
-// Runner writes to it instead of a log of its own. For any other runner, Logged itself writes the
-// events, with the times that now returns. Unless the turn is kept (Options.Keep), the log has ended
-// when the sequence ends.
+// Runner writes to this log instead of a new one. For any other runner, Logged itself writes the events,
+// with the times that now returns. Unless the turn is kept (Options.Keep), the log has ended when the
+// sequence ends.
 func Logged(ctx context.Context, runner chat.Runner, req *chat.Request, log *Log, now func() time.Time) iter.Seq2[chat.Event, error] {
 	if r, ok := runner.(*Runner); ok {
 		return r.runInto(ctx, req, log)
@@ -89,7 +89,7 @@ func Logged(ctx context.Context, runner chat.Runner, req *chat.Request, log *Log
 	}
 }
 
-// Scope returns the owner of the turn.
+// Scope returns the owner of the turn and its namespace.
 func (l *Log) Scope() Scope { return l.scope }
 
 // add appends an event with its time. It reports whether there was room for the event.
@@ -112,7 +112,7 @@ func (l *Log) add(e chat.Event, at time.Time) bool {
 	return true
 }
 
-// addText appends a delta. It merges it with the previous entry if that is of the same kind.
+// addText appends a delta. It merges the delta with the previous entry if possible.
 func (l *Log) addText(delta entry, text string) {
 	l.at += len(text)
 	if n := len(l.entries); n > 0 && l.entries[n-1].joins(delta) && l.entries[n-1].extend(text, l.at) {
@@ -127,8 +127,8 @@ func (e *entry) joins(delta entry) bool {
 	return e.event == nil && delta.event == nil && e.message == delta.message && e.thought == delta.thought && e.vendor == delta.vendor
 }
 
-// extend appends a text if the entry's block has room for it. An entry gets a block with its second
-// text.
+// extend appends a text if the entry's block has room for it, and reports whether it has. An entry gets a block
+// with its second text.
 func (e *entry) extend(text string, end int) bool {
 	size := len(e.text) + len(text)
 	if size > max(blockSize, cap(e.text)) {
@@ -198,7 +198,7 @@ func (l *Log) wake() {
 	}
 }
 
-// Stop ends the turn, and reports whether it was still running.
+// Stop cancels the turn, and reports whether it was still running.
 func (l *Log) Stop() bool {
 	l.mu.Lock()
 	stop := l.stop
@@ -225,8 +225,8 @@ func (l *Log) Ended() bool {
 }
 
 // Follow yields the events after a position until the turn has ended. A slow reader gets fewer, longer
-// deltas. If idle is not 0, a nil event means that nothing happened for that long. An error is the last
-// item: either the turn's error with its number, or that of ctx without one.
+// deltas. If idle is not 0, a nil event is yielded whenever nothing has happened for that long. An error is
+// the last item: either the turn's error, with its number, or that of ctx, without one.
 func (l *Log) Follow(ctx context.Context, after int, idle time.Duration) iter.Seq2[chat.Numbered, error] {
 	return func(yield func(chat.Numbered, error) bool) {
 		for {
@@ -256,7 +256,7 @@ func (l *Log) Follow(ctx context.Context, after int, idle time.Duration) iter.Se
 	}
 }
 
-// wait waits for a change. It returns late when there was none for the duration idle.
+// wait waits for a change. late means that there was none for the duration idle; 0 means no limit.
 func wait(ctx context.Context, changed <-chan struct{}, idle time.Duration) (late bool, err error) {
 	var expired <-chan time.Time
 	if idle > 0 {

@@ -22,7 +22,7 @@ type watched struct {
 	yield    func(chat.Event, error) bool
 	observer Observer // nil for none
 	begun    bool
-	status   chat.Status // of the turn, as far as it is known
+	status   chat.Status // of the turn; StatusCancelled until another one is known
 }
 
 // pass passes an event on, and reports whether the consumer wants more.
@@ -44,7 +44,7 @@ func (w *watched) fail(err error) {
 	case w.ctx.Err() != nil:
 	case !w.begun:
 		w.status = Refused
-	case !errors.Is(err, context.Canceled): // if it was cancelled, somebody stopped it
+	case !errors.Is(err, context.Canceled): // a cancelled turn was stopped
 		w.status = chat.StatusFailed
 	}
 	w.yield(nil, err)

@@ -21,7 +21,7 @@ type packer struct {
 	err   error
 }
 
-// packers are pooled, because each turn needs one for a moment that is as large as all its events.
+// packers are pooled, because each turn briefly needs one that is as large as all its events.
 var packers = sync.Pool{New: func() any { return &packer{lines: make([]byte, 0, usualLines)} }}
 
 // usualLines is the approximate size of the events of an ordinary turn, in bytes.

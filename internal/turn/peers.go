@@ -13,18 +13,19 @@ import (
 
 // Peers connects servers that use the same store. Implementations pass the tests of package store.
 type Peers interface {
-	// Lock waits until no other server holds the lock of that name.
+	// Lock acquires the lock of that name, which no two servers hold at the same time. It waits until the lock is
+	// free. The caller must call unlock.
 	Lock(ctx context.Context, name string) (unlock func(), err error)
 
-	// Want asks the server that runs a turn to publish its events, and perhaps to stop it. It reports
-	// whether that server has said within PeerPatience that the turn goes on.
+	// Want asks the server that runs a turn to publish its events and, with stop, to stop it. It reports whether
+	// that server has published a part of the turn, even an empty one, within PeerPatience.
 	Want(ctx context.Context, turnID string, stop bool) (running bool, err error)
-	// Wanted returns what servers have wanted within PeerPatience.
+	// Wanted returns the turns for which servers have called Want within PeerPatience.
 	Wanted(ctx context.Context) ([]Wanted, error)
-	// Publish stores a part of a turn's events. An empty part says that the turn goes on.
+	// Publish stores a part of a turn's events. An empty part only says that the turn is still running.
 	Publish(ctx context.Context, turnID string, p Part) error
-	// Published returns, in order, the parts of a turn that end behind a position, and the part that says
-	// that the turn has ended.
+	// Published returns, in order, the parts of a turn that end after a position, and the part that says that the
+	// turn has ended.
 	Published(ctx context.Context, turnID string, position int) ([]Part, error)
 }
 
@@ -36,7 +37,7 @@ type Wanted struct {
 
 // Part is a part of the events of a running turn.
 type Part struct {
-	Position int // in the log, behind which the part begins
+	Position int // in the log; the part begins after it
 	End      int // position of its last event
 	Scope    Scope
 	Events   []byte // see packer
@@ -44,17 +45,17 @@ type Part struct {
 	Err      *chat.Error
 }
 
-// PeerPatience is the time after which a silent server is taken to have stopped.
+// PeerPatience is the time after which a silent server is assumed to have stopped.
 const PeerPatience = 6 * time.Second
 
 // The intervals of relaying.
 const (
-	lookInterval    = 250 * time.Millisecond // between two looks at what other servers want
-	publishInterval = 100 * time.Millisecond // between two parts, at least
-	aliveInterval   = 2 * time.Second        // between two signs of life
-	answerPatience  = 1500 * time.Millisecond
-	longestTurn     = 30 * time.Minute // older turns no longer run
-	maxMirrors      = 1000             // turns of other servers that are looked for or followed at one time
+	lookInterval    = 250 * time.Millisecond  // between two looks at what other servers want
+	publishInterval = 100 * time.Millisecond  // between two parts, at least; also between two reads of a mirror
+	aliveInterval   = 2 * time.Second         // between two signs of life
+	answerPatience  = 1500 * time.Millisecond // until the first part; then no server is assumed to run the turn
+	longestTurn     = 30 * time.Minute        // older turns no longer run
+	maxMirrors      = 1000                    // turns of other servers that are looked for or followed at the same time
 )
 
 // errLost ends the log of a turn whose server died.
@@ -75,8 +76,8 @@ type relay struct {
 // mirror is the log of a turn that another server runs.
 type mirror struct {
 	log   *Log
-	found chan struct{} // closed when it is known whether there is such a turn
-	err   error         // why not
+	found chan struct{} // closed when it is known whether another server runs the turn
+	err   error         // why there is no such turn; set before found is closed
 }
 
 func newRelay(peers Peers) *relay {
@@ -85,7 +86,7 @@ func newRelay(peers Peers) *relay {
 	return y
 }
 
-// Relay passes the events of turns on to the servers that want them, until ctx ends. Without Options.Peers
+// Relay publishes the events of turns for the servers that want them, until ctx ends. Without Options.Peers
 // it does nothing.
 func (r *Runner) Relay(ctx context.Context) {
 	y := r.relay
@@ -116,7 +117,7 @@ func (r *Runner) Relay(ctx context.Context) {
 	}
 }
 
-// publish begins to publish a turn, unless that has begun.
+// publish begins to publish a turn, unless that has already begun.
 func (r *Runner) publish(id string, l *Log) {
 	y := r.relay
 	y.mu.Lock()
@@ -161,8 +162,8 @@ func (y *relay) publishAll(r *Runner, id string, l *Log) {
 	}
 }
 
-// part returns the events behind a position, and the position behind these. changed is closed when there
-// is more; it is nil if there is more already, or the log has ended.
+// part returns the events after a position, and the position after these events. changed is closed when there
+// are more; it is nil if there are more already, or if the log has ended.
 func (l *Log) part(after int) (p Part, next int, changed <-chan struct{}) {
 	p, next = Part{Position: after, Scope: l.scope}, after
 	var events packer
@@ -186,7 +187,7 @@ func (l *Log) part(after int) (p Part, next int, changed <-chan struct{}) {
 	return p, next, changed
 }
 
-// maxPart is about the largest size of a part in bytes, before it is compressed.
+// maxPart is the approximate maximum size of a part in bytes, before compression.
 const maxPart = 1 << 20
 
 // elsewhere returns the log of a turn that another server runs, or ErrNotFound.
@@ -268,7 +269,7 @@ func (r *Runner) mirror(ctx context.Context, id string, m *mirror) {
 	}
 }
 
-// lookAgain completes a mirror from the store: the turn may have been saved before its server fell
+// lookAgain completes a mirror from the store, because the turn may have been saved before its server became
 // silent.
 func (r *Runner) lookAgain(ctx context.Context, id string, m *mirror, known bool) {
 	said, err := r.store.Said(ctx, id)
@@ -294,7 +295,7 @@ func (r *Runner) stopElsewhere(id string) {
 	}
 }
 
-// lead sets the owner of a turn, and what stops it.
+// lead sets the owner of a turn, and the function that stops it.
 func (l *Log) lead(scope Scope, stop func(error)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -329,7 +330,7 @@ func (l *Log) addPart(p Part) bool {
 	return p.Ended
 }
 
-// rest returns the last bytes of a delta; other events are whole.
+// rest returns a delta with only its last length bytes, and any other event unchanged.
 func rest(e chat.Event, length int) chat.Event {
 	switch d := e.(type) {
 	case chat.TextDelta:
@@ -342,7 +343,8 @@ func rest(e chat.Event, length int) chat.Event {
 	return e
 }
 
-// lockShared waits until no other server works on something.
+// lockShared acquires the lock that the parts name, which no two servers hold at the same time. Without peers it
+// does nothing.
 func lockShared(ctx context.Context, peers Peers, parts ...string) (unlock func(), err error) {
 	if peers == nil {
 		return func() {}, nil

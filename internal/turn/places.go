@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// places limits the number of turns in progress. One origin (access.Origin), and one user, gets at most three quarters
-// of them, so that it cannot lock out others. The origin "", which is this machine or a proxy on it, and callers who have not
-// signed in there, may use all.
+// places limits the number of turns in progress. Each origin (access.Origin) and each user gets at most three quarters of
+// them, so that none can lock out others. The origin "" (this machine, or a proxy on it) has no such limit, so anonymous
+// callers there may use all.
 type places struct {
-	most, share int
+	most, share int // in all, and for each holder
 
 	mu    sync.Mutex
 	taken int
@@ -26,7 +26,8 @@ func newPlaces(most int) *places {
 	return &places{most: most, share: most - most/4, of: map[holder]int{}}
 }
 
-// take takes a place if one is free for the origin and the user, "" for none. The caller must call leave once when the turn ends.
+// take takes a place if one is free for the origin and the user; either may be "". The caller must call leave once when the turn
+// ends.
 func (p *places) take(origin, user string) (leave func(), ok bool) {
 	holders := slices.DeleteFunc([]holder{{false, origin}, {true, user}}, func(h holder) bool { return h.name == "" })
 	p.mu.Lock()

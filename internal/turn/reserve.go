@@ -11,13 +11,12 @@ import (
 	"parley/internal/llm"
 )
 
-// Tokens that a turn uses besides its messages and its answer, for the estimate that is reserved from
-// budgets: for each passage and for the instructions. Earlier stages also read the conversation.
+// Assumptions for the estimate of a turn's tokens, which is reserved from budgets.
 const (
-	passageTokens     = 400
+	passageTokens     = 400 // of each passage
 	instructionTokens = 1000
-	readings          = 2
-	answerTokens      = 1024 // when the request sets no limit
+	readings          = 2    // of the conversation: by the stages before the answer, and for the answer
+	answerTokens      = 1024 // if the request sets no limit
 )
 
 // estimate returns the approximate spending of a turn. It errs on the high side.
@@ -35,8 +34,8 @@ func (r *Runner) estimate(req *chat.Request) ledger.Amount {
 	return took
 }
 
-// reserve admits a turn to the budgets. It refuses models of unknown price if money is limited and no
-// price is assumed, because the budget would not limit them.
+// reserve reserves the estimate of a turn from the budgets. It refuses models without a known price if money is
+// limited and no price is assumed, because the budget would not limit them.
 func (r *Runner) reserve(ctx context.Context, t *running, req *chat.Request, estimate ledger.Amount) (settle func(ledger.Amount), err error) {
 	if key := r.unpriced(&req.Options.Models); key != "" {
 		refuses, err := r.opts.Budgets.RefusesUnpriced(ctx)

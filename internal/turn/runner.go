@@ -35,7 +35,7 @@ type Options struct {
 	MaxTurns int             // maximum number of turns in progress; one origin and one user may have 3/4 of them. Further turns are refused. 0 means no limit
 	Keep     bool            // turns continue when their clients leave, depending on their Policy; Drain waits for them
 	Observe  func() Observer // called for each requested turn, including refused ones. Optional.
-	Peers    Peers           // other servers that use the same store; nil for none. Relay must run then
+	Peers    Peers           // other servers that use the same store; nil for none. With peers, Relay must be running
 	Saved    func(Record)    // called after each saved turn. It must not retain Record.Said. Optional.
 }
 
@@ -79,8 +79,8 @@ func NewRunner(engine chat.Runner, store Store, opts Options) *Runner {
 	return r
 }
 
-// Run runs one turn as the Steering of ctx says. The turn ends with the sequence: breaking out of the
-// range, cancelling ctx, or Log.Stop cancels it, and it has been saved by then. With Options.Keep a turn
+// Run runs one turn according to the Steering of ctx. Breaking out of the range, cancelling ctx, and Log.Stop
+// all cancel the turn. When the sequence ends, the turn has ended and has been saved. With Options.Keep, a turn
 // may instead continue when the caller leaves.
 func (r *Runner) Run(ctx context.Context, req *chat.Request) iter.Seq2[chat.Event, error] {
 	return r.runInto(ctx, req, nil)
@@ -229,7 +229,7 @@ func (r *Runner) pump(ctx context.Context, req *chat.Request, t *running, w *wat
 
 var errUnfinished = errors.New("the engine's stream ended without TurnFinished")
 
-// maxConversationID is the longest conversation id in bytes.
+// maxConversationID is the maximum length of a conversation id, in bytes.
 const maxConversationID = 256
 
 // enter waits until no other turn of the conversation runs. The caller must call leave when its turn
@@ -264,7 +264,7 @@ func (r *Runner) resume(ctx context.Context, req *chat.Request, t *running) erro
 	}
 	isQuestion := func(m chat.Message) bool { return m.Role == llm.User }
 	if len(t.record.Results) == 0 && !slices.ContainsFunc(req.Messages, isQuestion) {
-		// The engine would take the last stored question for a new one.
+		// Otherwise the engine would answer the last stored question again.
 		return &chat.Error{Kind: chat.Invalid, Msg: "There is no user message to answer."}
 	}
 	c, err := r.store.Conversation(ctx, t.record.home(), req.ConversationID, r.opts.HistoryTurns)
@@ -279,7 +279,7 @@ func (r *Runner) resume(ctx context.Context, req *chat.Request, t *running) erro
 	}
 	t.record.Seen = c.Completed
 	if len(t.record.Results) > 0 {
-		req.Messages = t.record.Results // everything else that the client sent is stored already
+		req.Messages = t.record.Results // everything else that the client has sent is stored already
 	}
 	req.Messages = slices.Concat(suffix(alternate(c.History), r.opts.HistoryBytes), req.Messages)
 	return nil
@@ -297,7 +297,7 @@ func (r *Runner) fail(ctx context.Context, t *running, err error) error {
 	} else {
 		t.end(chat.StatusFailed, chat.KindOf(err))
 	}
-	_ = r.save(ctx, t, nil, why(ctx, err)) // save logs its error; the caller needs that of the turn
+	_ = r.save(ctx, t, nil, why(ctx, err)) // save logs its own error; the caller needs the turn's
 	return err
 }
 
@@ -323,7 +323,7 @@ func (r *Runner) complete(ctx context.Context, t *running, last chat.TurnFinishe
 		return &chat.Error{Kind: chat.Unavailable,
 			Msg: "The answer could not be saved. Please try again.", Err: err}
 	}
-	// The answer was paid for, so it stays on record, but not in the history of the conversation.
+	// The answer was paid for, so it is saved, but not in the history of the conversation.
 	t.record.Answered = nil
 	t.end(chat.StatusFailed, refused.Kind)
 	refused.Err = errors.Join(err, r.save(ctx, t, nil, refused))
@@ -341,9 +341,9 @@ func (r *Runner) abandon(ctx context.Context, t *running) {
 	t.log.End(err)
 }
 
-// save commits the turn, once, with its last event or the error that ended it. Its context is detached
-// from the client's, which may be gone: an answer that was paid for must be on record all the same. It
-// logs its error, because not every caller can report one.
+// save commits the turn with its last event, or with the error that ended it. Its context is detached from the
+// client's, which may have ended: an answer that was paid for must be saved nevertheless. It logs its error,
+// because not every caller can report one.
 func (r *Runner) save(ctx context.Context, t *running, last chat.Event, ended error) error {
 	t.saved = true
 	t.finish(r.opts.Now(), r.opts.Count)
@@ -355,7 +355,7 @@ func (r *Runner) save(ctx context.Context, t *running, last chat.Event, ended er
 		r.opts.Log.ErrorContext(ctx, "keep what a turn said", "turn_id", rec.ID, "error", err)
 	}
 	rec.Said = said
-	defer func() { rec.Said = nil }() // it is valid only as long as the packer
+	defer func() { rec.Said = nil }() // its events are valid only until the packer is reused
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.opts.SaveTimeout)
 	defer cancel()
 	about := []any{"turn_id", rec.ID, "conversation_id", rec.ConversationID,
@@ -373,7 +373,7 @@ func (r *Runner) save(ctx context.Context, t *running, last chat.Event, ended er
 	return nil
 }
 
-// purgeBatch is the number of turns that one transaction deletes, so that it does not block others for long.
+// purgeBatch is the maximum number of rows that one transaction deletes, so that it does not block others for long.
 const purgeBatch = 500
 
 // Purge deletes stateless turns that finished longer ago than retention, and returns how many. It does
@@ -390,7 +390,7 @@ func (r *Runner) Expire(ctx context.Context, kind string, idle time.Duration) (i
 	return inBatches("expire conversations", func() (int, error) { return r.store.Expire(ctx, kind, before, purgeBatch) })
 }
 
-// inBatches calls remove, which removes up to purgeBatch rows, until none are left, and returns their number.
+// inBatches calls remove, which removes up to purgeBatch rows, until none are left, and returns the total number.
 func inBatches(what string, remove func() (int, error)) (total int, err error) {
 	for {
 		n, err := remove()

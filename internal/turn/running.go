@@ -10,7 +10,7 @@ import (
 	"parley/internal/llm"
 )
 
-// running is a turn in progress: the fold of the events so far. Only one goroutine uses it.
+// running is a turn in progress: the fold of its events so far. Only one goroutine uses it.
 type running struct {
 	record  Record
 	tab     *ledger.Tab
@@ -47,7 +47,7 @@ func (r *Runner) begin(scope Scope, req *chat.Request) *running {
 	}
 }
 
-// identify adds the id and the time that a message of the request needs to be stored.
+// identify adds the id and the time that a message of the request needs for being stored.
 func identify(m *chat.Message, now time.Time) {
 	if m.ID == "" {
 		m.ID = ident.At(now)
@@ -80,7 +80,7 @@ func (t *running) add(e chat.Event, now time.Time) {
 	}
 }
 
-// fold folds an event, but without text, which the log has already.
+// fold folds an event into t.turn. It omits the text of deltas, which the log has.
 func (t *running) fold(e chat.Event) {
 	switch e := e.(type) {
 	case chat.TextDelta:
@@ -91,7 +91,7 @@ func (t *running) fold(e chat.Event) {
 	}
 }
 
-// took returns what the turn took from budgets. A rejected request took nothing.
+// took returns the spending of the turn that counts against budgets. A rejected request spends nothing.
 func (t *running) took() ledger.Amount {
 	if !t.started {
 		return ledger.Amount{}
@@ -167,9 +167,9 @@ func tokensOf(m chat.MessageFinished, count func(string) int) int {
 	return n
 }
 
-// usage returns the usage of the turn. For a completed turn that is the engine's total plus the metered
-// calls of agents that failed. Otherwise it is the sum of the finished stages, of the metered calls in
-// unfinished stages, and of the text of answers that no meter watched.
+// usage returns the usage of the turn. For a completed turn it is the engine's total plus the metered calls of
+// agents that failed. Otherwise it is the sum of the finished stages and of the metered calls in unfinished
+// stages. If there are no such calls, the text of unfinished answers is counted instead.
 func (t *running) usage() llm.Usage {
 	metered, calls := t.tab.Unfinished()
 	if t.total != nil {
@@ -190,5 +190,5 @@ func (t *running) usage() llm.Usage {
 	return sum
 }
 
-// trim returns a time in the precision of the store.
+// trim converts a time to the precision of the store.
 func trim(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }

@@ -20,10 +20,10 @@ type Said struct {
 	Err    *chat.Error // the error that ended the turn, without its cause; nil for a completed turn
 }
 
-// SaidLifetime is the time for which Said is stored. The messages of the turn are stored longer.
+// SaidLifetime is how long Said is stored. The messages of the turn are stored longer.
 const SaidLifetime = 24 * time.Hour
 
-// maxSaid limits the stored events of one turn, in bytes.
+// maxSaid limits the stored events of one turn, in bytes. If there are more, none are stored.
 const maxSaid = 4 << 20
 
 // Public returns the part of an event that clients may see, which is the same in every protocol. It
@@ -66,8 +66,8 @@ func Public(e chat.Event) chat.Event {
 	return e
 }
 
-// kept returns the part of an event that is stored: the public part, and the messages of the prompt,
-// which the turn's owner may read. It omits pictures, which are in the documents.
+// kept returns the part of an event that is stored: the public part, and the messages of the prompt, which
+// the turn's owner may read. It replaces pictures, which are in the documents, by PictureLeftOut.
 func kept(e chat.Event) chat.Event {
 	built, ok := e.(chat.PromptBuilt)
 	if !ok {
@@ -91,7 +91,7 @@ func kept(e chat.Event) chat.Event {
 // PictureLeftOut replaces a picture in the stored messages of a prompt.
 const PictureLeftOut = "data:,"
 
-// said packs the events of the turn for the store, and then last unless it is nil. The result is valid
+// said packs the events of the turn for the store, followed by last unless that is nil. The result is valid
 // until p is used again.
 func (t *running) said(p *packer, last chat.Event, ended error) (*Said, error) {
 	said := &Said{Scope: t.record.Scope, Err: told(ended)}
@@ -121,8 +121,8 @@ func told(err error) *chat.Error {
 	return e
 }
 
-// pack packs the events for the store with p. It merges deltas, and appends last, with its time, unless
-// it is nil.
+// pack packs the events for the store with p. It merges deltas, and appends last with its time, unless last
+// is nil.
 func (l *Log) pack(p *packer, last chat.Event, at time.Time) ([]byte, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -179,8 +179,8 @@ func unpackLog(id string, said Said) (*Log, error) {
 	return l, nil
 }
 
-// Log returns the log of a turn: from memory while the turn runs, or from the server that runs it, and from the
-// store afterwards. The error is ErrNotFound for an unknown turn, a turn that is too old, and another owner's turn.
+// Log returns the log of a turn: while the turn runs, from memory or from the server that runs it, and afterwards from
+// the store. The error is ErrNotFound for an unknown turn, a turn that is too old, and another owner's turn.
 func (r *Runner) Log(ctx context.Context, owner, id string) (*Log, error) {
 	if l := r.live.find(id); l != nil {
 		if l.scope.Owner != owner {

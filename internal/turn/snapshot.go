@@ -32,7 +32,7 @@ func (l *Log) Snapshot() Snapshot {
 	return s
 }
 
-// Began returns the time that a turn's id contains, or zero for an id of another form.
+// Began returns the time that a turn's id contains, or the zero time if id is not valid.
 func Began(id string) time.Time {
 	began, _ := ident.Time(id)
 	return began

@@ -17,7 +17,7 @@ const (
 )
 
 // Steering says how the turn of a request is run. It is passed in a context, because the protocol
-// adapters between a request and its turn need not know it.
+// adapters between a request and its turn need not know about it.
 type Steering struct {
 	Policy Policy
 	Claim  *Claim // for the request's Idempotency-Key; nil without one
@@ -37,13 +37,14 @@ func steeringOf(ctx context.Context) Steering {
 
 type namedKey struct{}
 
-// WithNamed returns a context with which named is called with the id of each turn that answers the request. For a turn
-// that is run, the call comes before its first event.
+// WithNamed returns a context for a request. named is called with the id of each turn that answers the request; for a turn
+// that is run, before its first event.
 func WithNamed(ctx context.Context, named func(turnID string)) context.Context {
 	return context.WithValue(ctx, namedKey{}, named)
 }
 
-// Named says which turn answers a request. Run calls it. Code that answers with a turn of another request must call it, too.
+// Named reports which turn answers the request of ctx. Run calls it. Code that answers with another request's turn must call
+// it, too.
 func Named(ctx context.Context, turnID string) {
 	if named, ok := ctx.Value(namedKey{}).(func(string)); ok {
 		named(turnID)

@@ -13,7 +13,7 @@ import (
 
 // Errors of a Store.
 var (
-	// ErrNotFound means that there is no conversation or turn with that id.
+	// ErrNotFound means that there is no such conversation, turn, log or key.
 	ErrNotFound = errors.New("not found")
 	// ErrForeign means that the id belongs to another owner or namespace. Clients must not be able to
 	// distinguish it from ErrNotFound.
@@ -33,7 +33,7 @@ type Conversation struct {
 	Completed int64  // number of completed turns
 	CreatedAt time.Time
 	UpdatedAt time.Time
-	History   []chat.Message // messages of the last completed turns, oldest first
+	History   []chat.Message // messages of the latest completed turns, oldest first
 }
 
 // Record is a turn in its stored form.
@@ -41,24 +41,24 @@ type Record struct {
 	ID             string // see package ident
 	Scope          Scope
 	ConversationID string // "" for a stateless turn
-	Home           string // namespace of the conversation; "" means Scope.Namespace; not kept
-	Kind           string // of the conversation; Save creates only conversations of kind ""; not kept
-	Seen           int64  // Conversation.Completed when the turn began; not kept
+	Home           string // namespace of the conversation; "" means Scope.Namespace; not stored
+	Kind           string // of the conversation; Save creates only conversations of kind ""; not stored
+	Seen           int64  // Conversation.Completed when the turn began; not stored
 	Status         chat.Status
 	ErrorKind      chat.Kind      // with StatusFailed
 	Question       chat.Message   // has no role if the turn continues from Results alone
 	Results        []chat.Message // results of tools that an earlier turn asked the client to run
-	Query          string         // the standalone form of the question; "" when the turn ended before that
+	Query          string         // the standalone form of the question; "" if the turn ended before it was known
 	Answers        []Answer       // in the order in which they began
-	Requested      string         // the model asked for
+	Requested      string         // the model that was requested
 	Model          string         // the model that answered
 	Usage          llm.Usage
 	Stages         []chat.StageFinished
-	FirstToken     time.Duration // after StartedAt; 0 when there was none
+	FirstToken     time.Duration // after StartedAt; 0 if there was none
 	StartedAt      time.Time     // UTC, microseconds, like FinishedAt
 	FinishedAt     time.Time
 
-	Account  chat.Account   // not kept, because the ledger has it
+	Account  chat.Account   // not stored with the turn, because the ledger has it
 	Free     []ledger.Entry // entries of free calls, added to the ledger with the turn
 	Ended    []ledger.Entry // entries of ended calls, settled with the turn as by Settle
 	Said     *Said          // nil for none
@@ -70,7 +70,7 @@ func (r *Record) home() Scope {
 	return Scope{Namespace: cmp.Or(r.Home, r.Scope.Namespace), Owner: r.Scope.Owner}
 }
 
-// AccountKey returns the account to whose totals the turn adds.
+// AccountKey returns the account whose totals include the turn.
 func (r Record) AccountKey() ledger.AccountKey {
 	return ledger.AccountOf(r.Scope.Owner, r.ConversationID, r.Account)
 }
@@ -87,22 +87,22 @@ type Answer struct {
 
 // Store keeps conversations and turns. Implementations pass storetest.State.
 type Store interface {
-	// Conversation returns a conversation with the history of its last turns completed turns. The error
-	// is ErrNotFound when nobody has the id, and ErrForeign when it does not belong to scope.
+	// Conversation returns a conversation with the history of its latest completed turns, at most the given number.
+	// The error is ErrNotFound if there is no such conversation, and ErrForeign if it does not belong to scope.
 	Conversation(ctx context.Context, scope Scope, id string, turns int) (Conversation, error)
 	// Save durably commits a turn and its messages, with r.Free, r.Ended, the totals of its account,
-	// r.Said and r.Answered, and creates its conversation if necessary. For a completed turn the error
-	// is ErrConflict when the conversation's Completed is no longer r.Seen, or when another turn has
-	// answered the key of r.Answered. It is ErrForeign when the conversation is not of r.Scope or not of
-	// r.Kind, and ErrNotFound when a conversation of a kind other than "" is gone. On an error nothing
-	// is written. Save must not retain the events of r.Said.
+	// r.Said and r.Answered, and creates its conversation if necessary. For a completed turn the error is
+	// ErrConflict if the conversation's Completed is no longer r.Seen, or if another turn has answered the
+	// key of r.Answered. It is ErrForeign if the conversation belongs to another owner, to another namespace
+	// than r.Home, or to another kind than r.Kind, and ErrNotFound if a conversation of a kind other than ""
+	// no longer exists. On an error nothing is written. Save must not retain the events of r.Said.
 	Save(ctx context.Context, r Record) error
 	// Turn returns a turn of the scope, or ErrNotFound.
 	Turn(ctx context.Context, scope Scope, id string) (Record, error)
 	// Purge deletes up to limit stateless turns that finished before a time, and returns how many.
 	Purge(ctx context.Context, before time.Time, limit int) (int, error)
 
-	// Said returns the log of a turn, or ErrNotFound. It is deleted with the turn.
+	// Said returns the log of a turn, or ErrNotFound. The log is deleted with the turn.
 	Said(ctx context.Context, id string) (Said, error)
 	// ForgetSaid deletes the logs of up to limit turns that finished before a time, and returns how many.
 	ForgetSaid(ctx context.Context, before time.Time, limit int) (int, error)

@@ -2,11 +2,11 @@ package wire
 
 import "strings"
 
-// Alias is another beginning of paths, for clients that know an API under it. A request to a path that has no route goes
-// to the path with To in place of From, with the same rights.
+// Alias is an alternative path prefix, for clients that expect an API under From. A request to a path without a route goes
+// to the route of the path with From replaced by To, and needs the right that this route requires.
 type Alias struct{ From, To string }
 
-// Path returns the path that a path stands for, or "" if the alias does not apply.
+// Path returns path with From replaced by To, or "" if path does not begin with From.
 func (a Alias) Path(path string) string {
 	rest, ok := strings.CutPrefix(path, a.From)
 	if !ok {

@@ -10,17 +10,17 @@ import (
 	"parley/internal/ident"
 )
 
-// Base configures what the adapters that run turns have in common. A protocol without images ignores Vision,
-// and one that names no namespaces ignores Namespaces.
+// Base is the configuration that adapters that run turns share. A protocol without images ignores Vision, and one whose
+// requests cannot name a namespace ignores Namespaces.
 type Base struct {
 	Runner chat.Runner
 
 	// Namespaces returns the namespaces that a caller may use, in addition to Namespace. Optional.
 	Namespaces func(context.Context, access.Principal) ([]string, error)
 
-	Defaults    chat.Options // what a request gets that says nothing else
+	Defaults    chat.Options // of requests that do not override them
 	Namespace   string       // of requests that name none; "" means "default"
-	PublicURL   string       // the URL of the server for clients; "" means the URL of each request
+	PublicURL   string       // the server's URL as clients see it; "" means to take it from each request
 	Vision      bool         // the model reads images, so images are accepted
 	MaxMessages int          // of a request; 0 means 1,000
 
@@ -28,7 +28,7 @@ type Base struct {
 	NewID func() string    // makes ids; nil means ident.New
 }
 
-// DefaultMaxMessages is the number of messages that a request may hold.
+// DefaultMaxMessages is the default of Base.MaxMessages.
 const DefaultMaxMessages = 1000
 
 // Fill sets the fields that have a default and are zero.

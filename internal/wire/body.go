@@ -14,8 +14,8 @@ import (
 
 // ReadBody reads the body of r to its end, which net/http needs to notice a client that leaves later
 // (HTTP/1.1). A body over limit bytes is a *chat.Error of kind TooLarge; a body that is cut short or
-// arrives too slowly is of kind Invalid. After either the connection is not reused. A limit of 0 means
-// DefaultBodyLimit.
+// arrives too slowly is of kind Invalid. After either error the connection is not reused. A limit of 0 or less
+// means DefaultBodyLimit.
 func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	if limit <= 0 {
 		limit = DefaultBodyLimit
@@ -32,13 +32,13 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	if int64(len(body)) > limit {
 		return nil, refuse(w, rc, r, limit)
 	}
-	// Not earlier: after an error the expired deadline keeps net/http from waiting for the rest.
+	// Not deferred: after an error the expired deadline keeps net/http from waiting for the rest of the body.
 	_ = rc.SetReadDeadline(time.Time{})
 	return body, nil
 }
 
 // readPaced reads at most limit+1 bytes into a growing buffer, and extends the read deadline as data
-// arrives. It also works for a writer without deadlines, such as a recorder in a test.
+// arrives. It also works with a ResponseWriter without deadlines, such as a recorder in a test.
 func readPaced(rc *http.ResponseController, body io.Reader, limit, length int64) ([]byte, error) {
 	buf := make([]byte, 0, min(max(length, 0), limit, firstRead)+512)
 	start := time.Now()
@@ -60,10 +60,11 @@ func readPaced(rc *http.ResponseController, body io.Reader, limit, length int64)
 	}
 }
 
-// refuse reads the rest of a body, up to a limit, so that the client reads the error response.
+// refuse returns the TooLarge error for a body. First it discards the rest of the body, up to drainLimit, because many
+// clients read the response only when they have sent everything.
 func refuse(w http.ResponseWriter, rc *http.ResponseController, r *http.Request, limit int64) error {
 	w.Header().Set("Connection", "close")
-	// Reading would make net/http ask a waiting client for the refused body.
+	// With Expect: 100-continue, reading would make net/http ask the client for the refused body.
 	if r.Header.Get("Expect") == "" {
 		_ = rc.SetReadDeadline(time.Now().Add(drainTime))
 		_, _ = io.CopyN(io.Discard, r.Body, drainLimit)

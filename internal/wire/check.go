@@ -12,22 +12,22 @@ import (
 	"parley/internal/chat"
 )
 
-// checker validates a body in one pass and builds nothing, so that a hostile body costs no more than its
-// own size. It is stricter than encoding/json: invalid UTF-8, a duplicate key in an object, nesting
-// deeper than maxDepth and objects with more than maxMembers are errors (RFC 8259 sections 4, 8.1 and 9
+// checker validates a body in one pass without building values from it, so that a hostile body costs little more
+// than its own size. It is stricter than encoding/json: invalid UTF-8, a duplicate key in an object, nesting
+// deeper than maxDepth and more than maxMembers members in an object are errors (RFC 8259 sections 4, 8.1 and 9
 // leave them to the receiver).
 type checker struct {
 	b    []byte
 	i    int
 	seed maphash.Seed
-	keys []uint64 // of the open objects: hash in the upper half, offset in the lower
+	keys []uint64 // of the open objects: hash in the upper 32 bits, offset in the lower
 	word []byte   // scratch for keys with escapes
 }
 
-// Check validates a whole body of any type for another decoder.
+// Check validates a body that another decoder will read. The body may be any JSON value.
 func Check(body []byte) error { return check(body) }
 
-// check returns a *chat.Error of kind Invalid that says in one sentence what is wrong with body, or nil.
+// check returns nil, or a *chat.Error of kind Invalid that says in one sentence what is wrong with body.
 func check(body []byte) error {
 	if !utf8.Valid(body) {
 		return Invalidf("the request body is not valid UTF-8 at byte %d", invalidUTF8(body))
@@ -96,7 +96,7 @@ func (c *checker) object(depth int) error {
 	return err
 }
 
-// member validates a key and its value; the keys of its object begin at base.
+// member validates a key and its value. The keys of the object begin at c.keys[base].
 func (c *checker) member(base, depth int) error {
 	if !c.at('"') {
 		return c.unexpected()
@@ -145,7 +145,7 @@ func (c *checker) array(depth int) error {
 	return nil
 }
 
-// distinct sorts the keys of one object by hash and compares those with equal hashes.
+// distinct returns an error if two keys of an object are equal. It sorts keys by hash, and compares only those with equal hashes.
 func (c *checker) distinct(keys []uint64) error {
 	slices.Sort(keys)
 	for i, k := range keys {
@@ -202,8 +202,8 @@ func (c *checker) escape() error {
 	return nil
 }
 
-// number skips a number of the grammar in RFC 8259 section 6, which has no NaN and no Infinity. A number beyond the range of
-// float64, such as 1e999, is an error: other decoders would take it for infinity or fail.
+// number skips a number as defined in RFC 8259 section 6, which excludes NaN and Infinity. A number outside the range of
+// float64, such as 1e999, is an error: other decoders would read it as infinity or fail.
 func (c *checker) number() error {
 	start := c.i
 	if err := c.numeral(); err != nil {
@@ -217,7 +217,7 @@ func (c *checker) number() error {
 	return nil
 }
 
-// maxDigits is the most digits that always make a float64.
+// maxDigits is the largest number of digits that is always within the range of float64.
 const maxDigits = 308
 
 func (c *checker) numeral() error {
@@ -277,7 +277,7 @@ func (c *checker) unexpected() error {
 	return Invalidf("the request body is not valid JSON: unexpected %q at byte %d", r, c.i)
 }
 
-// Invalidf returns the error of an invalid request. The client sees its text.
+// Invalidf returns a *chat.Error of kind Invalid. The client sees its text.
 func Invalidf(format string, args ...any) error {
 	return &chat.Error{Kind: chat.Invalid, Msg: fmt.Sprintf(format, args...)}
 }
@@ -293,7 +293,7 @@ func invalidUTF8(b []byte) int {
 	return len(b)
 }
 
-// clip shortens a client's text for use in a sentence.
+// clip shortens text from a client to at most 40 bytes, for use in an error message.
 func clip(s string) string {
 	const most = 40
 	if len(s) <= most {

@@ -9,13 +9,13 @@ import (
 	"sync"
 )
 
-// leastCompressed is the size in bytes from which on compressing is worth its time.
+// leastCompressed is the size in bytes of the smallest body that is worth compressing.
 const leastCompressed = 1 << 10
 
 var compressors = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
-// WriteCompressed is WriteJSON, with gzip for clients that accept it (RFC 9110 section 12.5.3). Use it where a body has no text of the
-// request beside what must stay secret: the length would tell whether they are alike.
+// WriteCompressed is like WriteJSON with status 200, but uses gzip if the client accepts it (RFC 9110 section 12.5.3). Do not
+// use it for a body that contains both text from the request and secrets: its length would reveal whether they match.
 func WriteCompressed(w http.ResponseWriter, r *Request, body []byte) error {
 	h := w.Header()
 	h.Add("Vary", "Accept-Encoding")
@@ -26,17 +26,17 @@ func WriteCompressed(w http.ResponseWriter, r *Request, body []byte) error {
 	z := compressors.Get().(*gzip.Writer)
 	defer compressors.Put(z)
 	z.Reset(&b)
-	_, _ = z.Write(body) // a buffer accepts everything
+	_, _ = z.Write(body) // writing to a buffer does not fail
 	_, _ = z.Write([]byte{'\n'})
 	_ = z.Close()
 	h.Set("Content-Encoding", "gzip")
 	if tag := h.Get("ETag"); strings.HasPrefix(tag, `"`) {
-		h.Set("ETag", "W/"+tag) // its bytes depend on the encoding
+		h.Set("ETag", "W/"+tag) // weak, because the bytes depend on the encoding
 	}
 	return writeBody(w, http.StatusOK, b.Bytes())
 }
 
-// acceptsGzip reports whether a client names gzip and does not refuse it.
+// acceptsGzip reports whether Accept-Encoding names gzip with a weight over 0.
 func acceptsGzip(h http.Header) bool {
 	for _, value := range h.Values("Accept-Encoding") {
 		for one := range strings.SplitSeq(value, ",") {

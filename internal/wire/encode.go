@@ -10,8 +10,8 @@ import (
 const hexDigits = "0123456789abcdef"
 
 // AppendString appends s to dst as a JSON string. It escapes what RFC 8259 requires, and also U+0085,
-// U+2028 and U+2029, which are ordinary characters in JSON but line ends for some readers that split a
-// stream into lines (Python's splitlines, httpx). Invalid UTF-8 becomes U+FFFD.
+// U+2028 and U+2029: JSON allows them in strings, but some clients treat them as line ends when they split
+// a stream into lines (Python's splitlines, httpx). Invalid UTF-8 becomes U+FFFD.
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	from := 0
@@ -86,8 +86,8 @@ func (s *sink) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// escapeLineEnds escapes the characters in JSON that are line ends for some readers. In JSON they can
-// only be in strings. It returns raw itself if there are none.
+// escapeLineEnds escapes the characters that AppendString escapes as line ends. In valid JSON they occur
+// only in strings. It returns raw itself if there are none.
 func escapeLineEnds(raw []byte) []byte {
 	for _, r := range []rune{'\u0085', '\u2028', '\u2029'} {
 		if bytes.ContainsRune(raw, r) {
@@ -97,7 +97,7 @@ func escapeLineEnds(raw []byte) []byte {
 	return raw
 }
 
-// ListOf returns a list that is never null in JSON.
+// ListOf returns all, or an empty list if it is nil, so that JSON has [] instead of null.
 func ListOf[T any](all []T) []T {
 	if all == nil {
 		return []T{}

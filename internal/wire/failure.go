@@ -12,30 +12,30 @@ import (
 	"parley/internal/chat"
 )
 
-// Sentences of the AI Chat Protocol (both versions, "Error response"). Every protocol uses them, so that
-// no internal text reaches a client.
+// Sentences of the AI Chat Protocol (both versions, "Error response"). Every protocol uses them for errors
+// whose own text must not reach a client.
 const (
 	InternalSentence = "The app encountered an error processing your request.\n" +
 		"If you are an administrator of the app, view the full error in the logs."
 	filteredSentence = "Your message contains content that was flagged by the OpenAI content filter."
 )
 
-// Failure is the part of an error that a client may see. Each protocol gives it its own form.
+// Failure is the part of an error that a client may see. Each protocol encodes it in its own form.
 type Failure struct {
 	Status     int    // HTTP status
 	Code       string // for programs, such as "not_found"
 	Text       string // one sentence for people
 	RetryAfter time.Duration
-	Challenge  string // the header WWW-Authenticate of a 401; "" for the default
+	Challenge  string // the WWW-Authenticate header of a 401; "" for the default
 }
 
-// row is a row of the table of errors: the failure, and its names in protocols with their own words.
+// row is a row of the table of errors: a failure, and how protocols with their own codes represent it.
 type row struct {
 	Failure
 	openAICode   string // "" means Code; noCode means none
 	openAIStatus int    // 0 means Status
 	ragKind      string // in Chat-with-RAG; "" means Code
-	waits        bool   // Text ends with the time of the next attempt
+	waits        bool   // FailureOf appends to Text when to try again
 }
 
 const noCode = "-"
@@ -93,7 +93,7 @@ var failures = map[chat.Kind]row{
 	}, openAIStatus: http.StatusBadRequest},
 }
 
-// byCode has the rows of the table, keyed by their codes.
+// byCode holds the rows of the table, keyed by Code.
 var byCode = func() map[string]row {
 	rows := map[string]row{}
 	for _, r := range failures {
@@ -102,8 +102,8 @@ var byCode = func() map[string]row {
 	return rows
 }()
 
-// OpenAI returns the failure with the status and the code of OpenAI's API. The code is "" if the API has
-// none.
+// OpenAI returns the failure with the status and the code that OpenAI's API uses for it. The code is "" if
+// the API has none.
 func (f Failure) OpenAI() Failure {
 	r := byCode[f.Code]
 	f.Status = cmp.Or(r.openAIStatus, f.Status)
@@ -116,7 +116,7 @@ func (f Failure) OpenAI() Failure {
 // RAGKind returns the kind of the failure in the Chat-with-RAG API.
 func (f Failure) RAGKind() string { return cmp.Or(byCode[f.Code].ragKind, f.Code) }
 
-// RefusalError is an error with its own Failure, for statuses that no kind of package chat has.
+// RefusalError is an error with its own Failure, for statuses that no chat.Kind maps to.
 type RefusalError struct {
 	Failure
 	Err error // for logs; may be nil
@@ -132,8 +132,9 @@ func (e *RefusalError) Error() string {
 // Unwrap returns the cause.
 func (e *RefusalError) Unwrap() error { return e.Err }
 
-// FailureOf returns the part of err that a client may see: the Failure of a *RefusalError, or one with
-// the sentence of a *chat.Error. The kinds Internal and Filtered always have the sentences above.
+// FailureOf returns the part of err that a client may see: the Failure of a *RefusalError, or the one for
+// err's chat.Kind, with the message of the *chat.Error if it has one. Messages of the kinds Internal and
+// Filtered are never shown. Any other error counts as Internal.
 func FailureOf(err error) Failure {
 	if r, ok := errors.AsType[*RefusalError](err); ok {
 		return r.Failure
@@ -165,8 +166,8 @@ func FailureOf(err error) Failure {
 // seconds rounds a duration up to whole seconds.
 func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
 
-// CauseOf returns the reason of ctx's cancellation if err is that cancellation and the reason is meant
-// for clients, for example that the server is stopping. Otherwise it returns err.
+// CauseOf returns the cause of ctx's cancellation if err is context.Canceled and the cause is meant for
+// clients (a *chat.Error), for example that the server is stopping. Otherwise it returns err.
 func CauseOf(ctx context.Context, err error) error {
 	if !errors.Is(err, context.Canceled) {
 		return err
@@ -177,27 +178,27 @@ func CauseOf(ctx context.Context, err error) error {
 	return err
 }
 
-// SetHeaders sets the headers of the failure: Retry-After in whole seconds.
+// SetHeaders sets Retry-After, in whole seconds, if the failure has it.
 func (f Failure) SetHeaders(h http.Header) {
 	if f.RetryAfter > 0 {
 		h.Set("Retry-After", strconv.FormatInt(seconds(f.RetryAfter), 10))
 	}
 }
 
-// PlainError responds with {"error": sentence}, the form of the AI Chat Protocol and of requests that
-// belong to no protocol. It is a Fail.
+// PlainError responds with {"error": sentence}, the form of the AI Chat Protocol and of routes that belong
+// to no protocol. It is a Fail.
 func PlainError(w http.ResponseWriter, _ *Request, err error) {
 	f := FailureOf(err)
 	f.Write(w, append(AppendString([]byte(`{"error":`), f.Text), '}'))
 }
 
-// DetailError responds with {"detail": sentence}, the form of servers that are made with FastAPI. It is a Fail.
+// DetailError responds with {"detail": sentence}, the form of FastAPI servers. It is a Fail.
 func DetailError(w http.ResponseWriter, _ *Request, err error) {
 	f := FailureOf(err)
 	f.Write(w, append(AppendString([]byte(`{"detail":`), f.Text), '}'))
 }
 
-// Write responds with the failure, in a body that the protocol has made.
+// Write responds with the status and headers of the failure, and a JSON body that the protocol has encoded.
 func (f Failure) Write(w http.ResponseWriter, body []byte) {
 	f.SetHeaders(w.Header())
 	w.Header().Set("Cache-Control", "no-store")
@@ -214,8 +215,8 @@ func Reply(w http.ResponseWriter, status int, v any) error {
 	return WriteJSON(w, status, body)
 }
 
-// WriteJSON responds with a JSON text, and appends a newline to it. An error means that the client is
-// gone.
+// WriteJSON responds with body, a JSON text, and appends a newline to it, possibly in place. An error wraps
+// ErrClientGone.
 func WriteJSON(w http.ResponseWriter, status int, body []byte) error {
 	return writeBody(w, status, append(body, '\n'))
 }
@@ -233,7 +234,7 @@ func writeBody(w http.ResponseWriter, status int, body []byte) error {
 	return nil
 }
 
-// Clip shortens a client's text for use in a sentence.
+// Clip shortens text from a client to 100 characters, for use in an error message.
 func Clip(s string) string {
 	const most = 100
 	if runes := []rune(s); len(runes) > most {

@@ -10,15 +10,15 @@ import (
 
 // The limits of a filter.
 const (
-	MaxConditions      = 100 // in all
+	MaxConditions      = 100 // of the whole filter, nested ones included
 	MaxConditionValues = 1000
 	maxConditionKey    = 256  // bytes
-	maxConditionText   = 4096 // bytes of a value
+	maxConditionText   = 4096 // bytes of a string value
 )
 
 // FilterOf reads a filter in the form of OpenAI's file search: {"type":"eq","key":"tags","value":"policy"}, or
-// {"type":"and","filters":[…]}. It returns nil and "" for a value that was not sent or is null, and a sentence that says
-// what is wrong for one that is not a filter.
+// {"type":"and","filters":[…]}. For a value that was not sent or is null it returns nil and "". For one that is not a
+// filter, wrong is a sentence that says why.
 func FilterOf(v Value) (c *attribute.Condition, wrong string) {
 	if !v.IsGiven() {
 		return nil, ""
@@ -28,13 +28,13 @@ func FilterOf(v Value) (c *attribute.Condition, wrong string) {
 	return c, p.wrong
 }
 
-// filterParser reads a filter. After the first error, wrong says what it is.
+// filterParser reads a filter. wrong describes the first error; "" means none so far.
 type filterParser struct {
 	n     int // conditions so far
 	wrong string
 }
 
-// fail records the first error. It returns a condition that nothing reads.
+// fail records the first error. It returns nil, for callers that return a condition.
 func (p *filterParser) fail(format string, args ...any) *attribute.Condition {
 	if p.wrong == "" {
 		p.wrong = fmt.Sprintf(format, args...)
@@ -42,7 +42,7 @@ func (p *filterParser) fail(format string, args ...any) *attribute.Condition {
 	return nil
 }
 
-// condition reads a comparison, or several joined by "and" or "or".
+// condition reads a comparison, or conditions joined by "and" or "or".
 func (p *filterParser) condition(v Value) *attribute.Condition {
 	if p.n++; p.n > MaxConditions {
 		return p.fail("it has more than %d conditions.", MaxConditions)
@@ -121,7 +121,7 @@ func (p *filterParser) comparison(name, key string, v Value) *attribute.Conditio
 }
 
 func comparedTo(v Value) (any, bool) {
-	if len(v) > 6*maxConditionText { // each byte may be escaped
+	if len(v) > 6*maxConditionText { // a byte may be escaped as \u00XX, which is six bytes
 		return nil, false
 	}
 	value, ok := v.Scalar()
@@ -129,7 +129,7 @@ func comparedTo(v Value) (any, bool) {
 	return value, ok && len(text) <= maxConditionText
 }
 
-// Scalar returns a string, a float64 or a bool; ok is false for another value.
+// Scalar returns v as a string, a float64 or a bool; ok is false for any other value.
 func (v Value) Scalar() (value any, ok bool) {
 	if text, ok := v.Text(); ok {
 		return text, true

@@ -10,21 +10,21 @@ import (
 	"parley/internal/chat"
 )
 
-// The limits of a form, besides those of its files.
+// The limits of the fields of a form that are not files.
 const (
 	maxFields     = 20
 	maxFieldBytes = 4 << 10
 )
 
-// Form receives the parts of a multipart form in the order in which they arrive. Errors that it returns end
-// the form.
+// Form has the callbacks for the parts of a multipart form. They are called in the order in which the parts
+// arrive. An error from either ends Read, which returns it.
 type Form struct {
-	File  func(part *multipart.Part) error // called with each file; must read it
+	File  func(part *multipart.Part) error // called for each file; part is valid only during the call
 	Field func(name, value string) error
 }
 
-// Read reads a body of at most limit bytes, for forms with files that are too large for memory. Route.Body
-// must be Unread.
+// Read reads a body of at most limit bytes without keeping it in memory, for forms with large files.
+// Route.Body must be Unread.
 func (f Form) Read(w http.ResponseWriter, r *Request, limit int64) error {
 	boundary, err := Boundary(r, "multipart/form-data with a file")
 	if err != nil {
@@ -33,13 +33,13 @@ func (f Form) Read(w http.ResponseWriter, r *Request, limit int64) error {
 	body := NewPaced(w, r.Request, limit)
 	defer body.Drain()
 	err = f.parts(multipart.NewReader(body, boundary))
-	if broken := body.Err(); broken != nil { // the form's reader wraps it
+	if broken := body.Err(); broken != nil { // the multipart reader wraps it, so return the original
 		return broken
 	}
 	return err
 }
 
-// Boundary returns the boundary of the parts of a multipart form. want says what the route accepts, for errors.
+// Boundary returns the boundary of a multipart form. Error messages name want as the content type that the route accepts.
 func Boundary(r *Request, want string) (string, error) {
 	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "multipart/form-data" {

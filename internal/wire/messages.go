@@ -8,12 +8,12 @@ import (
 	"parley/internal/llm"
 )
 
-// ReadMessage reads one message; at is its place in the body, for errors. It returns false for a message that
-// the model is not given.
+// ReadMessage reads one message; at is its place in the body, for errors. ok is false for a message to leave
+// out of the conversation.
 type ReadMessage func(v Value, at Element) (m chat.Message, ok bool, err error)
 
-// Messages reads "messages", a list of messages with "role" and "content". The last one of the user is the
-// question, which must have text.
+// Messages reads "messages", a list of at most most messages with "role" and "content". The user's last
+// message is the question, which must have text.
 func Messages(v Value, most int, read ReadMessage) ([]chat.Message, error) {
 	elements, ok := v.Elements()
 	if !ok {
@@ -22,7 +22,7 @@ func Messages(v Value, most int, read ReadMessage) ([]chat.Message, error) {
 	return MessagesIn(elements, "messages", most, read)
 }
 
-// MessagesIn is like Messages, for the elements of a member with another name.
+// MessagesIn is like Messages, for the elements of a list with another name.
 func MessagesIn(elements iter.Seq[Value], name string, most int, read ReadMessage) ([]chat.Message, error) {
 	count, ok := AtMost(most, elements)
 	if !ok {

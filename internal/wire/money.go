@@ -11,7 +11,7 @@ type USD int64
 // MarshalJSON writes the amount exactly.
 func (u USD) MarshalJSON() ([]byte, error) { return AppendUSD(nil, int64(u)), nil }
 
-// UnmarshalJSON reads a number of dollars, to the nearest millionth.
+// UnmarshalJSON reads a number of dollars, and rounds it to the nearest millionth. Amounts are limited to ±1e12 dollars.
 func (u *USD) UnmarshalJSON(number []byte) error {
 	dollars, err := strconv.ParseFloat(string(number), 64)
 	if err != nil {

@@ -12,29 +12,29 @@ import (
 	"parley/internal/lazyregexp"
 )
 
-// openAPIBase contains what belongs to no protocol: the title, the shared schema of errors, parameters
-// and headers.
+// openAPIBase contains what the protocols share: the title, the schema of errors, parameters and headers.
 //
 //go:embed openapi.json
 var openAPIBase []byte
 
-// apiPart is one protocol's part of the description of all routes. It omits what follows from the routes
-// themselves: the parameters and responses that come with a body, with a turn, or with requests of web
-// pages, and the paths with a trailing slash.
+// apiPart is one protocol's part of the description of all routes. It omits what OpenAPI derives from the
+// routes: the parameters and usual responses of routes with a body, a turn or a required right, and paths
+// with a trailing slash.
 //
-//	{"tag": of its operations, "errors": schema of its errors,
-//	 "parameters": {name of a part of paths: the parameter},
-//	 "paths": {path: path item, or the path that it is another name of},
+//	{"tag": the tag of its operations, "errors": the name of the schema of its errors,
+//	 "parameters": {name of a path parameter: the parameter},
+//	 "paths": {path: path item, or the path that it is an alias of},
 //	 "schemas": {…}}
 //
-// In an operation, "errors" names another schema, and a response may be just the description of an error.
-// A text in place of a schema is the name of one, and a parameter without a schema is a string. Bodies are written by their media type (bodyMembers):
+// In an operation, "errors" overrides the schema of errors, and a response may be just a string: the
+// description of an error. A string in place of a schema is the name of one, and a parameter without a schema
+// is a string. Bodies are keyed by a short name of their media type (bodyMembers):
 //
 //	"post": {"json": "Question", "examples": {"short": {"q": "Why?"}},
 //	         "responses": {"200": {"description": "The answer.", "json": "Answer"}}}
 //
-// A schema of Protocol.Types follows from its Go type. The part adds what the type does not say, such as
-// descriptions; see derive.
+// The schemas of Protocol.Types are derived from their Go types. The part adds what a type does not say, such
+// as descriptions; see derive.
 type apiPart struct {
 	Tag        string
 	Errors     string
@@ -43,11 +43,12 @@ type apiPart struct {
 	Schemas    map[string]any
 }
 
-// object is a JSON object of the description. Most of it passes through unchanged.
+// object is a JSON object of the description. Most members pass through unchanged.
 type object = map[string]any
 
-// OpenAPI returns the description of all routes, the sum of the protocols' parts (OpenAPI 3.1). An error
-// names a route without a description, or a description without a route.
+// OpenAPI returns the description of all routes (OpenAPI 3.1), the sum of the protocols' parts. A part omits
+// what follows from its routes; see apiPart. It is an error if a route has no description, or a description
+// has no route; the error names it.
 func OpenAPI(protocols ...Protocol) ([]byte, error) {
 	var doc object
 	if err := json.Unmarshal(openAPIBase, &doc); err != nil {
@@ -86,7 +87,7 @@ func (s *apiSum) add(p Protocol) error {
 	if schema, ok := part.Schemas[p.Schema].(object); ok {
 		members := schema["properties"].(object)
 		for _, o := range p.Options {
-			if members[o.Name] == nil { // otherwise the part describes it in more detail
+			if members[o.Name] == nil { // otherwise the part itself describes it
 				members[o.Name] = o.schema()
 			}
 		}
@@ -145,7 +146,7 @@ func isShared(methods map[string]Route) bool {
 	return false
 }
 
-// item reads a path item and adds what follows from its routes.
+// item decodes a path item and adds what follows from its routes.
 func (part *apiPart) item(raw json.RawMessage, routes map[string]Route, s *apiSum) (object, error) {
 	var item map[string]object
 	if err := json.Unmarshal(raw, &item); err != nil {
@@ -215,7 +216,7 @@ func (part *apiPart) fill(op object, rt Route, s *apiSum) error {
 	return part.fillParameters(op, rt)
 }
 
-// takes reports whether an operation has a parameter of that name.
+// takes reports whether an operation has a parameter with this name.
 func takes(op object, name string) bool {
 	parameters, _ := op["parameters"].([]any)
 	return slices.ContainsFunc(parameters, func(p any) bool { return p.(object)["name"] == name })
@@ -226,7 +227,7 @@ func hasQuery(op object) bool {
 	return slices.ContainsFunc(parameters, func(p any) bool { return p.(object)["in"] == "query" })
 }
 
-// usualErrors returns the possible errors of every route of this kind.
+// usualErrors returns the descriptions of the errors that follow from the fields of a route, by status.
 func usualErrors(rt Route) map[string]string {
 	all := map[string]string{}
 	if rt.Right != Anybody {
@@ -254,7 +255,7 @@ func usualErrors(rt Route) map[string]string {
 	return all
 }
 
-// response returns a reference to the response of an error, which operations share.
+// response returns a reference to the response of an error. Operations with the same schema, status and text share it.
 func (s *apiSum) response(status, schema, text string) object {
 	name := schema + status
 	for n := 2; ; n++ {
@@ -273,7 +274,7 @@ func (s *apiSum) response(status, schema, text string) object {
 	return object{"$ref": "#/components/responses/" + name}
 }
 
-// fillParameters completes the parameters, and adds those of paths, of turns and of shared paths.
+// fillParameters completes the parameters of an operation, and adds those that follow from its path and route.
 func (part *apiPart) fillParameters(op object, rt Route) error {
 	parameters, _ := op["parameters"].([]any)
 	described := map[any]bool{}
@@ -328,5 +329,5 @@ func (part *apiPart) fillParameters(op object, rt Route) error {
 	return nil
 }
 
-// pathParameter finds the names of the parts of a pattern that vary.
+// pathParameter matches the wildcards of a pattern, and captures their names.
 var pathParameter = lazyregexp.New(`\{(\w+)(?:\.\.\.)?\}`)

@@ -12,15 +12,15 @@ import (
 
 const schemaPrefix = "#/components/schemas/"
 
-// bodyMembers are the members of an operation or a response that describe a body of a media type by its
-// schema.
+// bodyMembers maps the members of an operation or a response that hold the schema of a body to the body's media
+// type.
 var bodyMembers = map[string]string{
 	"json": "application/json", "lines": "application/json-lines", "jsonl": "application/jsonl", "events": "text/event-stream",
 	"form": "multipart/form-data", "text": "text/plain", "html": "text/html",
 }
 
-// contentOf moves the bodies of an operation or a response, with its examples, into a content object. It
-// returns nil if there are none.
+// contentOf removes the bodies and examples of an operation or a response, and returns them as a content
+// object, or nil if there are no bodies.
 func contentOf(of object) object {
 	content := object{}
 	for member, mediaType := range bodyMembers {
@@ -58,7 +58,7 @@ func contentOf(of object) object {
 	return content
 }
 
-// referring returns a schema in which references replace names of schemas.
+// referring returns schema with names of schemas replaced by references. It modifies schema in place.
 func referring(schema any) any {
 	if name, ok := schema.(string); ok {
 		return object{"$ref": schemaPrefix + name}
@@ -83,8 +83,8 @@ func referring(schema any) any {
 	return schema
 }
 
-// derive adds the schemas of Go types to those of the part, which refine them: a schema of the part that
-// says its type replaces the derived one; otherwise their members are merged.
+// derive adds the schemas of Go types to the part. If the part has a schema of the same name, it replaces the
+// derived one if it has a type, a $ref, anyOf, oneOf or allOf; otherwise it is merged into it.
 func (part *apiPart) derive(values map[string]any) error {
 	if part.Schemas == nil {
 		part.Schemas = map[string]any{}
@@ -99,7 +99,7 @@ func (part *apiPart) derive(values map[string]any) error {
 	return nil
 }
 
-// schemaOf returns the schema of the type of values[name]. It refers to the schemas of the other types.
+// schemaOf returns the schema of the type of values[name], with references to the schemas of the other types.
 func schemaOf(name string, values map[string]any) (object, error) {
 	types := map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[json.RawMessage](): {},
@@ -126,8 +126,8 @@ func schemaOf(name string, values map[string]any) (object, error) {
 	return derived, nil
 }
 
-// tidy makes a derived schema as exact as what the server sends: lists are never null, and a member that is
-// left out when it is nil is not null either. No integer is negative.
+// tidy adjusts a derived schema to what the server really sends: a list is never null, nor is an optional
+// member, which is left out instead. Integers are not negative.
 func tidy(s object, required bool) {
 	types, _ := s["type"].([]any)
 	null := slices.Contains(types, any("null"))
@@ -155,7 +155,7 @@ func tidy(s object, required bool) {
 	}
 	if always, _ := s["required"].([]any); s["properties"] != nil {
 		for name, member := range s["properties"].(object) {
-			if member, ok := member.(object); ok { // otherwise true: any value
+			if member, ok := member.(object); ok { // otherwise it is true, which allows any value
 				tidy(member, slices.Contains(always, any(name)))
 			} else {
 				s["properties"].(object)[name] = object{}
@@ -164,12 +164,12 @@ func tidy(s object, required bool) {
 	}
 }
 
-// refine returns a derived schema with what the part adds.
+// refine merges a schema of the part into a derived one, or replaces the derived one; see derive. It modifies derived.
 func refine(derived object, more any) any {
 	added, ok := more.(object)
 	if !ok {
 		if more != nil {
-			return more // the name of another schema
+			return more // a string, the name of another schema
 		}
 		return derived
 	}

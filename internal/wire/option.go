@@ -11,23 +11,23 @@ import (
 	"parley/internal/chat"
 )
 
-// Option is an option of requests, independent of its names in protocols: the single definition of its
-// range, its meaning and its field. Adapters only map their names to options (Named).
+// Option is the single definition of a request option: its range, its meaning and the field it sets. It has
+// no name, because protocols name it differently; adapters map their names to options (Named).
 type Option struct {
-	Title   string // in a form; "" if no form shows it
+	Title   string // label in forms; "" if forms do not show it
 	Help    string // one or two plain sentences
-	Needs   string // the capability that the server needs: vectors, rerank, vision, tools, web_search; "" for none
+	Needs   string // the server capability it requires: vectors, rerank, vision, tools, web_search; "" for none
 	Least   float64
-	Most    float64 // of a number; for a text its maximum length in bytes
+	Most    float64 // of a number; for a text, its maximum length in bytes
 	Choices []string
-	Zero    float64 // the value that replaces 0, if a zero field means the default
-	Not     bool    // the field is the negation of the option
+	Zero    float64 // stored in place of 0, for fields whose zero value means the default
+	Not     bool    // the field holds the negation of the option
 
-	field func(*chat.Options) any // returns a pointer to an int, float64, bool or string
+	field func(*chat.Options) any // returns a pointer to an int, float64, bool, string or *attribute.Condition
 }
 
-// leastTopP replaces a top_p of 0, because 0 would mean the provider's default. A nucleus of this size
-// contains only the likeliest token.
+// leastTopP replaces a top_p of 0, because 0 would mean the provider's default. It is so small that only the
+// likeliest token is sampled.
 const leastTopP = 1e-6
 
 // The options.
@@ -82,8 +82,8 @@ var (
 		Needs: "tools", field: func(o *chat.Options) any { return &o.UseTools }}
 )
 
-// Set sets the option to a value. It returns "", or a description of valid values. It reduces a whole
-// number that is too large to the maximum.
+// Set sets the option to a value. It returns "", or a description of the valid values if v is not one. A whole
+// number over the maximum is not an error; it is reduced to the maximum.
 func (o *Option) Set(to *chat.Options, v Value) string { return o.set(to, v, false) }
 
 // SetLoosely is like Set, but also accepts the values of HTML forms: booleans as words, and choices in
@@ -155,7 +155,7 @@ func (o *Option) setText(field reflect.Value, v Value, loosely bool) string {
 	return ""
 }
 
-// oneOf formats words as "a", "b" or "c".
+// oneOf formats words as "a", "b" or "c", without empty ones.
 func oneOf(words []string) string {
 	var quoted []string
 	for _, w := range words {
@@ -167,7 +167,7 @@ func oneOf(words []string) string {
 	return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
 }
 
-// Value returns the value of the option, in the form of a request.
+// Value returns the value of the option as a request would set it.
 func (o *Option) Value(of *chat.Options) any {
 	field := reflect.ValueOf(o.field(of)).Elem()
 	switch field.Kind() {
@@ -195,15 +195,15 @@ type Named struct {
 	Option
 }
 
-// PageOptions are the options under the names that JavaScript pages give them.
+// PageOptions are the options with the names that JavaScript front ends use.
 var PageOptions = []Named{
 	{"temperature", Temperature}, {"topP", TopP}, {"maxOutputTokens", MaxOutputTokens}, {"reasoningEffort", Effort},
 	{"top", Top}, {"retrievalMode", Mode}, {"rerank", Rerank}, {"includeCategory", IncludeCategory},
 	{"excludeCategory", ExcludeCategory}, {"filter", Where}, {"filters", Where}, {"followUps", FollowUps}, {"useTools", UseTools},
 }
 
-// SetOptions takes the options that an object has members for. null means the default. The error names the
-// member.
+// SetOptions sets the options that from has members for. A null leaves the option unchanged. The error names
+// the member.
 func SetOptions(to *chat.Options, from Object, named []Named) error {
 	for key, v := range from.Members() {
 		i := slices.IndexFunc(named, func(n Named) bool { return n.Name == key })
@@ -217,7 +217,7 @@ func SetOptions(to *chat.Options, from Object, named []Named) error {
 	return nil
 }
 
-// Settings describes the options that forms show, with their default values.
+// Settings returns descriptions of the options that forms show, with their default values.
 func Settings(named []Named, defaults chat.Options) []Setting {
 	var all []Setting
 	for _, n := range named {
@@ -245,7 +245,7 @@ func (n *Named) setting(defaults *chat.Options) Setting {
 	return s
 }
 
-// schema describes the option in /openapi.json.
+// schema returns the schema of the option for /openapi.json.
 func (n *Named) schema() map[string]any {
 	s := map[string]any{"description": n.Help}
 	if n.Help == "" {

@@ -10,11 +10,11 @@ import (
 	"parley/internal/chat"
 )
 
-// ErrEndedEarly means that a turn ended without its last event. A cut-off answer is not a complete one.
+// ErrEndedEarly means that a turn ended without its last event, so its answer is incomplete.
 var ErrEndedEarly = errors.New("the turn ended without its last event")
 
-// SendTurn calls send for each event of a turn. An error of send ends the range, which cancels the turn. It
-// returns ErrEndedEarly if the turn ends without TurnFinished.
+// SendTurn calls send for each event of a turn. It stops at the first error of the turn or of send, which cancels the
+// turn, and returns it. It returns ErrEndedEarly if the last event is not TurnFinished.
 func SendTurn(events iter.Seq2[chat.Event, error], send func(chat.Event) error) error {
 	ended := false
 	for e, err := range events {
@@ -32,8 +32,8 @@ func SendTurn(events iter.Seq2[chat.Event, error], send func(chat.Event) error) 
 	return nil
 }
 
-// SendTurn is the function SendTurn with a stream that it closes. If the turn fails after the response has
-// begun, it calls fail with the cause, because the status can't change any more.
+// SendTurn is like the function SendTurn, and then closes the stream. If the turn fails after the response has
+// begun, it calls fail with the cause, because the status can no longer change.
 func (s *Stream) SendTurn(ctx context.Context, events iter.Seq2[chat.Event, error], send func(chat.Event) error, fail func(error) error) error {
 	defer s.Close() // if the client is gone, the error does not matter
 	err := SendTurn(events, send)
@@ -44,7 +44,8 @@ func (s *Stream) SendTurn(ctx context.Context, events iter.Seq2[chat.Event, erro
 	return err
 }
 
-// AnswerOf returns the answer of a turn, which is its last message, or the reason why there is none.
+// AnswerOf returns the answer of a turn, which is its last message. The error says why there is none, or why it
+// is incomplete.
 func AnswerOf(t *chat.Turn) (chat.MessageFinished, error) {
 	if len(t.Messages) == 0 {
 		return chat.MessageFinished{}, ErrEndedEarly
@@ -54,7 +55,7 @@ func AnswerOf(t *chat.Turn) (chat.MessageFinished, error) {
 }
 
 // MessageError returns why a message did not complete, or nil. It is for protocols with one message per
-// turn, where the failure of the message is that of the turn.
+// turn, where the turn fails if its message fails.
 func MessageError(m chat.MessageFinished) error {
 	switch {
 	case m.Status == chat.StatusCompleted:
@@ -67,8 +68,8 @@ func MessageError(m chat.MessageFinished) error {
 	return errors.New("the message ended as " + string(m.Status))
 }
 
-// LevelOf returns the log level for the error that ended a request. Errors caused by the client,
-// including its leaving, have the level Debug.
+// LevelOf returns the log level for the error that ended a request. Errors that the client caused, for
+// example by disconnecting, have the level Debug.
 func LevelOf(ctx context.Context, err error) slog.Level {
 	if r, ok := errors.AsType[*RefusalError](err); ok && r.Status < http.StatusInternalServerError {
 		return slog.LevelDebug

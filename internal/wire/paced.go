@@ -11,8 +11,8 @@ import (
 )
 
 // Paced reads the body of a request as it arrives, for bodies that are too large for memory. Like
-// ReadBody it limits size and pace: errors are *chat.Error of the kinds TooLarge and Invalid, after
-// which the connection is not reused. It is not safe for concurrent use.
+// ReadBody, it limits the size and requires a minimum rate. Its errors are *chat.Error of the kinds TooLarge
+// and Invalid; after one, the connection is not reused. It is not safe for concurrent use.
 type Paced struct {
 	w     http.ResponseWriter
 	r     *http.Request
@@ -20,7 +20,7 @@ type Paced struct {
 	limit int64
 	read  int64
 	start time.Time
-	err   error // the error that ended it
+	err   error // the first error, or io.EOF at the end of the body
 }
 
 // NewPaced returns a reader of the body of r, up to limit bytes.
@@ -28,7 +28,7 @@ func NewPaced(w http.ResponseWriter, r *http.Request, limit int64) *Paced {
 	return &Paced{w: w, r: r, rc: http.NewResponseController(w), limit: limit, start: time.Now()}
 }
 
-// Read reads from the body.
+// Read implements io.Reader. Errors are final.
 func (p *Paced) Read(b []byte) (int, error) {
 	if p.err != nil {
 		return 0, p.err
@@ -58,7 +58,7 @@ func (p *Paced) tooLarge() error {
 	return p.err
 }
 
-// Err returns the error of the body, or nil if it has been read without one so far.
+// Err returns the first error of Read other than io.EOF, or nil.
 func (p *Paced) Err() error {
 	if errors.Is(p.err, io.EOF) {
 		return nil
@@ -66,7 +66,8 @@ func (p *Paced) Err() error {
 	return p.err
 }
 
-// Drain reads the rest of a refused body, up to a limit, so that the client reads the error response.
+// Drain discards the rest of a body that was not read to its end, up to drainLimit, so that the client reads the
+// response. It does nothing after the end of the body or an error. Defer it in handlers.
 func (p *Paced) Drain() {
 	if p.err != nil {
 		return

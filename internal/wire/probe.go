@@ -1,15 +1,15 @@
 package wire
 
-// Probe holds the facts about a body that the dispatch of POST /chat needs.
+// Probe holds what the dispatch of POST /chat needs to know about a body.
 type Probe struct {
 	HasMessage      bool // the key "message" is present
 	MessageIsString bool // and its value is a string
 	HasMessages     bool // the key "messages" is present
 	HasInput        bool // the key "input" is present
-	HasStream       bool // the key "stream" is present, with any value
+	HasStream       bool // the key "stream" is present, whatever its value
 }
 
-// Probe examines the top-level keys of a body. It returns the error of Object.
+// Probe examines the top-level keys of the body. The error is that of Object.
 func (r *Request) Probe() (Probe, error) {
 	object, err := r.Object()
 	if err != nil {

@@ -6,11 +6,11 @@ import (
 	"parley/internal/chat"
 )
 
-// Slots limits how many requests do the same work at one time: its capacity is the limit.
+// Slots limits how many requests do the same work at the same time. Its capacity is the limit.
 type Slots chan struct{}
 
-// Take takes a slot, or returns full if all are taken. The returned function releases the slot and may be called more than
-// once.
+// Take takes a slot without waiting, or returns the error full if all are taken. release frees the slot, and may be called
+// more than once.
 func (s Slots) Take(full *chat.Error) (release func(), err error) {
 	select {
 	case s <- struct{}{}:
@@ -20,10 +20,10 @@ func (s Slots) Take(full *chat.Error) (release func(), err error) {
 	}
 }
 
-// Receiving returns the slots for incoming files. Each of them may use its full limit of the disk.
+// Receiving returns slots for uploads. Their number is small, because each upload may fill its whole size limit on the disk.
 func Receiving() Slots { return make(Slots, 8) }
 
-// MaxUpload returns a configured limit of an upload in bytes, or its default.
+// MaxUpload returns the configured maximum size of an upload in bytes, or 200 MiB if it is not positive.
 func MaxUpload(configured int64) int64 {
 	if configured <= 0 {
 		return 200 << 20
@@ -31,5 +31,5 @@ func MaxUpload(configured int64) int64 {
 	return configured
 }
 
-// ErrTooManyUploads is the error for a client when all slots for incoming files are taken.
+// ErrTooManyUploads is the error for Slots.Take when all slots of Receiving are taken.
 var ErrTooManyUploads = &chat.Error{Kind: chat.RateLimited, Msg: "Too many files are coming in at the moment. Please try again later."}

@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// ErrClientGone means that a line could not be written: the client has left, or stopped reading.
+// ErrClientGone means that a response could not be written: the client has disconnected, or stopped reading.
 var ErrClientGone = errors.New("the client is gone")
 
-// maxKept is the largest buffer that a stream keeps for the next line. The first line, which contains
-// the context, is ten times as long as the others, and a server has many streams.
+// maxKept is the capacity of the largest buffer that a stream keeps for the next line. The first line, which
+// contains the context, is about ten times as long as the others, and a server has many streams.
 const maxKept = 4 << 10
 
-// A line that may wait is flushed immediately if there is credit for a flush. Credit grows by one flush
-// in each flushEvery, up to flushCredit. So the first tokens never wait, nor do tokens at a pace that
-// people can read; the lines of a burst share flushes, each of which is a system call.
+// A line that may wait (SendSoon) is flushed immediately if there is credit for a flush. Credit grows by one
+// flush every flushEvery, up to flushCredit. So the first tokens never wait, nor do tokens that arrive at
+// reading speed; the lines of a burst share flushes, each of which is a system call.
 const (
 	flushEvery  = time.Millisecond
 	flushCredit = 4
@@ -30,14 +30,14 @@ const (
 // client delays only its own turn. It is not safe for concurrent use. Its first error is final; it wraps
 // ErrClientGone unless the program is at fault.
 type Stream struct {
-	mu          sync.Mutex // for late flushes and SendAside, which run beside the request
+	mu          sync.Mutex // for late flushes and SendAside, which run in other goroutines
 	w           http.ResponseWriter
 	rc          *http.ResponseController
 	contentType string
 	prefix      string // before each line
 	suffix      string // after each line
 	buf         []byte
-	head        int // length of the part of the line before its JSON
+	head        int // length of the line before its JSON
 	begun       bool
 	timeout     time.Duration // for one write
 	renewed     time.Time     // when the write deadline was last extended
@@ -45,9 +45,9 @@ type Stream struct {
 
 	credit  int         // flushes that may be made immediately
 	earned  time.Time   // when the credit was last updated
-	late    *time.Timer // flushes late; nil until a line waits
+	late    *time.Timer // runs flushLate; nil until a line waits
 	waiting bool        // a line was written but not flushed
-	held    bool        // the waiting line waits only for the next line
+	held    bool        // all waiting lines are from SendWithNext
 }
 
 // NDJSON returns a stream of JSON objects, each followed by "\n".
@@ -55,8 +55,8 @@ func NDJSON(w http.ResponseWriter, contentType string) *Stream {
 	return newStream(w, contentType, "", "\n")
 }
 
-// SSE returns a stream of server-sent events (HTML standard, section 9.2) with one data line each. Only
-// events from Event have names.
+// SSE returns a stream of server-sent events (HTML standard, section 9.2) with one data line each. An event
+// has a name only if it was begun with Event.
 func SSE(w http.ResponseWriter) *Stream {
 	return newStream(w, "text/event-stream", "data: ", "\n\n")
 }
@@ -68,8 +68,8 @@ func newStream(w http.ResponseWriter, contentType, prefix, suffix string) *Strea
 	}
 }
 
-// Line returns the stream's buffer. Append one JSON text and pass it to Send. The buffer is reused for the
-// next line.
+// Line returns the stream's buffer with the beginning of a line. Append one JSON text to it and pass it to Send.
+// The buffer is reused for the next line.
 func (s *Stream) Line() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,19 +82,20 @@ func (s *Stream) line() []byte {
 	return line
 }
 
-// And ends a line that was begun with Line and begins another after it. Pass both to Send as one: that costs no more than one line.
+// And ends a line that was begun with Line and begins another in the same buffer. Pass the result to Send; the two lines cost
+// one write.
 func (s *Stream) And(line []byte) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if bytes.IndexByte(line[s.head:], '\n') >= 0 {
-		_ = s.fail(errTwoLines) // Send returns it
+		_ = s.fail(errTwoLines) // the next Send returns it
 	}
 	line = append(append(line, s.suffix...), s.prefix...)
 	s.head = len(line)
 	return line
 }
 
-// Event is like Line, for a server-sent event with a name.
+// Event is like Line, for a server-sent event with a name, which is not escaped.
 func (s *Stream) Event(name string) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,8 +115,9 @@ func (s *Stream) Send(line []byte) error {
 	return s.flush()
 }
 
-// SendAside sends the line that render makes while the caller continues. The next call of any method
-// waits for it and returns its error. The caller must call Close at the end.
+// SendAside calls render with an empty line and sends the line it returns, in another goroutine while the caller
+// continues. The next call of any method waits for it. Its error, or a panic of render, becomes the error of the
+// stream. render must not call methods of the stream. The caller must call Close at the end.
 func (s *Stream) SendAside(render func(line []byte) ([]byte, error)) {
 	s.mu.Lock()
 	go func() {
@@ -138,10 +140,10 @@ func (s *Stream) SendAside(render func(line []byte) ([]byte, error)) {
 	}()
 }
 
-// Wait waits for the line of SendAside, like every other method.
+// Wait waits for the line of SendAside, as every other method does.
 func (s *Stream) Wait() { _ = s.Begun() }
 
-// SendWithNext is like Send, but flushes the line with the next one, or after flushEvery if none
+// SendWithNext is like Send, but flushes the line together with the next one, or after flushEvery if none
 // follows. The caller must call Close at the end.
 func (s *Stream) SendWithNext(line []byte) error {
 	s.mu.Lock()
@@ -184,7 +186,7 @@ func (s *Stream) flushLater() {
 	}
 }
 
-// Close flushes waiting lines. The stream must not be used afterwards.
+// Close flushes waiting lines, and returns the error of the stream, if any. The stream must not be used afterwards.
 func (s *Stream) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,7 +199,7 @@ func (s *Stream) Close() error {
 	return s.flush()
 }
 
-// flushLate flushes waiting lines, if any. The next line reports the error.
+// flushLate flushes waiting lines, if any. The next call of a Send method returns its error.
 func (s *Stream) flushLate() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -206,8 +208,8 @@ func (s *Stream) flushLate() {
 	}
 }
 
-// SendNumbered is like Send, for an event with an id. A client that returns for the rest sends it in the
-// header Last-Event-ID (HTML standard, section 9.2.6).
+// SendNumbered is like Send, for a server-sent event with an id. A client that reconnects sends the last id in
+// the header Last-Event-ID (HTML standard, section 9.2.6).
 func (s *Stream) SendNumbered(id int, line []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -221,8 +223,8 @@ func (s *Stream) SendNumbered(id int, line []byte) error {
 	return s.flush()
 }
 
-// Comment writes an SSE comment, which clients skip, to keep proxies from closing an idle connection.
-// NDJSON has no comments.
+// Comment sends an SSE comment, which clients ignore, to keep proxies from closing an idle connection.
+// Do not use it with NDJSON, which has no comments.
 func (s *Stream) Comment(text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,7 +234,7 @@ func (s *Stream) Comment(text string) error {
 	return s.flush()
 }
 
-// Begun reports whether the status is committed, so that an error can only be another line.
+// Begun reports whether the status has been sent, so that an error can only be sent as another line.
 func (s *Stream) Begun() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -289,8 +291,8 @@ func (s *Stream) begin() {
 	s.w.WriteHeader(http.StatusOK)
 }
 
-// renewDeadline gives the client timeout for the next write. It also works for a writer without
-// deadlines, such as a recorder in a test.
+// renewDeadline extends the write deadline by s.timeout, at most once every renewEvery. It also works with a
+// ResponseWriter without deadlines, such as a recorder in a test.
 func (s *Stream) renewDeadline() {
 	now := time.Now()
 	if now.Sub(s.renewed) < renewEvery {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// unquote decodes a checked JSON string.
+// unquote decodes a JSON string, including its quotation marks, that the checker has accepted.
 func unquote(quoted []byte) string {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		return string(quoted[1 : len(quoted)-1])
@@ -15,7 +15,7 @@ func unquote(quoted []byte) string {
 	return string(appendUnquoted(make([]byte, 0, len(quoted)), quoted))
 }
 
-// appendUnquoted appends the text of a checked JSON string to dst. A lone surrogate becomes U+FFFD.
+// appendUnquoted is like unquote, but appends the text to dst. A lone surrogate becomes U+FFFD.
 func appendUnquoted(dst, quoted []byte) []byte {
 	s := quoted[1 : len(quoted)-1]
 	for {
@@ -51,8 +51,8 @@ func unescaped(b byte) byte {
 	return b // a quotation mark, a backslash or a slash
 }
 
-// codePoint decodes an escape from its "u" on, together with the next escape if both form a surrogate
-// pair. It returns the rest of s.
+// codePoint decodes a \u escape; s begins with its "u". If it and the next escape are a surrogate pair, it decodes
+// both. It returns the rest of s too.
 func codePoint(s []byte) (rune, []byte) {
 	r, rest := hex4(s[1:]), s[5:]
 	if !utf16.IsSurrogate(r) {

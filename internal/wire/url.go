@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// BaseURL returns the URL of the server for clients, without a trailing slash: public if it is set, else
-// the scheme and host of the request. It uses X-Forwarded-Proto and X-Forwarded-Host only if
+// BaseURL returns the URL of the server as clients see it, without a trailing slash: public if it is set,
+// otherwise the scheme and host of the request. It uses X-Forwarded-Proto and X-Forwarded-Host only if
 // trustForwarded is set, because any client can send them.
 func BaseURL(r *http.Request, public string, trustForwarded bool) string {
 	if public != "" {
@@ -29,11 +29,11 @@ func BaseURL(r *http.Request, public string, trustForwarded bool) string {
 }
 
 // ContentURL returns the absolute URL of a citation such as "a b/c.pdf#page=3". It escapes the path and
-// keeps the fragment, which tells the browser the page.
+// keeps the fragment, with which a browser opens the page.
 func ContentURL(base, citation string) string { return base + ContentPath(citation) }
 
-// ContentURLIn is like ContentURL, for a document of another namespace than the server's; "" means the
-// server's.
+// ContentURLIn is like ContentURL, for a document in a namespace other than the server's. A namespace of ""
+// means the server's.
 func ContentURLIn(base, citation, namespace string) string {
 	link := ContentURL(base, citation)
 	if namespace == "" {
@@ -47,7 +47,7 @@ func ContentURLIn(base, citation, namespace string) string {
 	return path
 }
 
-// ContentPath returns the path and fragment of a citation below /content/.
+// ContentPath returns the path of a citation below /content/, escaped, and its fragment.
 func ContentPath(citation string) string {
 	name, page := citation, ""
 	if i := strings.LastIndex(citation, "#page="); i >= 0 && allDigits(citation[i+len("#page="):]) {
@@ -60,10 +60,10 @@ func ContentPath(citation string) string {
 	return "/content/" + strings.Join(segments, "/") + page
 }
 
-// Content is the content of a link to a document of this server.
+// Content is what a link to a document on this server refers to.
 type Content struct {
-	Name      string // of the document
-	Page      string // "" for none
+	Name      string // the document's name
+	Page      string // the page number; "" for none
 	Namespace string // "" for the server's
 }
 
@@ -89,8 +89,8 @@ func ParseContentURL(base, link string) (c Content, ok bool) {
 	return c, true
 }
 
-// firstOf returns the first entry of a comma-separated list, which is what the proxy next to the client
-// saw.
+// firstOf returns the first entry of a comma-separated list. In an X-Forwarded header that is the entry of the
+// proxy nearest to the client.
 func firstOf(list string) string {
 	first, _, _ := strings.Cut(list, ",")
 	return strings.TrimSpace(first)

@@ -11,8 +11,8 @@ import (
 	"sync"
 )
 
-// Value is one JSON value in a body that ParseObject has checked. It shares the body's bytes: nothing is
-// copied until a string is taken from it.
+// Value is one JSON value in a body that ParseValue or ParseObject has checked. It is a slice of the body:
+// nothing is copied until it is decoded. A nil Value is a member that was not sent.
 type Value []byte
 
 // Object is a JSON object in a checked body. The zero Object has no members.
@@ -40,8 +40,8 @@ func ParseObject(body []byte) (Object, error) {
 	return o, nil
 }
 
-// Members yields the members in the order of the body. Keys are compared exactly, unlike in
-// encoding/json, which would accept "Messages" for "messages".
+// Members yields the members in the order of the body. Keys keep their case, and Get and Read compare them
+// exactly, unlike encoding/json, which accepts "Messages" for "messages".
 func (o Object) Members() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
 		for key, v := range items(o.raw, true) {
@@ -52,7 +52,7 @@ func (o Object) Members() iter.Seq2[string, Value] {
 	}
 }
 
-// Get returns the member with a key.
+// Get returns the value of the member with a key; false if there is none. Each call searches the whole object.
 func (o Object) Get(key string) (Value, bool) {
 	for k, v := range o.Members() {
 		if k == key {
@@ -62,9 +62,9 @@ func (o Object) Get(key string) (Value, bool) {
 	return nil, false
 }
 
-// Read sets the fields of the struct that to points to, which must all be Values, from the members that
-// their tags name (`json:"messages"`). A member that was not sent leaves its field nil. It makes one
-// pass over the object.
+// Read sets the fields of the struct that to points to from the members that their tags name
+// (`json:"messages"`). All fields must be of type Value. A member that was not sent leaves its field unchanged.
+// Read makes one pass over the object.
 func (o Object) Read(to any) {
 	s := reflect.ValueOf(to).Elem()
 	places := placesOf(s.Type())
@@ -75,7 +75,7 @@ func (o Object) Read(to any) {
 	}
 }
 
-// places caches the fields of the structs that Object.Read fills, keyed by the names of their members.
+// places caches, for each struct type that Object.Read has filled, the index of each field by its member's name.
 var places sync.Map // reflect.Type → map[string]int
 
 func placesOf(t reflect.Type) map[string]int {
@@ -93,10 +93,10 @@ func placesOf(t reflect.Type) map[string]int {
 // IsNull reports whether v is the literal null.
 func (v Value) IsNull() bool { return v.first() == 'n' }
 
-// IsGiven reports whether a member was sent, and is not null.
+// IsGiven reports whether the member was sent and is not null.
 func (v Value) IsGiven() bool { return v != nil && !v.IsNull() }
 
-// Object returns v as an object, or the zero Object and false if v is something else.
+// Object returns v as an object; false if v is not one.
 func (v Value) Object() (Object, bool) {
 	if v.first() != '{' {
 		return Object{}, false
@@ -104,20 +104,20 @@ func (v Value) Object() (Object, bool) {
 	return Object{raw: v}, true
 }
 
-// Read is like Object.Read, and reports whether v is an object.
+// Read is like Object.Read, and reports whether v is an object. If it is not, no field is set.
 func (v Value) Read(to any) bool {
 	o, ok := v.Object()
 	o.Read(to)
 	return ok
 }
 
-// Bool returns v as a boolean; ok is false if v is something else.
+// Bool returns v as a boolean; ok is false if v is not one.
 func (v Value) Bool() (value, ok bool) {
 	return v.first() == 't', v.first() == 't' || v.first() == 'f'
 }
 
-// Flag returns v as a boolean. Because the values of forms are strings, it also accepts "true", "yes"
-// and "1" and their opposites.
+// Flag is like Bool, but also accepts the strings "true", "yes" and "1", and "false", "no" and "0", in any case,
+// because the values of HTML forms are strings.
 func (v Value) Flag() (value, ok bool) {
 	text, isText := v.Text()
 	if !isText {
@@ -132,7 +132,7 @@ func (v Value) Flag() (value, ok bool) {
 	return false, false
 }
 
-// Text returns the decoded string, or false if v is something else.
+// Text returns v as a decoded string; false if v is not a string.
 func (v Value) Text() (string, bool) {
 	if v.first() != '"' {
 		return "", false
@@ -142,7 +142,7 @@ func (v Value) Text() (string, bool) {
 
 func (v Value) text() string { return unquote(v) }
 
-// OptionalText returns the string of a member with a name, or "" if the member is missing or null.
+// OptionalText returns the string v, or "" if v is missing or null. The error names the member as name.
 func OptionalText(v Value, name string) (string, error) {
 	if !v.IsGiven() {
 		return "", nil
@@ -154,7 +154,7 @@ func OptionalText(v Value, name string) (string, error) {
 	return s, nil
 }
 
-// first returns the first byte of v, which tells its type, or 0 for a Value that Get did not find.
+// first returns the first byte of v, which determines its type, or 0 if v is nil.
 func (v Value) first() byte {
 	if len(v) == 0 {
 		return 0
@@ -162,8 +162,8 @@ func (v Value) first() byte {
 	return v[0]
 }
 
-// Number returns v as a finite number. It also accepts a string with a JSON number, because clients send
-// the values of input fields unchanged.
+// Number returns v as a finite number. It also accepts a string that contains a JSON number, because some clients
+// send the values of input fields unchanged.
 func (v Value) Number() (float64, bool) {
 	digits := []byte(v)
 	if text, ok := v.Text(); ok {
@@ -177,7 +177,7 @@ func (v Value) Number() (float64, bool) {
 	return n, err == nil
 }
 
-// Elements yields the elements of an array. If v is something else, ok is false and there are none.
+// Elements returns the elements of an array. If v is not an array, ok is false and elements is empty, but not nil.
 func (v Value) Elements() (elements iter.Seq[Value], ok bool) {
 	if v.first() != '[' {
 		return func(func(Value) bool) {}, false
@@ -191,8 +191,8 @@ func (v Value) Elements() (elements iter.Seq[Value], ok bool) {
 	}, true
 }
 
-// AtMost counts elements, and reports whether there are at most most. Count before you decode: otherwise
-// a body of a million empty messages becomes a million structs.
+// AtMost counts elements, and reports whether there are no more than most. It stops at the first one too many. Count before
+// you decode: otherwise a body with a million empty messages becomes a million structs.
 func AtMost(most int, elements iter.Seq[Value]) (count int, ok bool) {
 	for range elements {
 		if count++; count > most {
@@ -202,9 +202,9 @@ func AtMost(most int, elements iter.Seq[Value]) (count int, ok bool) {
 	return count, true
 }
 
-// Compact returns a copy of v without white space between its tokens, so that it fits in a line of a
-// stream. Strings, numbers and the order of members are kept. Only characters that are line ends for
-// some readers are escaped, as in AppendString.
+// Compact returns a copy of v without white space between its tokens, so that it fits on one line of a
+// stream. Strings, numbers and the order of members are kept, except that U+0085, U+2028 and U+2029 are
+// escaped, as in AppendString.
 func (v Value) Compact() json.RawMessage {
 	var b bytes.Buffer
 	b.Grow(len(v))
@@ -238,7 +238,7 @@ func items(raw []byte, keyed bool) iter.Seq2[Value, Value] {
 	}
 }
 
-// end returns the offset after the value that begins at i in a checked body.
+// end returns the offset just after the value that begins at offset i of a checked body.
 func end(b []byte, i int) int {
 	switch b[i] {
 	case '"':
@@ -280,14 +280,14 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
-// Element is a place in a list of a request. Its name is formatted only for an error, since a list can be long.
+// Element is the position of an element in a list of a request. It is formatted only for an error, since lists can be long.
 type Element struct {
 	List  string
 	Index int
 }
 
-// At returns the place of the element with an index.
+// At returns the position of the element with index i.
 func At(list string, i int) Element { return Element{list, i} }
 
-// String returns a name such as messages[3].
+// String returns, for example, messages[3].
 func (e Element) String() string { return fmt.Sprintf("%s[%d]", e.List, e.Index) }

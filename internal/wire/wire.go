@@ -1,6 +1,6 @@
-// Package wire holds what the chat protocols share: reading a body with limits, checking JSON before
-// anything is built from it, writing a stream of lines to a client that may be slow or gone, and mapping
-// errors to statuses.
+// Package wire has what the chat protocols share: reading a body within limits, checking JSON before
+// anything is built from it, streaming lines to a client that may be slow or gone, and mapping errors to
+// statuses.
 //
 // A protocol adapter exports its routes (Protocol), and its handlers read and respond like this:
 //
@@ -12,7 +12,7 @@
 //		}
 //	}
 //
-// Nothing is committed before the first Send, so an error before it still gets its own status.
+// Nothing is sent before the first Send, so an error before it still gets its own status.
 package wire
 
 import "time"
@@ -27,15 +27,15 @@ const (
 	maxMembers = 10_000
 )
 
-// A body must begin to arrive within bodyGrace and then at a rate of at least bodyRate bytes a second,
+// A body must begin to arrive within bodyGrace, and then arrive at bodyRate bytes a second or more on average,
 // so that a client cannot hold a connection by sending a byte now and then.
 const (
 	bodyGrace = 10 * time.Second
 	bodyRate  = 16 << 10
 )
 
-// After a refusal the rest of a body is read for at most drainTime and drainLimit bytes, because a
-// client that is still sending would see a reset connection instead of the status. It is discarded.
+// After a refusal, the rest of a body is read and discarded, for at most drainTime and up to drainLimit bytes:
+// otherwise a client that is still sending would see a reset connection instead of the status.
 const (
 	drainTime  = time.Second
 	drainLimit = 64 << 20
@@ -45,8 +45,8 @@ const (
 // client has sent it.
 const firstRead = 16 << 10
 
-// A client that accepts no data for writeTimeout is dropped. The deadline is renewed at most once in
-// renewEvery, because setting it takes a lock on the connection.
+// A client that accepts no data for writeTimeout is disconnected. The deadline is renewed at most once every
+// renewEvery, because setting it locks the connection.
 const (
 	writeTimeout = 30 * time.Second
 	renewEvery   = time.Second

@@ -1,11 +1,11 @@
-// The addresses of the server that the page asks. Nothing here knows of the page.
+// The endpoints of the server that the page uses. Nothing here depends on the page.
 import { ApiError, json, patience, send, toApiError, turnPath } from "./calls.ts";
 import type { AttributeRecord, ChatEntry, ChatLink, SharedChat, ChunkList, Box, DocumentList, DocumentRecord, Folder, FoundChat, ModelRecord, NamespaceRecord, PageRecord, Prompt, ServerConfig, TurnRecord } from "./types.ts";
 
 const tries = 5;
-const shortest = 500; // ms between two of them
+const shortest = 500; // ms between two tries
 
-/** patiently repeats a request that a busy server refused (503), as often as is worth waiting for. */
+/** patiently repeats a request that a busy server refused (503), up to `tries` times. */
 async function patiently<T>(ask: () => Promise<T>): Promise<T> {
   for (let n = 1; ; n++) {
     try {
@@ -24,12 +24,12 @@ const withBody = (method: string, body: unknown): RequestInit => ({
   body: JSON.stringify(body),
 });
 
-/** Caller is who asks, as the server knows them. */
+/** Caller is the person or program that sends the requests, as the server identifies it. */
 export interface Caller {
   subject: string;
   name: string;
   role: "reader" | "editor" | "administrator" | null;
-  session: boolean; // one can sign out
+  session: boolean; // true if the caller can sign out
   can_sign_in: boolean;
 }
 
@@ -44,9 +44,9 @@ const query = (values: Record<string, string | number | undefined>): string => {
 
 const segment = encodeURIComponent;
 
-export const longestPage = 500; // conversations, or messages of one
+export const longestPage = 500; // items: conversations, or messages of one conversation
 
-/** A page of a list, with the address of the next one; "" for none. */
+/** Page is a part of a list and the address of the next part, "" if there is none. */
 export interface Page<T> {
   items: T[];
   next: string;
@@ -59,7 +59,7 @@ async function paged<T>(path: string): Promise<Page<T>> {
 
 const nextOf = (link: string | null): string => /<([^>]+)>; rel="next"/.exec(link ?? "")?.[1] ?? "";
 
-/** What one keeps on the server: each thing is a text. */
+/** The calls for a list of short texts that the server keeps for the caller, such as folders and prompts. */
 const kept = <T extends { id: string }>(path: string) => ({
   list: () => json<T[]>(path),
   add: (thing: Omit<T, "id">) => json<T>(path, withBody("POST", thing)),
@@ -88,7 +88,7 @@ export const api = {
   document: (namespace: string, id: string) => json<DocumentRecord>(`/api/documents/${segment(id)}${query({ namespace })}`),
   chunks: (namespace: string, id: string, after?: number, limit = 50) =>
     json<ChunkList>(`/api/documents/${segment(id)}/chunks${query({ namespace, after, limit })}`),
-  /** The first chunks of a document without their texts. */
+  /** Returns the first chunks of a document without their texts. */
   outline: (namespace: string, id: string, limit: number) =>
     json<ChunkList>(`/api/documents/${segment(id)}/chunks${query({ namespace, limit, text: "false" })}`),
   deleteDocument: (namespace: string, id: string) =>
@@ -108,7 +108,7 @@ export const api = {
   chatPage: (path: string) => paged<ChatEntry>(path),
   createChat: () => json<ChatEntry>("/api/chat-history", withBody("POST", { mode: "standard" })), // titled by its first message
   messagePage: (path: string) => paged<unknown>(path),
-  /** The same while everything waits for it. */
+  /** Like messagePage, but synchronous: it blocks the page. Printing needs it. */
   messagePageNow: (path: string): { items: unknown[]; next: string } => {
     const request = new XMLHttpRequest();
     request.open("GET", path, false);
@@ -127,6 +127,6 @@ export const api = {
   changeLink: (id: string, method: "PUT" | "DELETE") => json<ChatLink>(`/api/chats/${segment(id)}/link`, { method }),
   shared: (link: string) => json<SharedChat>(`/api/shared/${segment(link)}`),
   searchChats: (q: string, signal: AbortSignal) => json<FoundChat[]>(`/api/chat-history/search${query({ q, mode: "standard" })}`, { signal }),
-  /** `leaving`: the page is being closed. */
+  /** `leaving` says that the page is being closed: the request then outlives it. */
   deleteChat: (id: string, leaving = false) => json<unknown>(`/api/chat-history/${segment(id)}`, { method: "DELETE", keepalive: leaving }),
 };

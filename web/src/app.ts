@@ -1,4 +1,4 @@
-// The state of the page and what people do to it. Components only show cells and call these functions.
+// The state of the page and the actions that change it. Components only show cells and call these functions.
 import { api, longestPage, type Caller, type Page } from "./api.ts";
 import { ApiError, toApiError } from "./calls.ts";
 import { Cell, saved } from "./cell.ts";
@@ -30,20 +30,20 @@ export { reachable } from "./reach.ts";
 export const view = new Cell<View>(viewOf(location.hash));
 export const overlay = new Cell<"" | "palette" | "prompts" | "request" | "shortcuts">("");
 export const sharing = new Cell<ChatEntry | null>(null); // the conversation whose link is shown
-export const filing = new Cell<ChatEntry | "new" | null>(null); // the conversation that gets a folder, or a folder that is made
+export const filing = new Cell<ChatEntry | "new" | null>(null); // the conversation to move to a folder, or "new" while a folder is being created
 export const drawer = new Cell(false); // the list of conversations on narrow screens
 export const online = new Cell(navigator.onLine);
-export const me = new Cell<Caller | null>(null); // who has signed in; null before the server has said it
+export const me = new Cell<Caller | null>(null); // null until the server has answered
 export const config = new Cell<ServerConfig | null>(null);
 export const configError = new Cell<ApiError | null>(null);
 export const namespaces = new Cell<NamespaceRecord[]>([]);
 export const conversation = new Cell<Conversation>(emptyConversation());
 export const loading = new Cell<"" | "loading" | "missing" | "failed">("");
-export const busy = new Cell(false); // the conversation waits for an answer
+export const busy = new Cell(false); // an answer in this conversation is in progress
 export const editing = new Cell<Message | null>(null); // the question that is being edited
 export const theme = saved<"" | "light" | "dark">("parley.theme", "", (v): v is "" | "light" | "dark" => v === "" || v === "light" || v === "dark");
 
-export const queued = new Cell(""); // the question that is asked when the answer at work is over
+export const queued = new Cell(""); // the question to ask when the answer in progress is over
 
 conversation.watch(() => {
   const before = busy.value;
@@ -51,7 +51,7 @@ conversation.watch(() => {
   if (before && !busy.value) askQueued();
 });
 
-/** Answers at work, by the id of their message. */
+/** The answers in progress, by message id. */
 const lives = new Map<string, LiveTurn>();
 
 // ---- Where we are -------------------------------------------------------------------------------
@@ -104,7 +104,7 @@ export function start(): void {
 
 const serverPause = 3000; // ms
 
-/** While the server cannot be reached, asks again as long as somebody looks. */
+/** Polls the server while it cannot be reached and the page is visible. */
 function watchServer(): void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const again = () => {
@@ -133,7 +133,7 @@ async function arrive(v: View): Promise<void> {
   if (v.name !== "chat" && panel.value?.kind !== "document") panel.value = null;
 }
 
-/** Asks the server what there is. */
+/** Loads the configuration, the conversations and the collections. Failures are ignored. */
 export async function refresh(): Promise<void> {
   await Promise.allSettled([loadConfig(), loadChats(), loadNamespaces()]);
 }
@@ -144,7 +144,7 @@ async function loadConfig(): Promise<void> {
     const now = await api.config();
     config.value = now;
     configError.value = null;
-    if (before?.ingestion.running && (!now.ingestion.running || before.documents === 0 && now.documents > 0)) changed.value++; // other lists
+    if (before?.ingestion.running && (!now.ingestion.running || before.documents === 0 && now.documents > 0)) changed.value++; // reload lists
     if (now.ingestion.running) watchIngestion();
   } catch (error) {
     configError.value = toApiError(error);
@@ -155,7 +155,7 @@ async function loadConfig(): Promise<void> {
 const ingestionPause = 1000; // ms
 let watching: ReturnType<typeof setTimeout> | undefined;
 
-/** Asks again while documents are being read, as long as somebody looks. */
+/** Polls while the server ingests documents and the page is visible. */
 function watchIngestion(): void {
   clearTimeout(watching);
   watching = setTimeout(() => {
@@ -170,7 +170,7 @@ async function refreshDocuments(): Promise<void> {
 
 const isNames = (v: unknown): v is string[] => Array.isArray(v) && v.every((x) => typeof x === "string");
 
-/** Collections that were begun in this browser and have no document yet. */
+/** Names of collections that were created in this browser and have no document yet. */
 const begun = saved<string[]>("parley.collections", [], isNames);
 
 async function loadNamespaces(): Promise<void> {
@@ -185,13 +185,13 @@ function showNamespaces(list: NamespaceRecord[]): void {
   namespaces.value = [...list, ...waiting.map((name) => ({ name, documents: 0, chunks: 0, default: false }))];
 }
 
-/** Begins a collection. */
+/** Creates a collection in this browser; the server learns of it with its first document. */
 export function addCollection(name: string): void {
   begun.value = [...begun.value, name];
   showNamespaces(namespaces.value.filter((n) => n.name !== name));
 }
 
-/** Whether a collection has no document yet, so that the server does not know it. */
+/** Whether a collection has no document yet, and is therefore unknown to the server. */
 export const isBegun = (name: string): boolean => begun.value.includes(name);
 
 // ---- Conversations ------------------------------------------------------------------------------
@@ -213,7 +213,7 @@ async function open(id: string): Promise<void> {
   lives.clear();
   unsaved.clear();
   panel.value = null;
-  if (queued.value) draft.value = [queued.value, draft.value].filter(Boolean).join("\n"); // it waits where it was written
+  if (queued.value) draft.value = [queued.value, draft.value].filter(Boolean).join("\n"); // the queued question returns to the draft of its conversation
   queued.value = "";
   conversation.value = emptyConversation();
   openDraft(id);
@@ -224,7 +224,7 @@ async function open(id: string): Promise<void> {
   loading.value = "loading";
   try {
     const read = await readConversation(id, pageLength);
-    if (view.value.name === "chat" && view.value.id !== id) return; // somebody was faster
+    if (view.value.name === "chat" && view.value.id !== id) return; // another conversation was opened meanwhile
     conversation.value = { ...emptyConversation(), ...read };
     loading.value = "";
     resume();
@@ -233,9 +233,12 @@ async function open(id: string): Promise<void> {
   }
 }
 
-const pageLength = 100; // messages of a conversation that are read at a time
+const pageLength = 100; // messages of a conversation that are loaded at a time
 
-/** Reads a part of a conversation. It begins with a message that names its parent: one that did not would lose its place when it is stored again. */
+/**
+ * Loads a part of a conversation, extended until its first message names its parent: without a parent, that message
+ * would lose its place when it is stored again.
+ */
 async function readPart(asked: Promise<Page<unknown>>): Promise<Page<unknown>> {
   let { items, next } = await asked;
   while (next && !namesParent(items[0])) {
@@ -246,18 +249,18 @@ async function readPart(asked: Promise<Page<unknown>>): Promise<Page<unknown>> {
   return { items, next };
 }
 
-/** Reads a conversation, of a long one the end. */
+/** Loads the last `length` messages of a conversation. */
 async function readConversation(id: string, length: number): Promise<Pick<Conversation, "id" | "title" | "messages" | "earlier">> {
   const [{ items, next }, entry] = await Promise.all([readPart(api.lastMessages(id, length)), chatlist.entryOf(id)]);
   return { id, title: entry.title, messages: restored(items), earlier: next ? { link: next, count: Math.max(1, entry.messageCount - items.length) } : null };
 }
 
-let reading: Promise<unknown> = Promise.resolve(); // one part after the other
+let reading: Promise<unknown> = Promise.resolve(); // parts are loaded one after the other
 
-/** Loads the part of a conversation before what is loaded. It goes on if another conversation is opened. */
+/** Loads the part before the loaded messages of a conversation, even if another conversation is opened meanwhile. */
 function readEarlier(of: Conversation, length = pageLength): Promise<Conversation> {
   const read = reading.then(async () => {
-    const c = conversation.value.id === of.id ? conversation.value : of; // somebody may have loaded a part meanwhile
+    const c = conversation.value.id === of.id ? conversation.value : of; // an earlier call may have loaded a part meanwhile
     if (!c.earlier) return c;
     const { link } = c.earlier;
     const { items, next } = await readPart(api.messagePage(length > pageLength ? longest(link) : link));
@@ -273,14 +276,14 @@ function readEarlier(of: Conversation, length = pageLength): Promise<Conversatio
 
 const longest = (link: string): string => link.replace(/\blimit=\d+/, `limit=${longestPage}`);
 
-/** Loads all of a conversation. */
+/** Loads all messages of a conversation. */
 async function readAll(of: Conversation): Promise<Conversation> {
   let c = of;
   while (c.earlier) c = await readEarlier(c, longestPage);
   return c;
 }
 
-/** Loads the history that a question carries, as far as it is not loaded. */
+/** Loads as much of the conversation as is sent as the history of a question. */
 async function withHistory(of: Conversation, question: Message): Promise<Conversation> {
   let c = of;
   while (c.earlier && historyOf(ancestorsOf(c, question)).length < maxHistory) c = await readEarlier(c);
@@ -293,9 +296,9 @@ function showEarlier(part: Message[], next: string): void {
 }
 
 let loadingFrom = ""; // the address of the part that is being loaded
-let failedFrom = ""; // … that could not be
+let failedFrom = ""; // the address of the part that failed to load
 
-/** Loads messages before those that are loaded; `asked`: by somebody, also after a failure. False if none came. */
+/** Loads the part before the loaded messages; returns false if it loaded nothing. `asked`: the user asked for it, so try again after a failure. */
 export async function loadEarlier(asked = false): Promise<boolean> {
   const c = conversation.value;
   const link = c.earlier?.link ?? "";
@@ -313,16 +316,16 @@ export async function loadEarlier(asked = false): Promise<boolean> {
   }
 }
 
-/** Loads all of the conversation that is not loaded yet. Failures are ignored. */
+/** Loads the rest of the conversation. Failures are ignored. */
 export const loadRest = (): void => void readAll(conversation.value).catch(() => {});
 
-/** Loads the history that the newest question carries. Failures are ignored. */
+/** Loads the history that is sent with the newest question. Failures are ignored. */
 export function loadHistory(): void {
   const question = pathOf(conversation.value).findLast((p) => p.message.role === "user")?.message;
   if (question) void withHistory(conversation.value, question).catch(() => {});
 }
 
-/** The same while everything waits for it: printing goes on right behind. */
+/** Like loadRest, but synchronous: the browser prints as soon as the handler of beforeprint returns. */
 export function loadRestNow(): void {
   try {
     for (let { earlier } = conversation.value; earlier; { earlier } = conversation.value) {
@@ -330,13 +333,13 @@ export function loadRestNow(): void {
       showEarlier(restored(items), next);
     }
   } catch (error) {
-    tell(toApiError(error).message, true); // what is there is printed
+    tell(toApiError(error).message, true); // the loaded messages are printed
   }
 }
 
 export const reopen = () => open(view.value.name === "chat" ? view.value.id : "");
 
-/** Takes up the answers of messages that were not finished when the page was left. */
+/** Continues to follow the answers that were unfinished when the page was left. */
 function takeUp(messages: Message[]): void {
   for (const message of messages) {
     if (!message.answer || isOver(message.answer)) continue;
@@ -348,11 +351,11 @@ function takeUp(messages: Message[]): void {
   }
 }
 
-/** Takes up all that was not finished when the page was left. */
+/** Resumes everything that was unfinished when the page was left. */
 function resume(): void {
   const last = pathOf(conversation.value).at(-1)?.message;
   takeUp(conversation.value.messages);
-  // The page was left between the question and its first trace on the server.
+  // The page was left after the question was stored, but before its answer was.
   if (last?.role === "user") {
     const id = `${last.id}-a`;
     const asked = pendingOf(id);
@@ -374,14 +377,14 @@ export async function rename(id: string, title: string): Promise<void> {
   if (conversation.value.id === id) conversation.value = { ...conversation.value, title: clean };
 }
 
-/** Deletes a conversation, which can be undone for a while. */
+/** Deletes a conversation. For a few seconds, the user can undo it. */
 export function remove(entry: ChatEntry): void {
   const shown = conversation.value.id === entry.id;
   chatlist.remove(entry, () => shown && go({ name: "chat", id: entry.id }));
   if (shown) begin();
 }
 
-/** loadConversation reads a conversation without showing it, for its export. */
+/** loadConversation loads a whole conversation without showing it, for export. */
 export async function loadConversation(entry: ChatEntry): Promise<Conversation> {
   if (conversation.value.id === entry.id) return readAll(conversation.value);
   return { ...emptyConversation(), id: entry.id, title: entry.title, messages: restored(await api.chatMessages(entry.id)) };
@@ -398,7 +401,7 @@ export const isBusy = (c: Conversation): boolean => {
   return last?.answer != null && !isOver(last.answer);
 };
 
-/** Asks a question behind what is shown, or in place of the one that is being edited. */
+/** Asks a question at the end of the path that is shown, or a new version of the question that is being edited. */
 export async function ask(text: string): Promise<void> {
   const question = text.trim();
   if (!question) return;
@@ -418,33 +421,33 @@ export async function ask(text: string): Promise<void> {
   await answer(message);
 }
 
-/** Asks what waits, unless the answer before it did not come: then it is for people to say. */
+/** Asks the queued question. If the answer before it failed or was stopped, puts it back into the field instead: the user decides. */
 function askQueued(): void {
   const last = pathOf(conversation.value).at(-1)?.message;
   const next = queued.value;
   if (!next || !last?.answer) return;
   if (last.answer.status !== "completed") return takeQueued();
   queued.value = "";
-  queueMicrotask(() => void ask(next)); // when everybody has seen the end of the answer
+  queueMicrotask(() => void ask(next)); // after all watchers have seen the end of the answer
 }
 
-/** Puts the question that waits back into the field. */
+/** Puts the queued question back into the field. */
 export function takeQueued(): void {
   if (queued.value) draft.value = [queued.value, draft.value].filter(Boolean).join("\n");
   queued.value = "";
   focusComposer();
 }
 
-/** Asks for another answer to the question before a message, of another model if one is named. */
+/** Regenerates an answer, with another model if one is named. */
 export async function retry(message: Message, model = ""): Promise<void> {
   const question = questionOf(message);
   if (question && !isBusy(conversation.value)) await answer(question, model);
 }
 
-/** Has the answer to a question go on where its limit has cut it off. */
+/** Asks the model to continue an answer that was cut off by its length limit. */
 export const continueAnswer = (message: Message): Promise<void> => ask(strings.chat.goOn(questionOf(message)?.text ?? ""));
 
-/** Raises the limit of answers and asks for another answer. */
+/** Doubles the length limit of answers and regenerates the answer. */
 export async function answerLonger(message: Message): Promise<void> {
   const setting = settings.find((x) => x.key === "max_output_tokens")!;
   const told = recordOf(setting, config.value);
@@ -468,11 +471,11 @@ async function answer(question: Message, model = ""): Promise<void> {
   const kept = await keep(question);
   const set = model ? { ...choices.value, models: { ...choices.value.models, inference: model } } : choices.value;
   const documents = scope.value.map((d) => d.id);
-  let pending: Pending | undefined; // made once: asking again with the same key must be the same request
+  let pending: Pending | undefined; // built once: a retry with the same idempotency key must send the same request
   await live.ask(async () => {
     if (pending) return pending;
     const now = conversation.value;
-    const c = await withHistory(now.messages.some((m) => m.id === question.id) ? now : before, question); // it may have been left
+    const c = await withHistory(now.messages.some((m) => m.id === question.id) ? now : before, question); // the user may have left the conversation
     const asked = { text: question.text, history: historyOf(ancestorsOf(c, question)), choices: set, conversation: c.id || undefined, documents };
     const request = ragchatRequest(asked, { stream: true, query_id: id });
     pending = { key: id, path: request.path, body: request.body };
@@ -482,9 +485,9 @@ async function answer(question: Message, model = ""): Promise<void> {
 }
 
 let saving: Promise<unknown> = Promise.resolve();
-const unsaved = new Set<string>(); // ids of the conversation's messages that the server does not have as they are
+const unsaved = new Set<string>(); // ids of messages whose current state is not on the server
 
-/** Stores a message behind those before it. False when it could not be stored. */
+/** Stores a message, after those whose storing has begun. Resolves to false if it could not be stored. */
 function keep(message: Message): Promise<boolean> {
   unsaved.add(message.id);
   const { id } = conversation.value;
@@ -493,9 +496,9 @@ function keep(message: Message): Promise<boolean> {
   return kept;
 }
 
-/** Stores what the server does not have; the first message of a conversation makes it. */
+/** Stores all unsaved messages; the first message of a new conversation creates it. */
 async function store(of: string): Promise<boolean> {
-  if (of && of !== conversation.value.id) return false; // it was left meanwhile
+  if (of && of !== conversation.value.id) return false; // the user left it meanwhile
   try {
     if (!conversation.value.id) {
       const made = await api.createChat();
@@ -555,7 +558,7 @@ function settle(id: string, answer: Answer): void {
   announcement.value = answer.status === "completed" ? strings.chat.answered(answer.text.replace(/\[[^\]]*#page=\d+\]/g, "")) : strings.chat.ended(answer.status);
 }
 
-/** A source that was opened before its turn had ended gets its marks, which are known only now. */
+/** Renews a source that was opened before its turn had ended: its marks are known only now. */
 function renewSource(before: Answer, after: Answer): void {
   const open = panel.value;
   if (open?.kind !== "source" || !before.citations.includes(open.citation)) return;
@@ -563,7 +566,7 @@ function renewSource(before: Answer, after: Answer): void {
   if (citation) panel.value = { ...open, citation };
 }
 
-/** Keeps what somebody thinks of an answer with its conversation. */
+/** Stores the user's rating of an answer with the conversation; null removes it. */
 export function rate(message: Message, feedback: Feedback | null): void {
   const now = conversation.value.messages.find((m) => m.id === message.id);
   if (now?.answer) void keep(put({ ...now, answer: { ...now.answer, feedback } }));
@@ -574,7 +577,7 @@ export function stop(): void {
   if (last) lives.get(last.id)?.stop();
 }
 
-/** Puts an earlier question into the field, to be asked in another way. */
+/** Puts an earlier question into the field, to be edited and asked again. */
 export function edit(message: Message): void {
   editing.value = message;
   beginEdit(message.text);
@@ -592,7 +595,7 @@ function renewIfShown(id: string): void {
   if (id === conversation.value.id && lives.size === 0 && unsaved.size === 0) void renew(id);
 }
 
-/** Reads the conversation that is shown again. */
+/** Reloads the conversation that is shown. */
 async function renew(id: string): Promise<void> {
   try {
     const read = await readConversation(id, Math.min(longestPage, Math.max(pageLength, conversation.value.messages.length)));
@@ -607,7 +610,7 @@ async function renew(id: string): Promise<void> {
   }
 }
 
-// ---- What must survive a reload before the server has named the turn ------------------------------
+// ---- Requests that must survive a reload before the server has named their turn -------------------
 
 const pendingKey = (id: string) => `parley.pending.${id}`;
 
@@ -615,7 +618,7 @@ function remember(id: string, pending: Pending): void {
   try {
     localStorage.setItem(pendingKey(id), JSON.stringify(pending));
   } catch {
-    // Without storage a reload before the turn is named loses the question's answer.
+    // Without storage, a reload before the turn is named loses the answer.
   }
 }
 

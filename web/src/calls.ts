@@ -1,13 +1,13 @@
-// Requests to the server, and why they fail. Nothing here knows of the page.
+// Requests to the server, and why they fail. Nothing here depends on the page.
 import { reach } from "./reach.ts";
 import { strings } from "./strings.ts";
 
-/** Why a request did not succeed, as far as the page tells people different things. */
+/** FailureKind is why a request failed. Each kind has its own message for the user. */
 export type FailureKind =
   | "offline" | "busy" | "budget" | "key" | "provider" | "missing" | "invalid" | "failed"
   | "refusedKey" | "noCredit" | "noModel" | "limited" | "unreachable" | "slow" | "tooLong" | "filtered";
 
-/** ApiError is a request that the server refused, or that did not reach it. */
+/** ApiError says that the server refused a request, or that the request did not reach it. */
 export class ApiError extends Error {
   constructor(
     readonly kind: FailureKind,
@@ -19,15 +19,15 @@ export class ApiError extends Error {
   }
 }
 
-/** How long an ordinary request may take before the server counts as out of reach. */
-export const patience = 30_000;
+/** How long an ordinary request may take before the server counts as unreachable. */
+export const patience = 30_000; // ms
 
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   return new ApiError("offline", strings.errors.offline);
 }
 
-/** send makes a request, whose answer must be a success. */
+/** send makes a request. It throws an ApiError if it fails, and the error of fetch if its signal was aborted or timed out. */
 export async function send(path: string, init: RequestInit = {}): Promise<Response> {
   let response: Response;
   try {
@@ -40,7 +40,7 @@ export async function send(path: string, init: RequestInit = {}): Promise<Respon
   return response;
 }
 
-/** json makes a request whose answer is JSON. */
+/** json makes a request and returns the JSON of its response. Unless `init` has a signal, it gives up after `patience`. */
 export async function json<T>(path: string, init: RequestInit = {}): Promise<T> {
   const response = await send(path, { signal: AbortSignal.timeout(patience), ...init });
   try {
@@ -50,7 +50,7 @@ export async function json<T>(path: string, init: RequestInit = {}): Promise<T> 
   }
 }
 
-/** refusal reads an error in whatever shape the protocols of the server have. */
+/** refusal turns an error response into an ApiError. It understands the error format of every protocol of the server. */
 export async function refusal(response: Response): Promise<ApiError> {
   let sentence = "";
   let code = "";
@@ -59,7 +59,7 @@ export async function refusal(response: Response): Promise<ApiError> {
     sentence = sentenceOf(body);
     code = codeOf(body);
   } catch {
-    // No JSON: a proxy answered, or the connection broke.
+    // Not JSON: a proxy answered, or the connection broke.
   }
   const retryAfter = retrySeconds(response.headers.get("Retry-After"));
   return new ApiError(kindOf(response.status, sentence, code), sentence || strings.errors.status(response.status), response.status, retryAfter);
@@ -78,14 +78,14 @@ export function sentenceOf(body: unknown): string {
   return "";
 }
 
-/** codeOf returns the code of an error in whatever shape the protocols have, "" where it has none. */
+/** codeOf returns the lower-case code of an error response, "" if it has none. */
 export function codeOf(body: unknown): string {
   const error = typeof body === "object" && body !== null ? (body as Record<string, unknown>)["error"] : null;
   const code = typeof error === "object" && error !== null ? (error as Record<string, unknown>)["code"] : "";
   return typeof code === "string" ? code.toLowerCase() : "";
 }
 
-/** What the codes of the server say of a model's provider. */
+/** The kinds of failure for the server's error codes about models and their providers. */
 const kindsByCode: Record<string, FailureKind> = {
   provider_key_refused: "refusedKey",
   provider_no_credit: "noCredit",

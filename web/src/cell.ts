@@ -1,4 +1,4 @@
-// State outside of components: a value that can be watched.
+// State outside components: values that can be watched.
 import { useEffect, useState } from "preact/hooks";
 
 export class Cell<T> {
@@ -16,7 +16,7 @@ export class Cell<T> {
     this.notify();
   }
 
-  /** Tells the watchers that the value has changed inside. */
+  /** Calls the watchers, after the value was changed in place. */
   notify(): void {
     for (const watcher of [...this.watchers]) watcher();
   }
@@ -27,33 +27,33 @@ export class Cell<T> {
   }
 }
 
-/** useCell renders the component again whenever the cell changes. */
+/** useCell returns the value of a cell and renders the component again whenever it changes. */
 export function useCell<T>(cell: Cell<T>): T {
   const [, again] = useState(0);
   const rendered = cell.value;
   useEffect(() => {
     const changed = () => again((n) => n + 1);
-    if (cell.value !== rendered) changed(); // between rendering and now
+    if (cell.value !== rendered) changed(); // it changed between rendering and this effect
     return cell.watch(changed);
   }, [cell]);
   return cell.value;
 }
 
-/** Saved is a cell whose value survives a reload, in the browser only. */
+/** saved returns a cell whose value is kept in localStorage. A stored value that is not `valid` is ignored. */
 export function saved<T>(name: string, initial: T, valid: (value: unknown) => value is T): Cell<T> {
   let start = initial;
   try {
     const stored: unknown = JSON.parse(localStorage.getItem(name) ?? "null");
     if (valid(stored)) start = stored;
   } catch {
-    // Storage is switched off, or holds something else: the initial value it is.
+    // Storage is switched off, or holds something else: keep the initial value.
   }
   const cell = new Cell(start);
   cell.watch(() => {
     try {
       localStorage.setItem(name, JSON.stringify(cell.value));
     } catch {
-      // Not kept, then.
+      // Without storage the value lives as long as the page.
     }
   });
   return cell;

@@ -1,4 +1,4 @@
-// The list of conversations and its folders: read, named, pinned, filed and deleted, the same in every tab of the browser.
+// The list of conversations and folders: loading, renaming, pinning, moving and deleting, kept in step with the browser's other tabs.
 import { api, longestPage } from "./api.ts";
 import { toApiError } from "./calls.ts";
 import { Cell, saved } from "./cell.ts";
@@ -7,23 +7,23 @@ import { tell } from "./notices.ts";
 import { strings } from "./strings.ts";
 import type { ChatEntry, Folder } from "./types.ts";
 
-/** What is listed, the last changed first, and all that is pinned or in a folder; null until the server has answered. */
+/** The listed conversations, last changed first, including all that are pinned or in a folder; null until the server has answered. */
 export const chats = new Cell<ChatEntry[] | null>(null);
 
-/** The address of the conversations that changed before those; "" when all are listed. */
+/** The address of the next, older conversations; "" when all are listed. */
 export const olderChats = new Cell("");
 
-/** The folders, by name. */
+/** The folders, sorted by name. */
 export const folders = new Cell<Folder[]>([]);
 
 const byName = new Intl.Collator(undefined, { numeric: true });
 
-const pageLength = 50; // conversations, beside those that are pinned or in a folder
+const pageLength = 50; // conversations, not counting those that are pinned or in a folder
 
-/** The last reading of the list as far as it is shown. */
+/** The newest load of the list; earlier loads that are still running are discarded. */
 let reading: Promise<void> = Promise.resolve();
 
-/** Reads the list as far as it is shown. */
+/** Loads the list again, as far down as it is shown. */
 export function loadChats(): Promise<void> {
   const mine: Promise<void> = readShown(() => mine === reading);
   reading = mine;
@@ -52,7 +52,7 @@ async function readChats(wanted: number): Promise<{ items: ChatEntry[]; next: st
 
 let loadingOlder = false;
 
-/** Lists the conversations behind those that are listed. */
+/** Loads the next, older conversations into the list. */
 export async function loadOlderChats(): Promise<void> {
   if (!olderChats.value || loadingOlder) return;
   loadingOlder = true;
@@ -60,7 +60,7 @@ export async function loadOlderChats(): Promise<void> {
     let page, before;
     do {
       before = reading;
-      await before.catch(() => {}); // what is listed then stays
+      await before.catch(() => {}); // the list then stays as it is
       if (!olderChats.value) return;
       page = await api.chatPage(olderChats.value);
     } while (before !== reading);
@@ -74,7 +74,7 @@ export async function loadOlderChats(): Promise<void> {
   }
 }
 
-/** A conversation as the list shows it, also one that is not listed. */
+/** Returns a conversation's entry, from the server if it is not listed. */
 export async function entryOf(id: string): Promise<ChatEntry> {
   return chats.value?.find((c) => c.id === id) ?? (await api.chat(id));
 }
@@ -84,7 +84,7 @@ function show(list: ChatEntry[]): void {
   chats.value = listed.sort((a, b) => Date.parse(b.lastUpdated) - Date.parse(a.lastUpdated));
 }
 
-/** Puts a conversation that has changed at the top. */
+/** Adds or updates a conversation in the list, which is sorted by time of change. */
 export function showFirst(entry: ChatEntry): void {
   show([entry, ...(chats.value ?? []).filter((c) => c.id !== entry.id)]);
 }
@@ -105,7 +105,7 @@ export async function pin(entry: ChatEntry, pinned: boolean): Promise<void> {
 
 const isIds = (v: unknown): v is string[] => Array.isArray(v) && v.every((x) => typeof x === "string");
 
-/** The folders whose conversations are not listed. */
+/** The ids of the folders that are collapsed. */
 export const closedFolders = saved<string[]>("parley.closedFolders", [], isIds);
 
 export function toggleFolder(id: string): void {
@@ -126,7 +126,7 @@ export async function addFolder(name: string): Promise<Folder> {
   return folder;
 }
 
-/** Does something to the folders, and says so if it fails. */
+/** Waits for a change to the folders and reloads the list; shows a notice if that fails. */
 export async function changeFolders(change: Promise<unknown>): Promise<void> {
   try {
     await change;
@@ -141,14 +141,14 @@ async function foldersChanged(): Promise<void> {
   await loadChats();
 }
 
-// ---- Deleting, which can be undone for a while ----------------------------------------------------
+// ---- Deleting, with a time to undo it -------------------------------------------------------------
 
 const undoTime = 10_000; // ms
 
-/** Conversations that are not listed any more and will be deleted. */
+/** The ids of conversations that are no longer listed and will be deleted, and their timers. */
 const doomed = new Map<string, ReturnType<typeof setTimeout>>();
 
-/** Takes a conversation from the list, and deletes it unless that is undone. */
+/** Removes a conversation from the list, and deletes it after undoTime. If the user undoes that, calls `undone` once the list is loaded. */
 export function remove(entry: ChatEntry, undone: () => void): void {
   doomed.set(entry.id, setTimeout(() => void destroy(entry.id), undoTime));
   remember(Date.now() + undoTime, entry.id);
@@ -157,7 +157,7 @@ export function remove(entry: ChatEntry, undone: () => void): void {
     label: strings.undo,
     run: () => {
       clearTimeout(doomed.get(entry.id));
-      if (!doomed.delete(entry.id)) return; // it was too late
+      if (!doomed.delete(entry.id)) return; // already deleted
       forget(entry.id);
       void loadChats().then(undone, () => {});
     },
@@ -178,17 +178,17 @@ async function destroy(id: string): Promise<void> {
   } finally {
     doomed.delete(id);
   }
-  await loadChats().catch(() => {}); // the next look at the list tries again
+  await loadChats().catch(() => {}); // the next load of the list tries again
 }
 
-// What is to be deleted outlives the page: when it is left the requests are sent, and the next page makes sure.
+// Pending deletions survive the page: they are sent when the user leaves it, and checked when the page is next loaded.
 const prefix = "parley.deleted.";
 
 function remember(due: number, id: string): void {
   try {
     localStorage.setItem(prefix + id, String(due));
   } catch {
-    // Without storage, leaving the page is the last chance.
+    // Without storage, the requests are sent on leaving and not repeated.
   }
 }
 
@@ -224,15 +224,15 @@ function finishDeleting(): void {
 
 const tabs = "BroadcastChannel" in window ? new BroadcastChannel("parley") : null;
 
-/** Says that a conversation has changed, or only the list. */
+/** Tells other tabs that the list has changed, and which conversation, if any. */
 export function tellOtherTabs(id?: string): void {
   tabs?.postMessage({ changed: id });
 }
 
-/** Shows what other tabs of this browser change; `changed` is called with the id of a conversation. */
+/** Follows changes made in other tabs: reloads the list, and calls `changed` with the id of a changed conversation. Also finishes pending deletions. */
 export function watchChats(changed: (id: string) => void): void {
   tabs?.addEventListener("message", (event: MessageEvent<{ changed?: unknown }>) => {
-    void loadChats().catch(() => {}); // the next change, or the next look at this tab, tries again
+    void loadChats().catch(() => {}); // the next change, or the next visit to this tab, tries again
     if (typeof event.data.changed === "string") changed(event.data.changed);
   });
   addEventListener("pagehide", leave);

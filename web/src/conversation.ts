@@ -1,15 +1,15 @@
-// Conversations: a tree of messages, of which one path is shown. A question that was edited, and an answer
-// that was asked for again, are siblings of the former one: nothing that was said is lost.
+// Conversations: a tree of messages, one path of which is shown. An edited question and a regenerated answer
+// become siblings of the original, so nothing is lost.
 import { graded, newAnswer, noUsage, type Answer } from "./turnstate.ts";
 import type { Citation, Doubt, StageRecord, CallRecord, Usage } from "./types.ts";
 import type { Said } from "./said.ts";
 
 export interface Message {
   id: string;
-  parent: string; // "" for the first
+  parent: string; // id; "" for a first message
   role: "user" | "assistant";
-  text: string; // of a question; that of an answer is in answer
-  answer: Answer | null;
+  text: string; // of a question; "" for an answer, whose text is in `answer`
+  answer: Answer | null; // null for a question
   created: string;
 }
 
@@ -17,19 +17,19 @@ export interface Conversation {
   id: string; // "" until it is stored
   title: string;
   messages: Message[];
-  chosen: Record<string, string>; // the child shown, by parent; the newest where there is none
+  chosen: Record<string, string>; // the id of the child shown, by parent id; the newest child by default
   earlier: Earlier | null; // messages that are not loaded yet; null when all are
 }
 
-/** Earlier describes the messages that are not loaded. All of them come before the first loaded one. */
+/** Earlier describes the messages that are not loaded yet; they all precede the loaded ones. */
 export interface Earlier {
   link: string; // the address of the next part to load
-  count: number; // how many there are, all versions counted; an estimate
+  count: number; // an estimate of their number, all versions included
 }
 
 export const emptyConversation = (): Conversation => ({ id: "", title: "", messages: [], chosen: {}, earlier: null });
 
-/** newId returns an id that sorts by time. */
+/** newId returns a random id; ids sort by time of creation. */
 export function newId(): string {
   const random = crypto.getRandomValues(new Uint32Array(3));
   return Date.now().toString(36).padStart(9, "0") + "-" + [...random].map((n) => n.toString(36).padStart(7, "0")).join("");
@@ -37,7 +37,7 @@ export function newId(): string {
 
 export interface Shown {
   message: Message;
-  siblings: string[]; // ids of the versions of it, itself among them
+  siblings: string[]; // ids of all its versions, including itself
 }
 
 /** pathOf returns the messages that are shown, first to last. */
@@ -54,7 +54,7 @@ export function pathOf(c: Conversation): Shown[] {
     const list = children.get(parent);
     if (!list || list.length === 0) return path;
     const message = list.find((m) => m.id === c.chosen[parent]) ?? list[list.length - 1]!;
-    if (seen.has(message.id)) return path; // what clients store may hold a circle
+    if (seen.has(message.id)) return path; // messages stored by clients may form a cycle
     seen.add(message.id);
     path.push({ message, siblings: list.map((m) => m.id) });
     parent = message.id;
@@ -65,21 +65,21 @@ export function pathOf(c: Conversation): Shown[] {
 export function ancestorsOf(c: Conversation, message: Message): Message[] {
   const byId = new Map(c.messages.map((m) => [m.id, m]));
   const before: Message[] = [];
-  for (let m = byId.get(message.parent); m && byId.delete(m.id); m = byId.get(m.parent)) before.push(m); // each once: there may be a circle
+  for (let m = byId.get(message.parent); m && byId.delete(m.id); m = byId.get(m.parent)) before.push(m); // each once: there may be a cycle
   return before.reverse();
 }
 
-/** withEarlier puts an earlier part in front of the loaded messages. */
+/** withEarlier puts an earlier part in front of the loaded messages. `next` is the address of the part before it, "" if there is none. */
 export function withEarlier(c: Conversation, part: Message[], next: string): Conversation {
   const known = new Set(c.messages.map((m) => m.id));
   const more = part.filter((m) => !known.has(m.id));
   const [first, ...rest] = c.messages;
   const last = part.at(-1);
-  const joined = first && last && first.parent === "" ? [{ ...first, parent: last.id }, ...rest] : c.messages; // it names no parent
+  const joined = first && last && first.parent === "" ? [{ ...first, parent: last.id }, ...rest] : c.messages; // it named no parent
   return { ...c, messages: [...more, ...joined], earlier: next ? { link: next, count: Math.max(1, (c.earlier?.count ?? 0) - more.length) } : null };
 }
 
-/** historyOf is what was said in messages, as a request carries it; failed answers are left out. */
+/** historyOf returns messages as the history of a request. Messages without text, such as answers that failed, are left out. */
 export function historyOf(messages: Message[]): Said[] {
   const said: Said[] = [];
   for (const message of messages) {
@@ -89,17 +89,17 @@ export function historyOf(messages: Message[]): Said[] {
   return said;
 }
 
-/** upsert puts a message into a conversation, in place of the one with its id. */
+/** upsert adds a message to a conversation, or replaces the one with the same id. */
 export function upsert(c: Conversation, message: Message): Conversation {
   const at = c.messages.findIndex((m) => m.id === message.id);
   const messages = at < 0 ? [...c.messages, message] : c.messages.with(at, message);
   return { ...c, messages };
 }
 
-// What is kept of a citation's passage: enough for what hovering shows.
-const maxKept = 600;
+// How much of a citation's passage is stored: enough for the tooltip.
+const maxKept = 600; // characters
 
-/** stored returns a message as it is kept on the server: fields that every client of the Chat UI API reads, and ours. */
+/** stored returns a message as the server keeps it: the fields of the Chat UI API, and this page's own under `parley`. */
 export function stored(m: Message): Record<string, unknown> {
   const common = { messageId: m.id, role: m.role, createdAt: m.created, parentId: m.parent };
   const a = m.answer;
@@ -126,10 +126,10 @@ const listOf = <T>(v: unknown): T[] => (Array.isArray(v) ? (v.filter(isRaw) as T
 
 const stringsOf = (v: unknown): string[] => (Array.isArray(v) ? v.filter((x) => typeof x === "string") : []);
 
-/** namesParent reports whether a stored message says what it follows. */
+/** namesParent reports whether a stored message names the message that it follows. */
 export const namesParent = (raw: unknown): boolean => isRaw(raw) && typeof raw["parentId"] === "string";
 
-/** restored reads stored messages, also those of other clients, which have no parents: each follows the one before it. */
+/** restored reads stored messages. Those of other clients name no parent: each follows the message before it. */
 export function restored(list: unknown[]): Message[] {
   const messages: Message[] = [];
   let before = "";
@@ -186,11 +186,11 @@ export interface Totals {
   input: number;
   output: number;
   cost: number;
-  unknown: boolean; // the price of some call is not known
+  unknown: boolean; // the price of at least one call is unknown
   estimated: boolean;
 }
 
-/** totalsOf adds up every answer of a conversation, also those that are not shown any more: they were paid for. */
+/** totalsOf adds up all loaded answers of a conversation, including versions that are not shown: they cost money too. */
 export function totalsOf(c: Conversation): Totals {
   const total: Totals = { turns: 0, input: 0, output: 0, cost: 0, unknown: false, estimated: false };
   for (const { answer } of c.messages) {
@@ -205,17 +205,17 @@ export function totalsOf(c: Conversation): Totals {
   return total;
 }
 
-/** citedText is an answer as it is copied: its citations numbered, and what they point to below it. */
+/** citedText returns an answer as it is copied: citations as numbers, with the list of sources below. */
 export function citedText(a: Answer, source: (n: number, title: string, page: number) => string): string {
   const text = a.citations.reduce((said, c) => said.replaceAll(`[${c.label}]`, `[${c.n}]`), a.text);
   const below = a.citations.map((c) => source(c.n, oneLine(c.title || c.name), c.page));
   return below.length > 0 ? `${text.trimEnd()}\n\n${below.join("\n")}` : text;
 }
 
-/** markdownOf exports the path that is shown. */
+/** markdownOf exports the path that is shown, with citations as footnotes. */
 export function markdownOf(c: Conversation, words: { you: string; assistant: string }): string {
   const parts = [`# ${oneLine(c.title)}`];
-  let notes = 0; // over all answers, so that none is there twice
+  let notes = 0; // footnotes are numbered across all answers
   for (const { message } of pathOf(c)) {
     if (message.role === "user") {
       parts.push(`## ${words.you}`, message.text);
@@ -237,7 +237,7 @@ export function markdownOf(c: Conversation, words: { you: string; assistant: str
 
 const oneLine = (text: string) => text.replace(/\s+/g, " ").trim();
 
-/** jsonOf exports everything, every version of every message. */
+/** jsonOf exports every version of every message. */
 export function jsonOf(c: Conversation): string {
   return JSON.stringify({ id: c.id, title: c.title, messages: c.messages.map(stored) }, null, 2) + "\n";
 }

@@ -1,4 +1,4 @@
-// What is being written, kept for each conversation over reloads.
+// Drafts: the text being written in each conversation, kept across reloads.
 import { Cell } from "./cell.ts";
 
 export const draft = new Cell("");
@@ -6,7 +6,7 @@ export const draft = new Cell("");
 const keyOf = (conversation: string) => `parley.draft.${conversation || "new"}`;
 
 let current = "";
-let paused = false; // an earlier question is being edited: that is no draft
+let paused = false; // true while an earlier question is being edited, which is not a draft
 
 draft.watch(() => {
   if (!paused) keep(current, draft.value);
@@ -42,14 +42,14 @@ export function draftNew(text: string): void {
   if (current === "") draft.value = text;
 }
 
-/** The conversation has got its id: what is being written goes with it. */
+/** Moves the current draft to a conversation that has just got its id. */
 export function nameDraft(conversation: string): void {
   keep(current, "");
   current = conversation;
   if (!paused) keep(current, draft.value);
 }
 
-/** Puts an earlier question into the field; the draft comes back with endEdit. */
+/** Puts an earlier question into the field; endEdit restores the draft. */
 export function beginEdit(text: string): void {
   paused = true;
   draft.value = text;

@@ -1,4 +1,4 @@
-// The run of an evaluation, which goes on while other views are shown.
+// Running an evaluation. A run continues while other views are shown.
 import * as app from "./app.ts";
 import { Cell, saved } from "./cell.ts";
 import { cases, runCases, type Run, type Variant } from "./evaluation.ts";
@@ -15,7 +15,7 @@ const isRun = (v: unknown): v is Run | null => v === null || (typeof v === "obje
 /** The last run; null before the first. */
 export const run = saved<Run | null>("parley.evaluation.run", null, isRun);
 
-/** How much is done of the run that is at work; null if none is. */
+/** The progress of the current run, in turns; null if none is running. */
 export const progress = new Cell<{ done: number; all: number } | null>(null);
 
 let stopping: AbortController | null = null;

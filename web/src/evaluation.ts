@@ -1,5 +1,5 @@
-// Evaluation: a set of questions, asked with two settings, and what came of each. Every question is an ordinary
-// turn of whoever asks, with their rights and on their account.
+// Evaluation: a set of questions asked with two variants of the settings, and the outcomes. Every question is an
+// ordinary turn of the user, with their access rights and charged to their budget.
 import { api } from "./api.ts";
 import { ApiError, refusal, toApiError } from "./calls.ts";
 import { saved } from "./cell.ts";
@@ -11,29 +11,29 @@ import { questionTo } from "./suggestions.ts";
 import { isLoud } from "./turnstate.ts";
 import type { ChatEntry, TurnRecord } from "./types.ts";
 
-/** Case is a question and where its answer stands. The names are those of the files that `parley eval` reads. */
+/** Case is a question and the sources that its answer should cite. The fields are named as in the files that `parley eval` reads. */
 export interface Case {
   id: string;
   question: string;
   truth: string; // a reference answer, "" if there is none
-  citations: string[]; // labels of the expected sources, such as "handbook.pdf#page=3"; none if they are not known
+  citations: string[]; // labels of the expected sources, such as "handbook.pdf#page=3"; empty if unknown
 }
 
-/** Variant is one of the settings that are compared: what differs from the choices of the page. */
+/** Variant is one side of the comparison: how its settings differ from those of the page. */
 export interface Variant {
-  model: string; // "" for that of the page
+  model: string; // "" for the page's model
   values: Record<string, Value>;
 }
 
 export type Verdict = "cited" | "found" | "missed" | "answered" | "empty" | "failed";
 
-/** Outcome is what came of a question with a variant. */
+/** Outcome is the result of asking a question with a variant. */
 export interface Outcome {
   verdict: Verdict;
   turn: string;
   answer: string;
   sources: { label: string; document: string; namespace: string; name: string; page: number }[];
-  unconfirmed: number; // citations that their pages do not confirm
+  unconfirmed: number; // citations that the cited page does not confirm
   duration: number; // ms
   cost: number | null; // USD
   problem: string; // why it failed
@@ -43,12 +43,12 @@ export interface Run {
   at: string;
   namespace: string;
   variants: [Variant, Variant];
-  outcomes: Record<string, [Outcome | null, Outcome | null]>; // by the id of the case
+  outcomes: Record<string, [Outcome | null, Outcome | null]>; // by case id
 }
 
-/** More would not be looked at, and would cost. */
+/** The most cases in the set: nobody would look at more, and each costs money. */
 export const maxCases = 200;
-const longest = 4000; // characters of a question or an answer that are kept
+const longest = 4000; // characters of a question or an answer; the rest is cut off
 
 const isRecord = (v: unknown): v is Record<string, unknown> => typeof v === "object" && v !== null && !Array.isArray(v);
 
@@ -57,7 +57,7 @@ const isCase = (v: unknown): v is Case =>
 
 export const cases = saved<Case[]>("parley.evaluation", [], (v): v is Case[] => Array.isArray(v) && v.every(isCase));
 
-/** Adds cases whose questions are not there yet, and returns how many. */
+/** Adds the cases whose questions are new, up to maxCases in all, and returns how many were added. */
 export function addCases(more: Omit<Case, "id">[]): number {
   const known = new Set(cases.value.map((c) => c.question));
   const fresh: Case[] = [];
@@ -84,8 +84,8 @@ const textOf = (v: unknown): string => (typeof v === "string" ? v : "");
 const labelsOf = (v: unknown): string[] => (Array.isArray(v) ? v.filter((x) => typeof x === "string") : typeof v === "string" && v ? [v] : []);
 
 /**
- * Reads a file of questions: JSON Lines or a JSON list with "question", "truth" and "citations" or "gold", as
- * `parley eval` reads them; a table with such columns; or one question on each line.
+ * Parses a file of questions: JSON Lines or a JSON list with "question", "truth" and "citations" or "gold", as
+ * `parley eval` reads them; CSV with such columns; or one question per line.
  */
 export function parseCases(text: string): Omit<Case, "id">[] {
   const clean = text.replace(/^\uFEFF/, "").trim();
@@ -119,7 +119,7 @@ function recordsOf(list: unknown): Omit<Case, "id">[] {
   })).filter((c) => c.question);
 }
 
-/** The rows of comma-separated values (RFC 4180). */
+/** Parses comma-separated values (RFC 4180). Blank rows are left out. */
 function parseCSV(text: string): string[][] {
   const rows: string[][] = [[]];
   for (const [, quoted, plain = "", end = ""] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/g)) {
@@ -130,10 +130,10 @@ function parseCSV(text: string): string[][] {
   return rows.filter((r) => r.some((x) => x.trim()));
 }
 
-/** The set as a file that `parley eval` reads. */
+/** Returns the cases as a file that `parley eval` reads. */
 export const casesFile = (list: Case[]): string => list.map((c) => JSON.stringify(c) + "\n").join("");
 
-/** The questions that somebody has rated in the chats. Those with good answers come with the sources that were cited. */
+/** Returns the questions whose answers were rated in the given chats. If the rating is good, the confirmed citations are the expected sources. */
 export async function ratedCases(chats: ChatEntry[]): Promise<Omit<Case, "id">[]> {
   const found: Omit<Case, "id">[] = [];
   for (const { id } of chats) {
@@ -149,10 +149,10 @@ export async function ratedCases(chats: ChatEntry[]): Promise<Omit<Case, "id">[]
   return found;
 }
 
-const perDocument = 2;
+const perDocument = 2; // questions
 const mostDocuments = 25;
 
-/** Questions made from the headings of the newest documents, with the pages of their passages. */
+/** Makes questions from headings. Uses the newest of the first 100 documents by name; the pages of a heading's passages are the expected sources. */
 export async function documentCases(namespace: string): Promise<Omit<Case, "id">[]> {
   const { documents } = await api.documents(namespace, "");
   const newest = documents.filter((d) => d.chunks > 0).sort((a, b) => b.indexed_at.localeCompare(a.indexed_at)).slice(0, mostDocuments);
@@ -164,9 +164,9 @@ export async function documentCases(namespace: string): Promise<Omit<Case, "id">
       if (asked.size >= perDocument) break;
       const heading = chunk.headings.at(-1);
       const question = questionTo(d, [chunk]);
-      if (!heading || asked.has(question) || question === questionTo(d, [])) continue; // the whole document is no question
+      if (!heading || asked.has(question) || question === questionTo(d, [])) continue; // only a summary of the whole document could be asked for
       asked.add(question);
-      // A section goes on in the passages below the same heading.
+      // A section may span several passages with the same heading.
       const pages = chunks.filter((c) => c.headings.at(-1) === heading).flatMap((c) => c.spans.map((s) => s.page));
       made.push({ question, truth: "", citations: [...new Set(pages.map((p) => (p > 0 ? `${d.name}#page=${p}` : d.name)))] });
     }
@@ -176,9 +176,9 @@ export async function documentCases(namespace: string): Promise<Omit<Case, "id">
 
 // ---- Running --------------------------------------------------------------------------------------
 
-const tries = 4; // of a question that a busy server refuses
+const tries = 4; // per question, if the server is busy
 
-/** Asks every case with both variants, one after another, and tells each outcome as it comes. */
+/** Asks every case with each variant, one request at a time, and calls `came` with each outcome. It returns early when aborted. */
 export async function runCases(list: Case[], choices: Choices, variants: readonly Variant[], signal: AbortSignal, came: (id: string, at: number, outcome: Outcome) => void): Promise<void> {
   for (const c of list) {
     for (const [at, variant] of variants.entries()) {
@@ -189,7 +189,7 @@ export async function runCases(list: Case[], choices: Choices, variants: readonl
   }
 }
 
-/** What came of a question; null if it was interrupted. */
+/** Asks a case with a variant and returns its outcome, null if it was aborted. */
 async function ask(c: Case, choices: Choices, variant: Variant, signal: AbortSignal): Promise<Outcome | null> {
   const set: Choices = {
     ...choices,
@@ -209,7 +209,7 @@ async function turnOf(request: { path: string; body: unknown }, signal: AbortSig
     const response = await reach(request.path, { method: "POST", signal, headers: { "Content-Type": "application/json" }, body: JSON.stringify(request.body) });
     const turn = response.headers.get("X-Turn-Id");
     if (response.ok && turn) {
-      await response.arrayBuffer(); // the turn is whole then
+      await response.arrayBuffer(); // when the response ends, the turn is complete
       return api.turn(turn);
     }
     if (response.ok) throw new ApiError("failed", "");
@@ -221,7 +221,7 @@ async function turnOf(request: { path: string; body: unknown }, signal: AbortSig
 
 const nothing: Outcome = { verdict: "empty", turn: "", answer: "", sources: [], unconfirmed: 0, duration: 0, cost: 0, problem: "" };
 
-/** Whether a label is one of the expected ones. One without a page stands for all pages of its document. */
+/** Whether a label is among the expected ones. An expected label without a page matches every page of its document. */
 export function isExpected(label: string, expected: string[]): boolean {
   const name = label.replace(/#page=\d+$/, "");
   return expected.some((e) => e === label || e === name);
@@ -249,15 +249,15 @@ export function outcomeOf(c: Case, turn: TurnRecord): Outcome {
 
 export interface Summary {
   asked: number;
-  expected: number; // questions with known sources
+  expected: number; // questions with expected sources
   cited: number;
-  found: number; // cited ones too
-  sourced: number; // answers with a citation
+  found: number; // includes cited
+  sourced: number; // answers with citations
   unconfirmed: number;
   failed: number;
-  duration: number; // ms, of a question on average
+  duration: number; // ms, average per question
   cost: number;
-  unknown: boolean; // the price of some call is not known
+  unknown: boolean; // the price of at least one call is unknown
 }
 
 export function summaryOf(list: Case[], run: Run, at: 0 | 1): Summary {
@@ -280,14 +280,14 @@ export function summaryOf(list: Case[], run: Run, at: 0 | 1): Summary {
   return sum;
 }
 
-const order: Verdict[] = ["failed", "missed", "empty", "found", "answered", "cited"]; // the worst first
+const order: Verdict[] = ["failed", "missed", "empty", "found", "answered", "cited"]; // worst first
 
 export const isGood = (o: Outcome): boolean => o.verdict === "cited" || o.verdict === "answered";
 
-/** Whether an outcome is worth a look. */
+/** Whether an outcome is worth looking at: a poor verdict, or unconfirmed citations. */
 export const isMiss = (o: Outcome | null): boolean => o !== null && (!isGood(o) || o.unconfirmed > 0);
 
-/** Which of two outcomes is better: below 0 the first, above 0 the second. */
+/** Compares two outcomes: negative if the first is better, positive if the second is, 0 if equal or one is missing. */
 export function better(a: Outcome | null, b: Outcome | null): number {
   if (!a || !b) return 0;
   return order.indexOf(b.verdict) - order.indexOf(a.verdict) || a.unconfirmed - b.unconfirmed;

@@ -1,4 +1,4 @@
-// How numbers, times and sizes are written in the language of the page.
+// Formatting of numbers, times and sizes in the language of the page.
 import { locale } from "./lang.ts";
 import { strings } from "./strings.ts";
 
@@ -28,7 +28,7 @@ export function duration(ms: number): string {
 
 const dollars = (usd: number, options: Intl.NumberFormatOptions): string => number(usd, { style: "currency", currency: "USD", currencyDisplay: "narrowSymbol", ...options });
 
-/** money writes dollars; small amounts keep the digits that tell them from nothing. */
+/** money formats US dollars; small amounts keep enough digits not to be rounded to zero. */
 export function money(usd: number | null): string {
   if (usd === null) return strings.unknownPrice;
   if (usd === 0) return dollars(0, { maximumFractionDigits: 0 });
@@ -45,7 +45,7 @@ export function size(bytes: number): string {
 
 export const score = (n: number | null): string => (n === null ? "–" : digits(n, n >= 10 ? 1 : 2));
 
-/** ago writes how long something is past, for lists. */
+/** ago formats a past time for lists: as minutes or hours ago, or as a date if it is a day or more ago. */
 export function ago(iso: string, now = Date.now()): string {
   const at = Date.parse(iso);
   if (Number.isNaN(at)) return "";
@@ -56,13 +56,13 @@ export function ago(iso: string, now = Date.now()): string {
   return new Date(at).toLocaleDateString(locale, { day: "numeric", month: "short", year: minutes > 300 * 24 * 60 ? "numeric" : undefined });
 }
 
-/** moment writes a date with its time. */
+/** moment formats a date with its time. */
 export function moment(iso: string): string {
   const at = new Date(iso);
   return Number.isNaN(at.getTime()) ? "" : at.toLocaleString(locale, { dateStyle: "medium", timeStyle: "short" });
 }
 
-/** day writes a date that has no time. */
+/** day formats a date without a time. */
 export function day(iso: string): string {
   const at = new Date(iso);
   return Number.isNaN(at.getTime()) ? iso : at.toLocaleDateString(locale, { dateStyle: "medium", timeZone: "UTC" });

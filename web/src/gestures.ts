@@ -1,9 +1,9 @@
-// Swipes on touch screens. From the edge where lines begin: opens the list of conversations; back: closes it. Down on the head of
-// the panel, or from that edge while it is open: closes the panel.
+// Swipes on touch screens. A swipe from the start edge (the left one in left-to-right languages) closes the panel if it is open,
+// and otherwise opens the list of conversations; a swipe back closes that list. A swipe down on the panel's head closes the panel.
 import * as app from "./app.ts";
 
-const edge = 40; // px in which a swipe from the edge begins
-const shortest = 60; // px
+const edge = 40; // px from the edge in which a swipe must begin
+const shortest = 60; // px that a swipe must cover
 
 interface Touch {
   x: number;
@@ -36,7 +36,7 @@ function end(event: TouchEvent): void {
   else if (atEdge && document.querySelector(".top-bar")?.checkVisibility()) app.drawer.value = true;
 }
 
-/** Begins to follow swipes. */
+/** Installs the listeners for swipes. */
 export function watchSwipes(): void {
   addEventListener("touchstart", start, { passive: true });
   addEventListener("touchend", end, { passive: true });

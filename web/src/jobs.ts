@@ -1,4 +1,4 @@
-// Uploads, and following what becomes of them.
+// Uploads, and the ingestion jobs that the server makes of them.
 import { api } from "./api.ts";
 import { ApiError, kindOf, send, sentenceOf, toApiError } from "./calls.ts";
 import { Cell } from "./cell.ts";
@@ -43,24 +43,24 @@ export interface Transfer {
   sent: number; // 0 to 1
   error: string;
   request: XMLHttpRequest | null; // null once it has ended
-  job: string; // the id of the job that the server made of it, "" until then
-  asked: boolean; // it was given where one asks
+  job: string; // the id of the job that the server created for it; "" until then
+  asked: boolean; // the files were attached where questions are asked
 }
 
 export const isFinal = (j: Job) => j.state !== "queued" && j.state !== "running";
 
 export const jobs = new Cell<Job[]>([]);
 export const transfers = new Cell<Transfer[]>([]);
-export const changed = new Cell(0); // counts the jobs that have ended: the list of documents is another one then
+export const changed = new Cell(0); // counts changes to documents: whoever shows them reloads when it changes
 
 const followed = new Set<string>();
 const json = { "Content-Type": "application/json" };
 
-const maxNamed = 500; // files of a job whose names are fetched
+const maxNamed = 500; // files; the names in larger jobs are not fetched
 
 /**
- * Reads the newest jobs of a namespace, and follows those at work. The list has no names of files and no reasons:
- * what is known of them stays, and what is not is fetched. A server without jobs has none.
+ * Loads the newest jobs of a namespace, and follows those in progress. The list has no file names and no reasons:
+ * those already known are kept, the others are fetched. A server without the jobs API (404) is not an error.
  */
 export async function loadJobs(namespace: string): Promise<void> {
   try {
@@ -82,7 +82,7 @@ async function name(id: string): Promise<void> {
     const job = (await (await send(`/api/jobs/${encodeURIComponent(id)}`)).json()) as Job;
     if (jobs.value.some((j) => j.id === id)) put(job);
   } catch {
-    // It stays without names.
+    // The job is shown without file names.
   }
 }
 
@@ -91,7 +91,7 @@ function put(job: Job): void {
   jobs.value = known < 0 ? [job, ...jobs.value] : jobs.value.with(known, job);
 }
 
-/** Follows a job to its end, over lost connections. */
+/** Follows a job to its end, reconnecting when the connection is lost. Gives up after 60 tries without news. */
 export async function follow(id: string): Promise<void> {
   if (followed.has(id)) return;
   followed.add(id);
@@ -118,7 +118,7 @@ export async function follow(id: string): Promise<void> {
 
 let transferCount = 0;
 
-/** Sends files as one upload. fetch cannot tell how far it is; XMLHttpRequest can. `limit` is the server's, in bytes. */
+/** Sends files as one upload. It uses XMLHttpRequest, since fetch reports no progress. `limit` is the server's, in bytes; 0 for none. */
 export function upload(files: File[], namespace: string, limit: number, asked = false): void {
   if (files.length === 0) return;
   const request = new XMLHttpRequest();
@@ -166,7 +166,7 @@ function read(text: string): unknown {
   }
 }
 
-/** Follows the job that an answer names, and returns its id. */
+/** Follows the job that a response names, and returns its id, "" if there is none. */
 function accepted(answer: unknown): string {
   const id = (answer as { job_id?: unknown } | null)?.job_id;
   if (typeof id !== "string" || !id) {
@@ -177,7 +177,7 @@ function accepted(answer: unknown): string {
   return id;
 }
 
-/** Has pages of the web indexed. */
+/** Has the server index a web page. */
 export async function addURL(url: string, namespace: string): Promise<void> {
   const body = JSON.stringify({ urls: [url], ...(namespace ? { namespace } : {}) });
   let response: Response;

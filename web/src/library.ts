@@ -1,4 +1,4 @@
-// What is done to many documents at once, and to collections.
+// Actions on several documents at once, and on collections.
 import { api } from "./api.ts";
 import { toApiError } from "./calls.ts";
 import * as app from "./app.ts";
@@ -10,35 +10,35 @@ import type { Wanted } from "./types.ts";
 
 const s = strings.library;
 
-/** What the list of documents is confined to: names or titles that hold a text, and attributes. */
+/** Search narrows the list of documents: to names or titles that contain `q`, and to attributes. */
 export interface Search {
   namespace: string;
   q: string;
   filter: Wanted[];
 }
 
-/** The search of the list, which is there again when one comes back from a document. It belongs to one collection. */
+/** The search of the list of documents, kept while a document is open. It applies to one collection. */
 export const search = new Cell<Search>({ namespace: "", q: "", filter: [] });
 
-/** The condition on attributes as the server reads it; "" for none. */
+/** Returns a filter as the JSON that the server expects; "" for none. */
 export function conditionOf(filter: Wanted[]): string {
   const filters = filter.map(({ key, value }) => ({ type: "eq", key, value }));
   if (filters.length === 0) return "";
   return JSON.stringify(filters.length === 1 ? filters[0] : { type: "and", filters });
 }
 
-/** What is at work on many documents, or null. */
+/** The progress of an action on several documents; null if none is running. */
 export const bulk = new Cell<{ done: number; all: number } | null>(null);
 
-/** RightsOf is what the dialog about a collection or a document is about. */
+/** RightsOf is the subject of the rights dialog: a document, or a part of a collection's settings. */
 export type RightsOf = { kind: "document"; namespace: string; name: string; title: string } | { kind: "folders" | "members" | "instructions"; namespace: string };
 
-/** What the dialog about rights shows, or null when it is closed. */
+/** The subject of the rights dialog; null when it is closed. */
 export const rights = new Cell<RightsOf | null>(null);
 
 const longest = 128; // bytes of a name
 
-/** Begins a collection and chooses it. It is on the server once it has a document. False when it cannot have the name. */
+/** Creates a collection and selects it. The server learns of it with its first document. Returns false if the name is invalid or taken. */
 export function makeCollection(name: string): boolean {
   const clean = name.trim();
   if (!clean || new TextEncoder().encode(clean).length > longest || /[\p{Cc}\u{10FFFF}]/u.test(clean)) return false;
@@ -48,10 +48,10 @@ export function makeCollection(name: string): boolean {
   return true;
 }
 
-/** What requests name a collection by: "" for the server's own. */
+/** Returns the namespace that requests use for a collection: "" for the server's default. */
 export const collectionOf = (name: string): string => (app.namespaces.value.find((n) => n.name === name)?.default ? "" : name);
 
-/** Does something to each of some documents, one after the other, and says what came of it. Returns those with which it failed. */
+/** Applies an action to documents, one after the other, and shows a notice with the result. Returns the ids that failed; missing documents do not. */
 async function each(ids: string[], act: (id: string) => Promise<unknown>, said: (n: number) => string): Promise<string[]> {
   const failed: string[] = [];
   let why = "";
@@ -81,7 +81,7 @@ export const deleteMany = (namespace: string, ids: string[]): Promise<string[]> 
 export const readMany = (namespace: string, ids: string[]): Promise<string[]> =>
   each(ids, (id) => reindex(namespace, id), s.rereading);
 
-/** Deletes every document of a collection that the caller sees. */
+/** Deletes every document of a collection that the caller can see. */
 export async function deleteAll(namespace: string): Promise<void> {
   const ids: string[] = [];
   try {

@@ -1,4 +1,4 @@
-// A turn at work: asking, following it over reloads and lost connections, stopping it.
+// A turn in progress: asking, following it across reloads and lost connections, and stopping it.
 import { ApiError, json, refusal, send, toApiError, turnPath } from "./calls.ts";
 import { reach, reachable } from "./reach.ts";
 import { readEvents } from "./sse.ts";
@@ -6,29 +6,29 @@ import { strings } from "./strings.ts";
 import { apply, complete, isOver, type Answer } from "./turnstate.ts";
 import type { TurnEvent, TurnRecord } from "./types.ts";
 
-/** Pending is a question whose turn has not ended: enough to ask again after a reload and get the same turn. */
+/** Pending is the request of an unfinished turn: sent again with the same key after a reload, it returns the same turn. */
 export interface Pending {
-  key: string; // of idempotency, and the id under which the steps are told
+  key: string; // the idempotency key, and the query id for the stream of steps
   path: string;
   body: unknown;
 }
 
 interface Callbacks {
-  /** The answer has changed; `over` with its last state. */
+  /** Called when the answer has changed. `over` is set on the last call. */
   changed(answer: Answer, over: boolean): void;
-  /** The server has named the turn. */
+  /** Called when the server has named the turn. */
   named(turn: string): void;
 }
 
-// How often what comes is shown. More would cost without being seen.
+// The shortest time between two updates of the page. More frequent ones would cost time and not be noticed.
 const frame = 90; // ms
-const waits = [300, 700, 1500, 3000, 5000, 8000]; // ms before trying again, the last one for ever
+const waits = [300, 700, 1500, 3000, 5000, 8000]; // ms before each retry; the last one repeats
 
 /** LiveTurn follows one turn to its end. */
 export class LiveTurn {
   private seen = 0; // id of the last event
   private stopped = false;
-  private gone = new AbortController(); // the page is done with it
+  private gone = new AbortController(); // aborted by leave()
   private timer = 0;
 
   constructor(
@@ -36,13 +36,13 @@ export class LiveTurn {
     private readonly callbacks: Callbacks,
   ) {}
 
-  /** Asks, or asks again with the same key, which is the same turn; then follows it. A function is called to build the request. */
+  /** Asks and follows the turn. Asking again with the same key resumes the same turn. A function builds the request when it is needed. */
   async ask(asked: Pending | (() => Promise<Pending>)): Promise<void> {
     await this.run(async () => {
       for (let tries = 0; ; tries++) {
         try {
           const request = typeof asked === "function" ? await asked() : asked;
-          if (this.stopped && typeof asked === "function") return; // nothing has been asked
+          if (this.stopped && typeof asked === "function") return; // stopped before anything was sent
           await this.begin(request);
           return;
         } catch (error) {
@@ -54,7 +54,7 @@ export class LiveTurn {
     });
   }
 
-  /** Follows a turn whose name is known. */
+  /** Follows a turn whose id is known. */
   async resume(turn: string): Promise<void> {
     await this.run(async () => {
       this.set({ turn });
@@ -62,14 +62,14 @@ export class LiveTurn {
     });
   }
 
-  /** Stops the turn. What was said so far stays. */
+  /** Stops the turn. The text so far is kept. */
   stop(): void {
     this.stopped = true;
     if (this.answer.turn) this.sendStop(this.answer.turn);
-    else this.finish({ status: "cancelled" }); // its name, and with it the end, comes in the background
+    else this.finish({ status: "cancelled" }); // begin stops the turn at the server once it is named
   }
 
-  /** Leaves the turn to itself: it goes on at the server. */
+  /** Stops following the turn; it continues on the server. */
   leave(): void {
     this.gone.abort();
     clearTimeout(this.timer);
@@ -86,7 +86,7 @@ export class LiveTurn {
   }
 
   private async begin(pending: Pending): Promise<void> {
-    const connection = new AbortController(); // of the request and its steps; the events follow the turn instead
+    const connection = new AbortController(); // for the request and its steps; once the turn is named, its events take over
     const signal = AbortSignal.any([connection.signal, this.gone.signal]);
     void this.watchSteps(pending.key, signal);
     try {
@@ -119,7 +119,7 @@ export class LiveTurn {
     return response;
   }
 
-  /** Shows the steps before the turn has a name. Without them all goes on. */
+  /** Shows the steps until the turn is named. Failures do not matter. */
   private async watchSteps(id: string, signal: AbortSignal): Promise<void> {
     try {
       const response = await reach(`/chat/stream/stages?query_id=${encodeURIComponent(id)}`, { signal });
@@ -129,7 +129,7 @@ export class LiveTurn {
         if (step.type === "stage" && typeof step.stage === "string" && !this.answer.turn) this.set({ step: step.stage });
       }
     } catch {
-      // The request is answered, or the connection is lost: the latter the request tells.
+      // The request was answered, or the connection was lost, which the request itself notices.
     }
   }
 
@@ -142,10 +142,10 @@ export class LiveTurn {
         if (!more) break;
       } catch (error) {
         const failure = toApiError(error);
-        if (failure.kind === "missing") break; // its events are not kept any more
+        if (failure.kind === "missing") break; // its events are no longer kept
         if (failure.kind !== "offline" && failure.status < 500) throw failure;
         if (this.gone.signal.aborted) return;
-        if (failure.kind === "offline") reachable.value = false; // also when a stream broke that had begun
+        if (failure.kind === "offline") reachable.value = false; // reach notices failed requests, but not a stream that breaks later
         this.set({ status: "reconnecting" });
       }
       if (!isOver(this.answer)) await this.pause(tries);
@@ -153,7 +153,7 @@ export class LiveTurn {
     if (!this.gone.signal.aborted) await this.settle(turn);
   }
 
-  /** Reads events from the last one seen on; false when none will come any more. */
+  /** Reads the events after the last one seen. Returns false if there will be no more. */
   private async readEvents(turn: string): Promise<boolean> {
     const response = await reach(`${turnPath(turn)}/events`, {
       headers: this.seen > 0 ? { "Last-Event-ID": String(this.seen) } : {},
@@ -174,7 +174,7 @@ export class LiveTurn {
     this.show();
   }
 
-  /** Fetches what only the whole turn tells: places of citations, costs, the thought process. */
+  /** Fetches what only the finished turn has: places of citations, costs, the thought process. */
   private async settle(turn: string): Promise<void> {
     for (let tries = 0; tries < 4; tries++) {
       try {
@@ -193,7 +193,7 @@ export class LiveTurn {
 
   private sendStop(turn: string): void {
     send(turnPath(turn), { method: "DELETE" }).catch(() => {
-      // It has ended by itself, or cannot be reached: the events tell which.
+      // The turn has already ended, or the server cannot be reached: the events tell.
     });
   }
 
@@ -217,7 +217,7 @@ export class LiveTurn {
     this.show();
   }
 
-  /** Shows the state, but not more often than each frame. Only finish shows the end, with the places of the citations. */
+  /** Reports the state, at most once per frame. Until finish reports the end, with the places of the citations, a finished answer counts as streaming. */
   private show(): void {
     if (this.timer || this.gone.signal.aborted) return;
     this.timer = window.setTimeout(() => {

@@ -35,7 +35,7 @@ function Page() {
   const sharing = useCell(app.sharing);
   const filing = useCell(app.filing);
   const rightsShown = useCell(rights);
-  const drawer = useCell(app.drawer); // what is behind it cannot be reached
+  const drawer = useCell(app.drawer); // while it is open, the rest of the page is inert
   useEffect(() => {
     document.addEventListener("keydown", keys);
     document.addEventListener("dragover", keepPage);
@@ -81,7 +81,7 @@ function Page() {
   );
 }
 
-/** A file that is dropped beside the places that take files must not replace the page. */
+/** Keeps the browser from opening a file that is dropped outside a drop target, which would replace the page. */
 function keepPage(event: DragEvent): void {
   if (event.dataTransfer?.types.includes("Files")) event.preventDefault();
 }
@@ -89,7 +89,7 @@ function keepPage(event: DragEvent): void {
 const titleOf = (view: "documents" | "settings" | "evaluation" | "admin" | "shared"): string =>
   view === "admin" || view === "evaluation" ? strings[view].title : view === "shared" ? strings.share.viewTitle : strings.sidebar[view];
 
-/** On narrow screens: the way to the list of conversations, and what is shown. */
+/** The bar at the top of narrow screens: the menu, the title of the view, search and a new conversation. */
 function TopBar() {
   const view = useCell(app.view);
   const conversation = useCell(app.conversation);
@@ -124,7 +124,7 @@ function keys(event: KeyboardEvent): void {
   }
 }
 
-/** Esc leaves what is open, the smallest thing first; when nothing is, it stops the answer. */
+/** Esc closes the drawer, else the panel; if neither is open, it stops the answer. */
 function escape(): void {
   if (app.drawer.value) app.drawer.value = false;
   else if (app.panel.value) app.closePanel();
@@ -132,7 +132,7 @@ function escape(): void {
 }
 
 const toastTime = 6000; // ms
-const actionTime = 10_000; // ms, for a notice that something can be done about
+const actionTime = 10_000; // ms, for a notice with an action
 
 function Toast() {
   const toast = useCell(app.toast);
@@ -157,7 +157,7 @@ function Toast() {
   );
 }
 
-/** Tells screen readers that an answer is being worked on, and the answer once it is whole: not each word. */
+/** Announces to screen readers that an answer is in progress, and the answer once it is complete, not word by word. */
 function Announcer() {
   const text = useCell(app.announcement);
   const [said, setSaid] = useState("");

@@ -1,4 +1,4 @@
-// What models are called and cost, in words for people.
+// Names and prices of models, in words for people.
 import { api } from "./api.ts";
 import { Cell } from "./cell.ts";
 import { money } from "./format.ts";
@@ -6,12 +6,12 @@ import { choices } from "./settings.ts";
 import { strings } from "./strings.ts";
 import type { ModelRecord, ServerConfig } from "./types.ts";
 
-/** What the providers of the server have; those of its configuration are known without it. */
+/** The chat models that the server's providers offer; empty until loadModels has loaded them. */
 export const listed = new Cell<ModelRecord[]>([]);
 
 let asked = false;
 
-/** Asks once what the providers have. */
+/** Loads `listed` once; a failed load may be repeated. */
 export function loadModels(): void {
   if (asked) return;
   asked = true;
@@ -26,11 +26,11 @@ const providers: Record<string, string> = {
 
 export interface ModelWords {
   name: string;
-  note: string; // its provider, or what it does
-  price: string; // "" where it is not known
+  note: string; // the provider, or what a built-in model does
+  price: string; // "" if unknown
 }
 
-/** The words for a model that is called provider:model. */
+/** Returns the words for a model key of the form provider:model. */
 export function wordsOf(key: string): ModelWords {
   const s = strings.models;
   const at = key.indexOf(":");
@@ -44,7 +44,7 @@ export function wordsOf(key: string): ModelWords {
 
 export const modelName = (key: string): string => wordsOf(key).name;
 
-/** The models that may write answers, those of the configuration first. */
+/** Returns the keys of the models that can write answers, configured ones first. */
 export function answering(config: ServerConfig | null): string[] {
   const chosen = choices.value.models.inference;
   return [...new Set([...(config?.models.inference ?? []), ...listed.value.map((m) => m.key), ...(chosen ? [chosen] : [])])];

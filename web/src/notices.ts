@@ -1,7 +1,7 @@
-// Short messages over the page, and what screen readers are told.
+// Short notices on top of the page, and announcements for screen readers.
 import { Cell } from "./cell.ts";
 
-/** Action is what can be done about a notice. */
+/** Action is a button in a notice, such as Undo. */
 export interface Action {
   label: string;
   run: () => void;

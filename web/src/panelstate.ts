@@ -1,4 +1,4 @@
-// What the panel at the side shows. An open panel is an entry of the browser's history, so that Back closes it.
+// The contents of the side panel. An open panel has its own entry in the browser's history, so that Back closes it.
 import { Cell } from "./cell.ts";
 import type { Citation } from "./types.ts";
 
@@ -11,9 +11,9 @@ export const panel = new Cell<Panel | null>(null);
 
 const isEntry = (state: unknown): boolean => (state as { panel?: unknown } | null)?.panel === true;
 
-let goingBack: Promise<void> | null = null; // while the browser leaves the panel's entry
+let goingBack: Promise<void> | null = null; // pending while the browser leaves the panel's history entry
 
-/** Closes the panel and leaves its entry. */
+/** Closes the panel and leaves its history entry. */
 export function closePanel(): void {
   panel.value = null;
   if (!isEntry(history.state) || goingBack) return;
@@ -24,13 +24,13 @@ export function closePanel(): void {
       goingBack = null;
       resolve();
     };
-    const timer = setTimeout(done, 10_000); // in case the browser does not go
+    const timer = setTimeout(done, 10_000); // in case the browser does not go back
     addEventListener("popstate", done);
   });
   history.back();
 }
 
-/** Runs what changes the history, once the panel's entry is left. */
+/** Runs a function that changes the history, after the panel's entry has been left. */
 export function afterPanel(then: () => void): void {
   if (goingBack) void goingBack.then(then);
   else then();
@@ -47,5 +47,5 @@ export function watchPanel(): void {
   addEventListener("popstate", (event) => {
     if (!isEntry(event.state) && !goingBack) panel.value = null;
   });
-  if (isEntry(history.state)) history.replaceState(null, "", location.href); // of the page before its reload
+  if (isEntry(history.state)) history.replaceState(null, "", location.href); // left over from before a reload
 }

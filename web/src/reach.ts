@@ -1,16 +1,16 @@
-// Whether the server can be reached. Every request of the page goes through reach, so that there is one answer to it.
+// Whether the server can be reached. Requests go through reach, so that the whole page has one answer.
 import { Cell } from "./cell.ts";
 
 export const reachable = new Cell(true);
 
 let credentials: RequestCredentials = "same-origin";
 
-/** From now on, requests are made without cookies, and nobody is sent to where one signs in. */
+/** Makes all further requests without cookies, and without redirecting to the sign-in page. */
 export function strangers(): void {
   credentials = "omit";
 }
 
-/** reach makes a request and notes whether the server answered at all. A request that its caller gave up says nothing. */
+/** reach makes a request and records in `reachable` whether the server answered. A request that its caller aborted is not counted. */
 export async function reach(path: string, init: RequestInit = {}): Promise<Response> {
   try {
     const response = await fetch(path, { credentials, ...init });
@@ -23,16 +23,16 @@ export async function reach(path: string, init: RequestInit = {}): Promise<Respo
   }
 }
 
-/** wasAborted reports whether a signal was aborted by somebody, and not by its time limit. */
+/** wasAborted reports whether a signal was aborted other than by its time limit. */
 const wasAborted = (signal: AbortSignal | null | undefined) =>
   signal?.aborted === true && (signal.reason as { name?: unknown } | null)?.name !== "TimeoutError";
 
-/** signInPath returns the address at which people sign in and come back to where they are. */
+/** signInPath returns the address of the sign-in page, which leads back to the current view. */
 export const signInPath = () => `/sign-in?back=${encodeURIComponent(location.pathname + location.search + location.hash)}`;
 
 let leaving = false;
 
-/** The server does not know who asks. The page that lets them sign in is the server's own. */
+/** Goes to the server's sign-in page, once. */
 function signIn(): void {
   if (!leaving) location.assign(signInPath());
   leaving = true;

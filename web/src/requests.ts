@@ -1,21 +1,21 @@
-// One question as a request of each protocol: the page sends the first, and shows all of them.
+// A question as a request in each protocol. The page sends the one of Chat-with-RAG (ragchat), and can show all of them.
 import { recent, type Said } from "./said.ts";
 import { settings, stages, type Choices, type Setting, type Value } from "./settings.ts";
 
-/** Question is what is asked, in which conversation, with what settings. */
+/** Question is a question with its conversation and settings. */
 export interface Question {
   text: string;
   history: Said[];
   choices: Choices;
   conversation?: string;
-  documents?: string[]; // ids of those that are searched; all without it
+  documents?: string[]; // ids of the documents to search; all if absent or empty
 }
 
 export interface ProtocolRequest {
   protocol: "azure-0529" | "azure-0128" | "ragchat" | "chatui" | "openai";
   path: string;
   body: unknown;
-  left: string[]; // keys of the settings, and "models", "namespace" or "documents", that this protocol cannot carry
+  left: string[]; // what this protocol cannot carry: keys of settings, or "models", "namespace", "documents"
 }
 
 function carried(values: Record<string, Value>, name: (s: Setting) => string | undefined) {
@@ -41,7 +41,7 @@ function others(q: Question, can: { models?: boolean; namespace?: boolean }): st
   return left;
 }
 
-/** The request that the page itself sends; it carries every setting. */
+/** Returns the request that the page itself sends. It can carry every setting. */
 export function ragchatRequest(q: Question, more: Record<string, unknown> = {}): ProtocolRequest {
   const { sent, left } = carried({ suggest_followup_questions: true, ...q.choices.values }, (s) => s.ragchat);
   const params: Record<string, unknown> = {};
@@ -74,7 +74,7 @@ function openaiRequest(q: Question): ProtocolRequest {
   return { protocol: "openai", path: "/v1/chat/completions", body, left: [...left, ...others(q, { namespace: true })] };
 }
 
-/** The same question in every protocol. */
+/** Returns the question as a request in every protocol. */
 export function allRequests(q: Question): ProtocolRequest[] {
   return [
     azureRequest(q, "azure-0529"), azureRequest(q, "azure-0128"), ragchatRequest(q, { stream: true }), chatuiRequest(q), openaiRequest(q),
@@ -83,7 +83,7 @@ export function allRequests(q: Question): ProtocolRequest[] {
 
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** curlOf returns the command for a POSIX shell. */
+/** curlOf returns a request as a curl command for a POSIX shell. */
 export function curlOf(request: ProtocolRequest, origin: string): string {
   return [
     `curl -N ${quoted(origin + request.path)} \\`,

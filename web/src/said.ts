@@ -1,15 +1,15 @@
-// What was said before a question, as a request carries it.
+// The history of a conversation, as a request carries it.
 
 export interface Said {
   role: "user" | "assistant";
   content: string;
 }
 
-// Bodies are bounded by the server; a history longer than this would be cut there as well.
+// The server limits the size of bodies, and would shorten a longer history as well.
 export const maxHistory = 60;
 const maxHistoryCharacters = 200_000;
 
-/** The newest part of a history that is sent. */
+/** Returns the newest part of a history, within both limits. */
 export function recent(history: Said[]): Said[] {
   let size = 0;
   let first = history.length;

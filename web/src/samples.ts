@@ -1,4 +1,4 @@
-// Documents with which people can try Parley before they add their own. They are made up.
+// Made-up documents for trying Parley before adding one's own.
 const texts: Record<string, string> = {
   "sample-travel-policy.md": `# Travel policy (sample)
 

@@ -1,4 +1,4 @@
-// The documents that questions are asked of; none means all of the collection.
+// The documents that questions are limited to; an empty list means the whole collection.
 import { Cell } from "./cell.ts";
 import { choices } from "./settings.ts";
 
@@ -26,5 +26,5 @@ let collection = choices.value.namespace;
 choices.watch(() => {
   if (choices.value.namespace === collection) return;
   collection = choices.value.namespace;
-  scope.value = []; // other collections have other documents
+  scope.value = []; // the documents belong to the previous collection
 });

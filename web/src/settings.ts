@@ -1,4 +1,4 @@
-// What a request may set, and what each protocol calls it.
+// The settings of a request, and their names in each protocol.
 import { saved, type Cell } from "./cell.ts";
 import type { ServerConfig, SettingRecord, Stage } from "./types.ts";
 
@@ -6,7 +6,7 @@ export type Group = "search" | "answer" | "conversation" | "access" | "reply";
 export type Value = string | number | boolean;
 
 /**
- * Setting says where the page shows one thing that a request may set, and what each protocol calls it. A protocol
+ * Setting is one setting of a request: the group in which the page shows it, and its name in each protocol. A protocol
  * without a name for it cannot carry it. Everything else is in the server's own table (recordOf).
  */
 export interface Setting {
@@ -15,7 +15,7 @@ export interface Setting {
   azure?: string;
   ragchat?: string;
   openai?: string;
-  lines?: true; // a text of several lines
+  lines?: true; // a multi-line text
 }
 
 const both = (name: string) => ({ azure: name, ragchat: name });
@@ -62,7 +62,7 @@ export const settings: readonly Setting[] = [
 export type Tab = "general" | "answers" | "search" | "developer";
 export const tabs: readonly Tab[] = ["general", "answers", "search", "developer"];
 
-/** What most people look for. */
+/** The settings that most people look for; they are on the first tab. */
 const everyday = new Set(["max_output_tokens", "suggest_followup_questions", "prompt_template"]);
 const tabsOfGroups: Record<Group, Tab> = { search: "search", conversation: "search", answer: "answers", access: "developer", reply: "developer" };
 
@@ -71,11 +71,11 @@ export const tabOf = (s: Setting): Tab => (everyday.has(s.key) ? "general" : tab
 export const groups: readonly Group[] = ["search", "answer", "conversation", "access", "reply"];
 export const stages: readonly Stage[] = ["inference", "rewrite", "rerank", "summary", "tools_synth"];
 
-/** Choices is what a person has set: only what differs from the server's defaults. */
+/** Choices is what the user has set; settings at their defaults are absent. */
 export interface Choices {
   values: Record<string, Value>;
   models: Partial<Record<Stage, string>>;
-  namespace: string; // "" for the server's own
+  namespace: string; // "" for the server's default
 }
 
 export const noChoices: Choices = { values: {}, models: {}, namespace: "" };
@@ -86,13 +86,13 @@ const isChoices = (v: unknown): v is Choices =>
 
 export const choices: Cell<Choices> = saved("parley.settings", noChoices, isChoices);
 
-/** What the server says of a setting, under the name that one of the protocols has for it. */
+/** Returns the server's description of a setting, undefined until the configuration is loaded. */
 export function recordOf(setting: Setting, config: ServerConfig | null): SettingRecord | undefined {
   const find = (list: SettingRecord[] | undefined, name: string | undefined) => list?.find((s) => s.name === name);
   return find(config?.settings?.ragchat, setting.ragchat) ?? find(config?.settings?.azure, setting.azure);
 }
 
-/** What a request gets that does not set it. */
+/** Returns the value that applies when the user has set none. */
 export function defaultOf(setting: Setting, told: SettingRecord): Value {
   if (setting.key === "suggest_followup_questions") return true; // the page's own default
   return told.default ?? "";

@@ -1,11 +1,11 @@
-// Server-sent events over fetch, which, unlike EventSource, can send Last-Event-ID itself and shows the status.
+// Server-sent events over fetch, which, unlike EventSource, lets the caller send Last-Event-ID and see the status.
 
 export interface ServerEvent {
   id: string;
   data: string;
 }
 
-/** Parser cuts a stream of text into events (HTML standard, section 9.2.6). Comments are left out. */
+/** Parser splits a stream of text into events (HTML standard, section 9.2.6). It skips comments. */
 export class Parser {
   private rest = "";
   private id = "";
@@ -32,8 +32,8 @@ export class Parser {
 }
 
 /**
- * readEvents yields the events of a response as they come. It throws when the connection breaks, and
- * when nothing, not even a comment, came for `idle` ms: the server sends a comment every 12 s.
+ * readEvents yields the events of a response as they arrive. It throws when the connection breaks, or when nothing,
+ * not even a comment, arrives for `idle` ms: the server sends a comment every 12 s.
  */
 export async function* readEvents(response: Response, idle = 40_000): AsyncGenerator<ServerEvent> {
   if (!response.body) return;
@@ -47,7 +47,7 @@ export async function* readEvents(response: Response, idle = 40_000): AsyncGener
       yield* parser.push(decoder.decode(value, { stream: true }));
     }
   } finally {
-    reader.cancel().catch(() => {}); // it may be gone already
+    reader.cancel().catch(() => {}); // it may already be closed
   }
 }
 

@@ -1,4 +1,4 @@
-// Every text of the page, in the language that is shown. Only that language is loaded.
+// All texts of the page in its language. Only that language is loaded.
 import { language, locale, type Language } from "./lang.ts";
 import type { Strings } from "./strings/en.ts";
 import { toolsFor, type Tools } from "./strings/tools.ts";

@@ -1,4 +1,4 @@
-// Questions to begin with, made from the documents that are searched.
+// Suggested first questions, made from the documents of the collection.
 import { api } from "./api.ts";
 import { strings } from "./strings.ts";
 import type { ChunkRecord, DocumentRecord } from "./types.ts";
@@ -9,10 +9,10 @@ export interface Suggestion {
 }
 
 const most = 4;
-const considered = 20; // documents, the first by name: a first load waits for them
-const looked = 5; // passages of each document, whose headings are topics
+const considered = 20; // documents, the first by name; the suggestions wait for this request
+const looked = 5; // passages per document whose headings are considered as topics
 
-/** Questions to documents of a namespace, one for each: the newest of those that are considered. */
+/** Suggests one question for each of the newest documents, among those considered, of a namespace. */
 export async function suggestionsFor(namespace: string): Promise<Suggestion[]> {
   const { documents } = await api.documents(namespace, "", { limit: considered });
   const newest = documents.filter((d) => d.chunks > 0).sort((a, b) => b.indexed_at.localeCompare(a.indexed_at)).slice(0, most);
@@ -22,7 +22,7 @@ export async function suggestionsFor(namespace: string): Promise<Suggestion[]> {
   }));
 }
 
-/** A question to a document: about one of its headings, or about all of it. */
+/** Returns a question about one of a document's headings, or else asks for a summary of the document. */
 export function questionTo(document: Pick<DocumentRecord, "title" | "name">, chunks: Pick<ChunkRecord, "headings">[]): string {
   const title = document.title || document.name;
   const known = title.toLowerCase();
@@ -31,8 +31,8 @@ export function questionTo(document: Pick<DocumentRecord, "title" | "name">, chu
   return topic.endsWith("?") ? topic : strings.start.about(title, topic);
 }
 
-/** Headings that begin like a question make no topic of one. */
+/** Headings that begin like a question; without a question mark they do not work as a topic. */
 const asks = /^(what|which|how|when|where|who|why)\b/i;
 
-/** Whether a heading names what is below it in words: code, addresses and numbers do not. */
+/** Whether a heading is a usable topic in words, and not code, an address or a number. */
 const isTopic = (heading: string): boolean => heading.length >= 4 && heading.length <= 60 && /\p{L}{3}/u.test(heading) && /^[\p{L}\p{M}\p{N}\s,.:&'’()–-]+\??$/u.test(heading);

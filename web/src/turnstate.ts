@@ -1,4 +1,4 @@
-// The state of a turn as its events tell it, and what remains of it in a conversation.
+// The state of a turn, built from its events, and what a conversation keeps of it.
 import { kindOf } from "./calls.ts";
 import type { CallRecord, Citation, Doubt, StageRecord, Thoughts, TurnEvent, TurnRecord, Usage } from "./types.ts";
 
@@ -10,7 +10,7 @@ export interface AnswerError {
   retryAfter?: number;
 }
 
-/** Feedback says whether an answer was good, and what was wrong if it was not. */
+/** Feedback is the user's rating of an answer, with the reason for a bad one. */
 export interface Feedback {
   good: boolean;
   reason: string;
@@ -31,13 +31,13 @@ export interface Answer {
   usage: Usage;
   cost: number | null;
   duration: number; // ms
-  step: string; // the stage at work, while there is no event of it
-  found: number; // passages retrieved; -1 when none were needed, or before they are
+  step: string; // the current stage, until the turn's own events report it
+  found: number; // passages retrieved; -1 before that, or if none were needed
   error: AnswerError | null;
-  labels: string[]; // every citation that the text may have
-  feedback: Feedback | null; // of whoever asked
-  finish: string; // why the model stopped: "length" when its limit cut the answer off
-  thoughts?: Thoughts | null; // only right after the turn
+  labels: string[]; // all labels that the text may cite
+  feedback: Feedback | null;
+  finish: string; // why the model stopped; "length" if it reached its length limit
+  thoughts?: Thoughts | null; // not stored with the conversation
 }
 
 export const noUsage: Usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0, reasoning_tokens: 0, estimated: false };
@@ -75,7 +75,7 @@ interface WireCitation {
   snippet: string;
 }
 
-/** What events carry, all of them together; each has some of it. */
+/** Body has the fields of all events; each event has some of them. */
 interface Body {
   stage?: string;
   agent?: string;
@@ -97,7 +97,7 @@ interface Body {
 
 const nanosecondsPerMs = 1e6;
 
-/** apply changes an answer by an event. Events that it does not know change nothing. */
+/** apply updates an answer in place from an event. Unknown events are ignored. */
 export function apply(answer: Answer, { type, event }: TurnEvent): void {
   const e = event as Body;
   switch (type) {
@@ -170,7 +170,7 @@ function finishMessage(answer: Answer, e: Body): void {
   })), answer.doubts);
 }
 
-/** complete takes over what the server knows of a turn when it is over, places of citations above all. */
+/** complete returns an answer updated from the record of its turn, which has the places of citations, costs and thoughts. */
 export function complete(answer: Answer, record: TurnRecord): Answer {
   const over = record.status !== "running";
   return {
@@ -192,18 +192,18 @@ export function complete(answer: Answer, record: TurnRecord): Answer {
   };
 }
 
-/** The labels that chips stand for: those cited, and those that the text may cite and of which nothing more is known. */
+/** Returns the labels that are drawn as chips: those of the citations, and those that the text may cite but has no citation for yet. */
 export function labelsOf(answer: Answer): ReadonlySet<string> {
   return new Set([...answer.citations.map((c) => c.label), ...answer.labels]);
 }
 
 /**
- * isLoud reports whether a doubt is worth an alarm: a page that was not retrieved, a number that the page does not
- * have, or the verdict of a judge. A sentence that only has other words than its page may well be a fair paraphrase.
+ * isLoud reports whether a doubt deserves a warning: a page that was not retrieved, a number that is not on the page,
+ * or the verdict of a judge. A sentence that merely uses other words than its page may well be a fair paraphrase.
  */
 export const isLoud = (d: Doubt): boolean => d.kind === "invented" || d.reason !== "words";
 
-/** graded returns citations with what the doubts say of them. */
+/** graded returns citations with `supported` and `reworded` set from the doubts. */
 export function graded(citations: Citation[], doubts: Doubt[]): Citation[] {
   const has = (c: Citation, loud: boolean) => doubts.some((d) => d.kind === "unsupported" && d.label === c.label && isLoud(d) === loud);
   return citations.map((c) => ({ ...c, supported: !has(c, true), ...(has(c, false) ? { reworded: true } : {}) }));

@@ -1,6 +1,6 @@
-// What the server sends, as docs/ui-api.md and docs/protocols.md describe it. Only what the page reads.
+// The server's responses, as described in docs/ui-api.md and docs/protocols.md. Only the fields that the page reads.
 
-/** Usage is tokens of model calls. */
+/** Usage counts the tokens of model calls. */
 export interface Usage {
   input_tokens: number;
   output_tokens: number;
@@ -17,7 +17,7 @@ export interface StageRecord {
   model: string;
   note: string;
   usage: Usage;
-  cost: number | null; // USD, null where a price is not known
+  cost: number | null; // USD; null if a price is unknown
 }
 
 export interface PassageRecord {
@@ -38,7 +38,7 @@ export interface PassageRecord {
   rank: number;
   rank_before: number;
   score_before: number;
-  sent: boolean; // the model was given it
+  sent: boolean; // it was part of the prompt
 }
 
 export interface Thoughts {
@@ -74,7 +74,7 @@ export interface CitedSpan {
   stale: boolean;
 }
 
-/** Citation is a label in the answers. Offsets count UTF-16 units of the text of its page. */
+/** Citation is a source that an answer cites by its label. Offsets are UTF-16 code units of the page's text. */
 export interface Citation {
   n: number;
   label: string;
@@ -83,7 +83,7 @@ export interface Citation {
   title: string;
   url: string;
   namespace: string;
-  page: number; // 0 where the format has no pages
+  page: number; // 0 if the format has no pages
   kind: string;
   start: number;
   end: number;
@@ -91,7 +91,7 @@ export interface Citation {
   passage: string;
   content_url: string;
   supported: boolean;
-  reworded?: boolean; // the page says it in other words; only the page's own grade (turnstate.graded)
+  reworded?: boolean; // the source says it in other words; set by turnstate.graded, not by the server
   stale: boolean;
   spans: CitedSpan[];
   unplaced?: true; // its spans are not known until the turn has ended (turnstate.complete)
@@ -154,8 +154,8 @@ export interface DocumentRecord {
   indexed_at: string;
   content_url: string;
   uploaded: boolean;
-  notes: string; // what could not be read of it
-  attributes?: Record<string, unknown>; // what else it says of itself
+  notes: string; // which parts could not be read; "" if all could
+  attributes?: Record<string, unknown>; // further metadata
 }
 
 export interface DocumentList {
@@ -164,17 +164,17 @@ export interface DocumentList {
   total: number;
 }
 
-/** An attribute with the values that most documents have. */
+/** AttributeRecord is an attribute with its most frequent values. */
 export interface AttributeRecord {
   key: string;
   documents: number;
   values: { value: AttributeValue; documents: number }[];
-  more: boolean; // there are other values
+  more: boolean; // there are more values than are listed
 }
 
 export type AttributeValue = string | number | boolean;
 
-/** A value that documents are to have. */
+/** Wanted is an attribute value to filter documents by. */
 export interface Wanted {
   key: string;
   value: AttributeValue;
@@ -207,7 +207,7 @@ export interface PageRecord {
   blocks: { kind: "heading" | "paragraph" | "lines"; level: number; start: number; end: number }[];
 }
 
-/** Box is a place on a page's picture, in fractions of its width and height. */
+/** Box is a rectangle on the picture of a page, in fractions of its width and height. */
 export interface Box {
   x: number;
   y: number;
@@ -222,7 +222,7 @@ export interface NamespaceRecord {
   chunks: number;
   default: boolean;
   manage?: boolean; // the caller may change members and rights
-  instruct?: boolean; // and the instructions
+  instruct?: boolean; // the caller may change the instructions
 }
 
 export interface Problem {
@@ -271,7 +271,7 @@ export interface ServerConfig {
   problems: Problem[];
 }
 
-/** ChatEntry is a line of the list of conversations. */
+/** ChatEntry is an entry in the list of conversations. */
 export interface ChatEntry {
   id: string;
   title: string;
@@ -280,8 +280,8 @@ export interface ChatEntry {
   messageCount: number;
   mode: string;
   pinned?: boolean;
-  folder?: string; // its id
-  shared?: boolean; // by a link
+  folder?: string; // folder id
+  shared?: boolean; // by link
 }
 
 /** Folder holds conversations. */
@@ -290,19 +290,19 @@ export interface Folder {
   name: string;
 }
 
-/** Prompt is a text that somebody keeps to use again. */
+/** Prompt is a text saved for reuse. */
 export interface Prompt {
   id: string;
   text: string;
 }
 
-/** FoundChat is a conversation that a search has found. */
+/** FoundChat is a conversation found by a search. */
 export interface FoundChat extends ChatEntry {
   messageId: string;
   snippet: string; // "" when only the title matches
 }
 
-/** ModelRecord is a model that a provider has. */
+/** ModelRecord is a model that a provider offers. */
 export interface ModelRecord {
   key: string;
   provider: string;
@@ -319,15 +319,15 @@ export interface TurnEvent {
   event: Record<string, unknown>;
 }
 
-/** ChatLink is the link by which a conversation is shared. */
+/** ChatLink is the state of a conversation's sharing link. */
 export interface ChatLink {
-  link: string; // "" if it is not shared
-  messages: number; // that it shows
-  newer: number; // messages that it does not show
+  link: string; // its id; "" if the conversation is not shared
+  messages: number; // messages that it shows
+  newer: number; // newer messages that it does not show
   shared_at: string | null;
 }
 
-/** SharedChat is a conversation as a link shows it: messages as they are stored, without what the reader may not see. */
+/** SharedChat is a shared conversation: messages as they are stored, without what the reader may not see. */
 export interface SharedChat {
   title: string;
   shared_at: string;

@@ -1,2 +1,2 @@
-// Package accesstest helps to test a lack of file permissions.
+// Package accesstest helps to test behaviour without file permissions.
 package accesstest

@@ -4,7 +4,7 @@ package accesstest
 
 import "testing"
 
-// RanAsNobody skips the test: this system has no user that is bound by file permissions.
+// RanAsNobody skips the test: it cannot be run as an unprivileged user on this system.
 func RanAsNobody(t *testing.T) bool {
 	t.Helper()
 	t.Skip("needs a user whom permissions bind")

@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// nobody is a user without any permissions of its own.
+// nobody is the id of a user and a group without special permissions.
 const nobody = 65534
 
-// RanAsNobody reruns the test in a child process of user nobody if this process is root's, because
-// root may read and write everything. It reports whether it did; the caller then returns.
+// RanAsNobody reruns the test as user nobody in a child process if this process runs as root, because
+// root may read and write everything. If it returns true, the calling test must return.
 //
 //	if accesstest.RanAsNobody(t) {
 //		return
@@ -44,7 +44,7 @@ func RanAsNobody(t *testing.T) bool {
 	return true
 }
 
-// copyProgram copies this program to a folder from which others may run it.
+// copyProgram copies the running test binary to a file that other users may execute.
 func copyProgram(t *testing.T, to string) {
 	t.Helper()
 	self, err := os.Executable()

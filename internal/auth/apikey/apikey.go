@@ -3,8 +3,8 @@
 //	parley_4f7kq2mzt3wd_3ZC6XB…
 //	prefix id           secret, 256 random bits
 //
-// The id is not secret: it names the key in lists and logs. Of the secret only the SHA-256 is stored,
-// which is enough because nobody can try 2^256 secrets.
+// The id is not secret: it names the key in lists and logs. Only the SHA-256 of the secret is stored. A slow
+// hash is not needed, because nobody can try 2^256 secrets.
 package apikey
 
 import (
@@ -22,13 +22,13 @@ import (
 	"parley/internal/access"
 )
 
-// Prefix begins every key, so that scanners for secrets and people recognise one.
+// Prefix begins every key, so that secret scanners and people recognise it.
 const Prefix = "parley_"
 
-// SubjectPrefix begins the subjects of keys, access.Principal.Subject. No other caller has such a subject.
+// SubjectPrefix begins the subjects of keys (access.Principal.Subject). No other caller has such a subject.
 const SubjectPrefix = access.KeyPrefix
 
-// ErrNotFound says that there is no key with an id.
+// ErrNotFound means that there is no key with that id.
 var ErrNotFound = errors.New("no such key")
 
 // Key is a key as it is stored.
@@ -36,13 +36,13 @@ type Key struct {
 	ID         string
 	Name       string // for people: what the key is for
 	Role       access.Role
-	Namespaces []string          // that it may use; nil means all
-	Routes     []string          // paths that it may call, "*" at the end for all below; nil means all
+	Namespaces []string          // namespaces that it may use; nil means all
+	Routes     []string          // paths that it may call; a final "*" matches all paths below; nil means all
 	Hash       [sha256.Size]byte // of the secret
 	CreatedAt  time.Time
 	ExpiresAt  time.Time // zero means never
 	RevokedAt  time.Time // zero unless it was revoked
-	UsedAt     time.Time // to the minute or so; zero means never
+	UsedAt     time.Time // last use, accurate to about a minute; zero means never
 }
 
 // Limits of the fields of a key.
@@ -59,8 +59,8 @@ const (
 	secretBytes = 32
 )
 
-// New completes a key that has its Role, and what else it is to have, and returns it with the text that its
-// holder sends. The text cannot be had again. The error is a sentence for the caller.
+// New returns k with a new ID, hash and creation time, and the text that its holder sends to sign in. The text
+// cannot be recovered later. k must have a Role; other fields are optional. The error is a sentence for the caller.
 func New(k Key, now time.Time) (Key, string, error) {
 	if err := k.check(now); err != nil {
 		return Key{}, "", err
@@ -72,7 +72,7 @@ func New(k Key, now time.Time) (Key, string, error) {
 
 func random(n int) string {
 	b := make([]byte, n)
-	_, _ = rand.Read(b) // which never fails
+	_, _ = rand.Read(b) // never fails
 	return encoding.EncodeToString(b)
 }
 
@@ -111,7 +111,7 @@ func parse(text string) (id string, hash [sha256.Size]byte, ok bool) {
 	return id, sha256.Sum256([]byte(secret)), true
 }
 
-// IDOf returns the id of a key that is given by its text or its id.
+// IDOf returns the id of a key, given its text or its id.
 func IDOf(s string) string {
 	if id, _, ok := parse(s); ok {
 		return id
@@ -119,7 +119,7 @@ func IDOf(s string) string {
 	return s
 }
 
-// State says whether a key can be used, in one word for people.
+// State returns Valid, "revoked" or "expired".
 func (k Key) State(now time.Time) string {
 	switch {
 	case !k.RevokedAt.IsZero():
@@ -133,12 +133,12 @@ func (k Key) State(now time.Time) string {
 // Valid is the State of a key that can be used.
 const Valid = "valid"
 
-// opens reports whether the hash is that of the key's secret, in constant time.
+// opens reports, in constant time, whether the hash is that of the key's secret.
 func (k Key) opens(hash [sha256.Size]byte) bool {
 	return subtle.ConstantTimeCompare(k.Hash[:], hash[:]) == 1
 }
 
-// Principal returns the caller that signs in with the key. What it stores belongs to the key.
+// Principal returns the caller that signs in with the key. Data that it stores belongs to the key.
 func (k Key) Principal() access.Principal {
 	name := k.Name
 	if name == "" {
@@ -157,12 +157,12 @@ func (k Key) Reaches(path string) bool {
 	})
 }
 
-// Store keeps keys. Revoked and expired ones stay, so that people can see what there was.
+// Store keeps keys. It retains revoked and expired keys, so that they can still be listed.
 type Store interface {
 	// Key returns a key, or ErrNotFound.
 	Key(ctx context.Context, id string) (Key, error)
-	// HasValidKey reports whether there is a key that can be used at a time.
+	// HasValidKey reports whether there is a key that can be used at the given time.
 	HasValidKey(ctx context.Context, at time.Time) (bool, error)
-	// UsedKeys stores when keys, by id, were used last.
+	// UsedKeys stores the time at which each key, by id, was last used.
 	UsedKeys(ctx context.Context, used map[string]time.Time) error
 }

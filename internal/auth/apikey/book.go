@@ -11,23 +11,23 @@ import (
 	"parley/internal/lru"
 )
 
-// The errors of Find beside those of the store.
+// Errors of Find and FindID, in addition to those of the store.
 var (
 	ErrWrong   = errors.New("not a key")
 	ErrExpired = errors.New("expired key")
 	ErrRevoked = errors.New("revoked key")
 )
 
-// freshness is the time for which the book trusts what it has read of a key: a revocation by another process counts
-// after that. noteInterval is the time between two writes of the times of use.
+// freshness is how long the book trusts what it has read about a key; a revocation by another process takes effect
+// after at most that time. noteInterval is the time between two writes of the times of use.
 const (
 	freshness    = time.Second
 	noteInterval = time.Minute
 	remembered   = 4096 // keys
 )
 
-// Book checks keys against a store. It is made by NewBook and safe for concurrent use. Run writes
-// down when keys were used.
+// Book checks keys against a store. Use NewBook to make one. It is safe for concurrent use. Run stores when
+// keys were used.
 type Book struct {
 	store  Store
 	log    *slog.Logger
@@ -35,7 +35,7 @@ type Book struct {
 	recent *lru.Cache[string, read]
 
 	mu   sync.Mutex
-	used map[string]time.Time // since it was written last
+	used map[string]time.Time // times of use since the last write
 	any  struct {
 		at   time.Time
 		some bool
@@ -52,7 +52,7 @@ func NewBook(store Store, log *slog.Logger, now func() time.Time) *Book {
 	return &Book{store: store, log: log, now: now, recent: lru.New[string, read](remembered, nil), used: map[string]time.Time{}}
 }
 
-// Find returns the key with the text. If the secret is right but the key can no longer be used, the error says why.
+// Find returns the key with the given text. If the secret is right but the key can no longer be used, the error says why.
 func (b *Book) Find(ctx context.Context, text string) (Key, error) {
 	id, hash, ok := parse(text)
 	if !ok {
@@ -60,7 +60,7 @@ func (b *Book) Find(ctx context.Context, text string) (Key, error) {
 	}
 	k, err := b.read(ctx, id)
 	if errors.Is(err, ErrNotFound) {
-		k, err = Key{Hash: sha256.Sum256(hash[:])}, nil // which no secret opens, in the same time
+		k, err = Key{Hash: sha256.Sum256(hash[:])}, nil // no secret opens it; so an unknown id takes as long as a wrong secret
 	}
 	if err != nil {
 		return Key{}, err
@@ -71,7 +71,7 @@ func (b *Book) Find(ctx context.Context, text string) (Key, error) {
 	return b.use(k)
 }
 
-// FindID returns the key with an id, for callers that have shown its secret before.
+// FindID returns the key with an id, for callers that have already proved that they know its secret.
 func (b *Book) FindID(ctx context.Context, id string) (Key, error) {
 	k, err := b.read(ctx, id)
 	if errors.Is(err, ErrNotFound) {
@@ -83,7 +83,7 @@ func (b *Book) FindID(ctx context.Context, id string) (Key, error) {
 	return b.use(k)
 }
 
-// use notes that a key was used, if it can be.
+// use records that a key is used, or returns why it cannot be used.
 func (b *Book) use(k Key) (Key, error) {
 	now := b.now()
 	switch k.State(now) {
@@ -98,7 +98,7 @@ func (b *Book) use(k Key) (Key, error) {
 	return k, nil
 }
 
-// read returns a key as it was at most a second ago.
+// read returns a key as it is in the store or was at most freshness ago.
 func (b *Book) read(ctx context.Context, id string) (Key, error) {
 	now := b.now()
 	if r, ok := b.recent.Get(id); ok && now.Sub(r.at) < freshness {
@@ -111,7 +111,7 @@ func (b *Book) read(ctx context.Context, id string) (Key, error) {
 	return k, err
 }
 
-// Any reports whether there is a key that can be used, as it was at most a second ago.
+// Any reports whether there is a key that can be used. The answer may be as old as freshness.
 func (b *Book) Any(ctx context.Context) (bool, error) {
 	now := b.now()
 	b.mu.Lock()
@@ -130,7 +130,7 @@ func (b *Book) Any(ctx context.Context) (bool, error) {
 	return some, nil
 }
 
-// Run writes the times of use once a minute, and a last time when ctx ends.
+// Run writes the times of use once a minute until ctx ends, and then a last time.
 func (b *Book) Run(ctx context.Context) {
 	tick := time.NewTicker(noteInterval)
 	defer tick.Stop()

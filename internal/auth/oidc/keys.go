@@ -17,8 +17,8 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// The keys of a provider are read again after keysAge, and when a token names a key that is not known, but at
-// most once in retryAfter, however many tokens do. When the provider cannot be reached, they count for keysLast.
+// A provider's keys are read again after keysAge, or when a token names an unknown key, but at most once per
+// retryAfter. While the provider cannot be reached, known keys remain valid for keysLast.
 const (
 	keysAge      = 15 * time.Minute
 	keysLast     = 24 * time.Hour
@@ -28,7 +28,7 @@ const (
 	leastRSA     = 2048    // bits
 )
 
-// keySet has the keys of a provider.
+// keySet caches the keys and the discovery document of a provider. It is safe for concurrent use.
 type keySet struct {
 	issuer string
 	client *http.Client
@@ -37,7 +37,7 @@ type keySet struct {
 	mu      sync.Mutex
 	keys    []jose.JSONWebKey
 	said    discovery
-	read    time.Time     // when keys were read; zero before
+	read    time.Time     // when the keys were last read; zero for never
 	tried   time.Time     // when the last attempt began
 	failed  error         // of the last attempt
 	loading chan struct{} // closed when the attempt in progress ends; nil without one
@@ -92,8 +92,8 @@ func (s *keySet) answer(key *jose.JSONWebKey) (*jose.JSONWebKey, error) {
 	return nil, errInvalid("its issuer has no such key")
 }
 
-// lookUp returns a key if there is a recent one. Otherwise it returns the attempt to read the keys that is worth
-// waiting for, if there is one, and begins it if need be.
+// lookUp returns the key if it is known. Otherwise it returns a channel that is closed when the attempt to read the
+// keys ends, and begins an attempt if necessary; the channel is nil if the last attempt was too recent.
 func (s *keySet) lookUp(kid string, alg jose.SignatureAlgorithm) (*jose.JSONWebKey, chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,22 +107,22 @@ func (s *keySet) lookUp(kid string, alg jose.SignatureAlgorithm) (*jose.JSONWebK
 	}
 	loading := s.renew(now)
 	if key != nil {
-		return key, nil // the next caller gets the new one
+		return key, nil // a later caller gets the new one
 	}
 	return nil, loading
 }
 
-// renew begins to ask the provider unless that was tried a moment ago, and returns the attempt in progress, nil for
-// none. The caller holds s.mu.
+// renew begins an attempt to read from the provider unless the last one began less than retryAfter ago. It returns
+// the attempt in progress, or nil. The caller must hold s.mu.
 func (s *keySet) renew(now time.Time) chan struct{} {
 	if s.loading == nil && now.Sub(s.tried) >= retryAfter {
 		s.tried, s.loading = now, make(chan struct{})
-		go s.load(s.loading) // which ends with fetchTimeout
+		go s.load(s.loading) // ends within fetchTimeout
 	}
 	return s.loading
 }
 
-// discover returns what the provider says of itself.
+// discover returns the provider's discovery document, which is at most keysLast old.
 func (s *keySet) discover(ctx context.Context) (discovery, error) {
 	s.mu.Lock()
 	now := s.now()
@@ -159,7 +159,7 @@ func (s *keySet) known(kid string, alg jose.SignatureAlgorithm) *jose.JSONWebKey
 	return nil
 }
 
-// load reads the keys. It does not end when the caller leaves that began it, for others wait too.
+// load reads the keys. It does not use the context of the caller that began it, because others may be waiting, too.
 func (s *keySet) load(done chan struct{}) {
 	ctx, cancel := context.WithTimeout(context.Background(), fetchTimeout)
 	defer cancel()
@@ -173,7 +173,7 @@ func (s *keySet) load(done chan struct{}) {
 	close(done)
 }
 
-// fetch asks the provider about itself and for its keys that can verify signatures.
+// fetch reads the provider's discovery document, and those of its keys that can verify signatures.
 func (s *keySet) fetch(ctx context.Context) (said discovery, usable []jose.JSONWebKey, err error) {
 	if err := s.get(ctx, strings.TrimSuffix(s.issuer, "/")+"/.well-known/openid-configuration", "", &said); err != nil {
 		return said, nil, err
@@ -193,7 +193,7 @@ func (s *keySet) fetch(ctx context.Context) (said discovery, usable []jose.JSONW
 	for _, raw := range set.Keys {
 		var k jose.JSONWebKey
 		if json.Unmarshal(raw, &k) != nil || !verifies(k) {
-			continue // of a kind that is not known, or for something else
+			continue // of an unknown kind, or not for verifying signatures
 		}
 		usable = append(usable, k)
 	}
@@ -203,7 +203,7 @@ func (s *keySet) fetch(ctx context.Context) (said discovery, usable []jose.JSONW
 	return said, usable, nil
 }
 
-// verifies reports whether a key is a public one for signatures.
+// verifies reports whether a key is a public key for signatures that has an id and, with RSA, enough bits.
 func verifies(k jose.JSONWebKey) bool {
 	if !k.Valid() || !k.IsPublic() || k.KeyID == "" || k.Use != "" && k.Use != "sig" {
 		return false
@@ -215,7 +215,7 @@ func verifies(k jose.JSONWebKey) bool {
 	return !secret
 }
 
-// get reads a JSON document, with an access token unless that is "".
+// get reads a JSON document. It sends the access token unless that is "".
 func (s *keySet) get(ctx context.Context, address, token string, into any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -239,8 +239,8 @@ func (s *keySet) get(ctx context.Context, address, token string, into any) error
 	return nil
 }
 
-// checkAddress refuses addresses that others on the network could answer for: all but https, unless the issuer
-// itself is on this machine.
+// checkAddress refuses addresses that others on the network could impersonate. It requires https, or http if the
+// address and the issuer are both on this machine.
 func checkAddress(address, issuer string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil || u.Fragment != "" {

@@ -1,5 +1,5 @@
 // Package oidc verifies the tokens that OpenID Connect providers sign: ID tokens and JWT access tokens
-// (RFC 9068). A provider is known by the URL of its issuer; everything else comes from its discovery document.
+// (RFC 9068). A provider is identified by the URL of its issuer; everything else is read from its discovery document.
 //
 //	v, err := oidc.New([]oidc.Provider{{Issuer: "https://login.example.com", Audience: []string{"parley"}}}, http.DefaultTransport, time.Now)
 //	who, err := v.Verify(ctx, token)
@@ -25,29 +25,29 @@ import (
 	"parley/internal/lru"
 )
 
-// Provider is one whose tokens are accepted. Issuer is required, and Audience or ClientID.
+// Provider is an identity provider whose tokens are accepted. Issuer is required, and so is Audience or ClientID.
 type Provider struct {
-	Name           string            // in addresses; required with ClientID
+	Name           string            // used in URLs; required with ClientID
 	Title          string            // for people; "" means Name
-	ClientID       string            // with which the web page signs people in; "" means that it does not
+	ClientID       string            // for signing in on the web page; "" disables that
 	ClientSecret   string            // "" for a public client
-	Scopes         []string          // that the page asks for; nil means openid, profile and email
+	Scopes         []string          // requested by the page; nil means openid, profile and email
 	Issuer         string            // URL, exactly as in the claim iss
-	Audience       []string          // of which the token must name one in aud
-	Clients        []string          // applications that may bring tokens (azp, client_id or appid); nil means all
+	Audience       []string          // accepted values of the claim aud
+	Clients        []string          // applications whose tokens are accepted (azp, client_id or appid); nil means all
 	Subject        string            // claim that names the user; "" means sub
 	Email          string            // claim with a name for people to read; "" means email
 	Groups         []string          // claims that list groups; nil means groups
-	Prefix         string            // put before subjects and groups, so that they cannot be those of another provider
-	Require        map[string]string // claims that must have, or list, a value
+	Prefix         string            // put before subjects and groups, so that those of two providers cannot be equal
+	Require        map[string]string // the value that each of these claims must have or list
 	Editors        []string          // groups, as the token names them, whose members are editors
 	Administrators []string          // groups whose members are administrators; everybody else is a reader
 }
 
-// Error refuses a token. Its text is for clients.
+// Error refuses a token. Only Msg is for clients.
 type Error struct {
 	Msg       string
-	Forbidden bool  // the token is genuine, and not enough
+	Forbidden bool  // the token is genuine but not sufficient
 	Err       error // for logs; may be nil
 }
 
@@ -64,28 +64,28 @@ func (e *Error) Unwrap() error { return e.Err }
 // Skew is the maximum difference between the clocks of the provider and of this machine.
 const Skew = time.Minute
 
-// maxToken is the largest token that is looked at, in bytes.
+// maxToken is the maximum length of a token, in bytes.
 const maxToken = 32 << 10
 
-// algorithms are those with a private and a public key. Tokens signed with a shared secret are never accepted.
+// algorithms are the accepted ones, all asymmetric. Tokens signed with a shared secret are never accepted.
 var algorithms = []jose.SignatureAlgorithm{
 	jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512, jose.ES256, jose.ES384, jose.ES512, jose.EdDSA,
 }
 
-// Verifier verifies tokens. It is made by New and safe for concurrent use.
+// Verifier verifies tokens. Use New to make one. It is safe for concurrent use.
 type Verifier struct {
 	providers map[string]*provider // by issuer
 	now       func() time.Time
 	recent    *lru.Cache[[sha256.Size]byte, verified] // by the SHA-256 of the token
 }
 
-// verified is a token that was found to be good. BenchmarkVerify has what it saves.
+// verified is the cached result for a valid token. BenchmarkVerify measures what the cache saves.
 type verified struct {
 	who   access.Principal
 	until time.Time
 }
 
-// A token that was verified is not verified again for rememberedFor.
+// A valid token is not verified again for rememberedFor.
 const (
 	rememberedFor = time.Minute
 	remembered    = 4096 // tokens
@@ -93,13 +93,13 @@ const (
 
 type provider struct {
 	Provider
-	others []string // prefixes of other providers
+	others []string // reserved prefixes, and those of other providers
 	keys   *keySet
 }
 
 var providerName = lazyregexp.New(`^[a-z0-9][a-z0-9-]{0,39}$`)
 
-// New returns a verifier. It connects to no provider yet.
+// New returns a verifier. It does not connect to the providers yet.
 func New(providers []Provider, transport http.RoundTripper, now func() time.Time) (*Verifier, error) {
 	v := &Verifier{providers: map[string]*provider{}, now: now, recent: lru.New[[sha256.Size]byte, verified](remembered, nil)}
 	for i, p := range providers {
@@ -155,13 +155,13 @@ func (p *Provider) check() error {
 
 func refuse(msg string, err error) error { return &Error{Msg: msg, Err: err} }
 
-// errInvalid does not tell a forger what was wrong; the log does.
+// errInvalid refuses a token without revealing to a forger what is wrong; that is only for logs.
 func errInvalid(format string, args ...any) error {
 	return refuse("The token is not valid.", fmt.Errorf(format, args...))
 }
 
-// Verify returns the caller of a token. An *Error refuses the token; any other error says that the provider
-// could not be asked for its keys.
+// Verify returns the caller of a token. An *Error refuses the token; any other error means that the provider's
+// keys could not be read.
 func (v *Verifier) Verify(ctx context.Context, token string) (access.Principal, error) {
 	if len(token) > maxToken {
 		return access.Principal{}, errInvalid("it has %d bytes", len(token))
@@ -198,7 +198,7 @@ func (v *Verifier) verify(ctx context.Context, token string, now time.Time) (who
 	return who, claims.Expiry.Time(), err
 }
 
-// open checks the signature of a token.
+// open checks the signature of a token, and returns its provider and its claims, which it does not validate.
 func (v *Verifier) open(ctx context.Context, token string) (p *provider, claims jwt.Claims, all claimSet, err error) {
 	signed, err := jwt.ParseSigned(token, algorithms)
 	if err != nil {
@@ -225,7 +225,7 @@ func (v *Verifier) open(ctx context.Context, token string) (p *provider, claims 
 	return p, claims, all, nil
 }
 
-// headerOf returns the id of the key and the algorithm of a token.
+// headerOf returns the key id and the algorithm of a token.
 func headerOf(t *jwt.JSONWebToken) (kid string, alg jose.SignatureAlgorithm, err error) {
 	if len(t.Headers) != 1 {
 		return "", "", errInvalid("it has %d signatures", len(t.Headers))
@@ -246,7 +246,8 @@ func headerOf(t *jwt.JSONWebToken) (kid string, alg jose.SignatureAlgorithm, err
 // claimSet holds the claims of a token, as decoded from JSON.
 type claimSet map[string]any
 
-// validate checks the claims of a token whose signature is good, and which must be for one of an audience.
+// validate checks the standard claims of a token whose signature has been verified. The token must be for one of
+// the audience.
 func (p *provider) validate(c jwt.Claims, all claimSet, audience []string, now time.Time) error {
 	if c.Expiry == nil {
 		return errInvalid("it has no exp")
@@ -261,7 +262,7 @@ func (p *provider) validate(c jwt.Claims, all claimSet, audience []string, now t
 	if err != nil {
 		return errInvalid("validate: %w", err)
 	}
-	for _, claim := range []string{"cnf", "events"} { // bound to a key of the client (RFC 9449, RFC 8705); a message about a session
+	for _, claim := range []string{"cnf", "events"} { // cnf: bound to the client's key (RFC 9449, RFC 8705); events: a logout token, for example
 		if _, has := all[claim]; has {
 			return errInvalid("it has the claim %s, so it is not a bearer token", claim)
 		}
@@ -321,7 +322,7 @@ func (p *provider) principal(all claimSet) (who access.Principal, err error) {
 	return who, nil
 }
 
-// plainName returns a name without control characters, and not longer than names are.
+// plainName removes control characters and invalid UTF-8 from a name, and cuts the name if it is too long.
 func plainName(name string) string {
 	const most = 200 // characters
 	name = strings.Map(func(r rune) rune {
@@ -336,20 +337,20 @@ func plainName(name string) string {
 	return name
 }
 
-// isAnothers reports whether a name begins with the prefix of another provider, or of keys.
+// isAnothers reports whether a name begins with a reserved prefix or with that of another provider.
 func (p *provider) isAnothers(name string) bool {
 	return slices.ContainsFunc(p.others, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// tooMany reports whether the groups of a claim were left out because there are too many: Entra ID says where they
-// could be asked for instead (OpenID Connect Core section 5.6.2), or hasgroups in the implicit flow.
+// tooMany reports whether the groups of a claim were omitted because there are too many. Entra ID then sends
+// _claim_names, which says where to read them (OpenID Connect Core section 5.6.2), or hasgroups in the implicit flow.
 func tooMany(all claimSet, claim string) bool {
 	elsewhere, _ := all["_claim_names"].(map[string]any)
 	_, distributed := elsewhere[claim]
 	return distributed || claim == "groups" && (all["hasgroups"] == true || all["hasgroups"] == "true")
 }
 
-// textsOf returns the texts of a claim that is one or lists some.
+// textsOf returns the strings in a claim that is a string or a list of strings.
 func textsOf(v any) []string {
 	switch v := v.(type) {
 	case string:

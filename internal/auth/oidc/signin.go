@@ -17,20 +17,20 @@ import (
 	"parley/internal/access"
 )
 
-// Way is a provider at which people can sign in on the web page.
+// Way is a provider with which people can sign in on the web page.
 type Way struct {
-	Name  string // in addresses
+	Name  string // used in URLs
 	Title string // for people
 }
 
-// Pending is the state that a browser must keep during a sign-in until the provider sends it back.
+// Pending is what the browser keeps during a sign-in, until the provider sends the browser back.
 type Pending struct {
-	State    string `json:"state"`    // returned by the provider, so that only an answer to this attempt counts
+	State    string `json:"state"`    // returned by the provider, so that only an answer to this attempt is accepted
 	Nonce    string `json:"nonce"`    // returned in the ID token
 	Verifier string `json:"verifier"` // of PKCE (RFC 7636)
 }
 
-// Identity is a person who has signed in at a provider.
+// Identity is a person who has signed in with a provider.
 type Identity struct {
 	Who    access.Principal
 	Issuer string
@@ -38,10 +38,10 @@ type Identity struct {
 	Token  string // the ID token
 }
 
-// ErrNoProvider says that nobody can sign in at a provider of that name.
+// ErrNoProvider means that there is no provider with that name at which people can sign in.
 var ErrNoProvider = errors.New("no such provider")
 
-// Ways returns the providers at which people can sign in on the web page, in the order of their names.
+// Ways returns the providers with which people can sign in on the web page, sorted by name.
 func (v *Verifier) Ways() []Way {
 	var all []Way
 	for _, p := range v.providers {
@@ -62,7 +62,8 @@ func (v *Verifier) named(name string) (*provider, error) {
 	return nil, ErrNoProvider
 }
 
-// client returns what speaks with the provider. Its addresses come from the provider, and are checked.
+// client returns the OAuth client for the provider, and the provider's discovery document. It checks the addresses
+// in that document.
 func (p *provider) client(ctx context.Context, redirect string) (*oauth2.Config, discovery, error) {
 	said, err := p.keys.discover(ctx)
 	if err != nil {
@@ -85,8 +86,8 @@ func (p *provider) client(ctx context.Context, redirect string) (*oauth2.Config,
 		Endpoint: oauth2.Endpoint{AuthURL: said.Authorize, TokenURL: said.Token, AuthStyle: style}}, said, nil
 }
 
-// Begin returns the address at which somebody signs in at a provider, which sends them back to redirect, and what
-// Finish needs to know then.
+// Begin returns the address at which a person signs in with a provider, and the state that Finish needs afterwards.
+// The provider sends the browser back to redirect.
 func (v *Verifier) Begin(ctx context.Context, name, redirect string) (address string, pending Pending, err error) {
 	p, err := v.named(name)
 	if err != nil {
@@ -100,15 +101,15 @@ func (v *Verifier) Begin(ctx context.Context, name, redirect string) (address st
 	return client.AuthCodeURL(pending.State, oauth2.SetAuthURLParam("nonce", pending.Nonce), oauth2.S256ChallengeOption(pending.Verifier)), pending, nil
 }
 
-// Refusals of Finish, for people.
+// Messages of Finish for people whose sign-in it refuses.
 const (
 	msgStale    = "This sign-in has expired, or was begun in another window. Please sign in again."
 	msgDenied   = "The sign-in was cancelled, or the identity provider refused it."
 	msgProvider = "The identity provider's answer cannot be used. Please sign in again; if it happens again, tell the person who runs this server."
 )
 
-// Finish returns the person who has signed in, from the answer that a provider gave to the browser. An *Error refuses them; any other
-// error says that the provider could not be asked.
+// Finish returns the person who has signed in. answer holds the query parameters with which the provider sent the browser
+// back. An *Error refuses the person; any other error means that there is no such provider or that a request to it failed.
 func (v *Verifier) Finish(ctx context.Context, name, redirect string, pending Pending, answer url.Values) (Identity, error) {
 	p, err := v.named(name)
 	if err != nil {
@@ -132,7 +133,7 @@ func (v *Verifier) Finish(ctx context.Context, name, redirect string, pending Pe
 	defer cancel()
 	tokens, err := client.Exchange(ctx, answer.Get("code"), oauth2.VerifierOption(pending.Verifier))
 	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok && refused.Response.StatusCode < http.StatusInternalServerError {
-		// Its text can hold the answer of the provider, so the log gets the code only.
+		// The text of the error can contain the provider's answer, so only the code is logged.
 		return Identity{}, refuse(msgProvider, fmt.Errorf("the provider refuses the code: status %d, %.60q", refused.Response.StatusCode, refused.ErrorCode))
 	}
 	if err != nil {
@@ -142,7 +143,7 @@ func (v *Verifier) Finish(ctx context.Context, name, redirect string, pending Pe
 	return p.identify(ctx, v, token, tokens.AccessToken, pending.Nonce, said)
 }
 
-// identify returns whom an ID token names, which must answer the attempt with a nonce.
+// identify returns the person whom an ID token names. The token must contain the nonce of the attempt.
 func (p *provider) identify(ctx context.Context, v *Verifier, token, accessToken, nonce string, said discovery) (Identity, error) {
 	if len(token) > maxToken {
 		return Identity{}, refuse(msgProvider, fmt.Errorf("the ID token has %d bytes", len(token)))
@@ -197,7 +198,7 @@ func (p *provider) claimNames() []string {
 	return names
 }
 
-// needed returns the claims that principal looks at.
+// needed returns the claims that principal reads.
 func (p *provider) needed(all claimSet) claimSet {
 	some := claimSet{}
 	for _, name := range append(p.claimNames(), "email_verified", "hasgroups", "_claim_names") {
@@ -208,8 +209,8 @@ func (p *provider) needed(all claimSet) claimSet {
 	return some
 }
 
-// complete adds the claims that an ID token lacks, since many providers tell them only at their UserInfo endpoint
-// (OpenID Connect Core section 5.4).
+// complete adds the claims that an ID token lacks, because many providers return some only from their UserInfo
+// endpoint (OpenID Connect Core section 5.4).
 func (p *provider) complete(ctx context.Context, all claimSet, accessToken string, said discovery) error {
 	lacks := slices.ContainsFunc(p.claimNames(), func(name string) bool { _, has := all[name]; return !has && !tooMany(all, name) })
 	if !lacks || said.UserInfo == "" || accessToken == "" {
@@ -233,7 +234,7 @@ func (p *provider) complete(ctx context.Context, all claimSet, accessToken strin
 	return nil
 }
 
-// Recall returns the caller whom the claims of an Identity describe, by the rules that hold now.
+// Recall returns the caller whom the claims of an Identity describe according to the present configuration.
 func (v *Verifier) Recall(issuer string, claims []byte) (access.Principal, error) {
 	p := v.providers[issuer]
 	if p == nil || p.ClientID == "" {
@@ -246,11 +247,11 @@ func (v *Verifier) Recall(issuer string, claims []byte) (access.Principal, error
 	return p.principal(all)
 }
 
-// maxHint is the longest ID token that becomes part of an address.
+// maxHint is the maximum length of an ID token in a URL, in bytes.
 const maxHint = 4 << 10
 
-// End returns the address at which somebody signs out at the provider of an ID token, which sends them back to an
-// address of the server (OpenID Connect RP-Initiated Logout); "" if the provider has none.
+// End returns the address at which a person signs out at the provider that issued an ID token, or "" if the provider
+// has none or cannot be reached. The provider sends the browser to back afterwards (OpenID Connect RP-Initiated Logout).
 func (v *Verifier) End(ctx context.Context, issuer, token, back string) string {
 	p := v.providers[issuer]
 	if p == nil {

@@ -1,4 +1,4 @@
-// Package roster knows the members of namespaces.
+// Package roster caches the members of namespaces and checks new ones.
 package roster
 
 import (
@@ -15,21 +15,21 @@ import (
 	"parley/internal/access"
 )
 
-// ErrNotFound says that there is no such member, or that a namespace has no members.
+// ErrNotFound means that there is no such member, or that a namespace is not closed.
 var ErrNotFound = errors.New("no such member")
 
 // Store reads members.
 type Store interface {
-	// Version returns a number that grows with each change.
+	// Version returns a number that increases with each change.
 	Version(ctx context.Context) (int64, error)
-	// All returns the namespaces that have members only, and all members.
+	// All returns the closed namespaces, which only members may use, and all members.
 	All(ctx context.Context) (closed []string, all []access.Member, err error)
 }
 
-// freshness is the time for which a Book trusts what it has read: a change by another process counts after that.
+// freshness is how long a Book trusts what it has read; a change by another process takes effect after at most that time.
 const freshness = time.Second
 
-// Book reads members for each request, but seldom from the store. It is made by NewBook and safe for concurrent use.
+// Book caches members, so that not every request reads the store. Use NewBook to make one. It is safe for concurrent use.
 type Book struct {
 	store Store
 	now   func() time.Time
@@ -43,7 +43,8 @@ type Book struct {
 // NewBook returns a book over a store.
 func NewBook(store Store, now func() time.Time) *Book { return &Book{store: store, now: now} }
 
-// Members returns the members of all namespaces. While the store cannot be read, no namespace counts as open.
+// Members returns the members of all namespaces. If the store cannot be read, it returns an error rather than members that
+// would make namespaces open.
 func (b *Book) Members(ctx context.Context) (*access.Members, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -66,17 +67,17 @@ func (b *Book) Members(ctx context.Context) (*access.Members, error) {
 	return b.members, nil
 }
 
-// Forget makes the next call of Members read the store, after a change by this process.
+// Forget makes the next call of Members read the store. Call it after a change by this process.
 func (b *Book) Forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.read = time.Time{}
 }
 
-// maxName is the longest name of a member in bytes.
+// maxName is the maximum length of a member's name, in bytes.
 const maxName = 1024
 
-// Check returns an error, a sentence for the caller, if the member is not valid. The caller checks the namespace.
+// Check returns an error, a sentence for the caller, if the member is not valid. It does not check the namespace.
 func Check(m access.Member) error {
 	switch {
 	case !slices.Contains(access.MemberRoles, m.Role):

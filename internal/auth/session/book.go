@@ -10,24 +10,24 @@ import (
 	"parley/internal/lru"
 )
 
-// ErrEnded says that a cookie names no session that goes on.
+// ErrEnded means that a cookie belongs to no active session.
 var ErrEnded = errors.New("the session has ended")
 
-// freshness is the time for which the book trusts what it has read of a session: an end that another process brings
-// counts after that.
+// freshness is how long the book trusts what it has read about a session; one that another process ends is refused
+// after at most that time.
 const (
 	freshness  = time.Second
 	remembered = 4096 // sessions
 	mostOfOne  = 50   // sessions of one subject
 )
 
-// Providers says who the holder of a provider's claims is now.
+// Providers turns the claims of identity providers into callers.
 type Providers interface {
-	// Recall returns the caller whom the claims of a provider describe, or an error if they may no longer sign in.
+	// Recall returns the caller whom the claims of a provider describe now, or an error if they may no longer sign in.
 	Recall(issuer string, claims []byte) (access.Principal, error)
 }
 
-// Book begins, finds and ends sessions. It is made by NewBook and safe for concurrent use.
+// Book begins, finds and ends sessions. Use NewBook to make one. It is safe for concurrent use.
 type Book struct {
 	store     Store
 	providers Providers
@@ -47,18 +47,19 @@ type Found struct {
 	Who access.Principal
 }
 
-// NewBook returns a book whose sessions end after a time. providers may be nil.
+// NewBook returns a book whose sessions last for the given time. providers may be nil.
 func NewBook(store Store, providers Providers, lasts time.Duration, now func() time.Time) *Book {
 	return &Book{store: store, providers: providers, lasts: lasts, now: now, recent: lru.New[string, known](remembered, nil)}
 }
 
-// Begin stores a new session, and returns it with the text for its cookie. It must have a Subject, and a Key or an Issuer with Claims.
+// Begin stores a new session, and returns it with the text for its cookie. s must have a Subject, and a Key or an Issuer with Claims.
+// token is the provider's ID token, or "".
 func (b *Book) Begin(ctx context.Context, s Session, token string) (Session, string, error) {
 	s, text := begin(s, token, b.now(), b.lasts)
 	return s, text, b.store.AddSession(ctx, s, mostOfOne)
 }
 
-// Find returns the session with the text, or ErrEnded.
+// Find returns the session with the given text, or ErrEnded.
 func (b *Book) Find(ctx context.Context, text string) (Found, error) {
 	id, hash, ok := parse(text)
 	if !ok {
@@ -66,7 +67,7 @@ func (b *Book) Find(ctx context.Context, text string) (Found, error) {
 	}
 	f, err := b.read(ctx, id)
 	if errors.Is(err, ErrNotFound) {
-		f, err = Found{Session: Session{Hash: sha256.Sum256(hash[:])}}, nil // which no secret opens, in the same time
+		f, err = Found{Session: Session{Hash: sha256.Sum256(hash[:])}}, nil // no secret opens it; so an unknown id takes as long as a wrong secret
 	}
 	if err != nil {
 		return Found{}, err
@@ -77,7 +78,7 @@ func (b *Book) Find(ctx context.Context, text string) (Found, error) {
 	return f, nil
 }
 
-// read returns a session as it was at most a second ago.
+// read returns a session as it is in the store or was at most freshness ago.
 func (b *Book) read(ctx context.Context, id string) (Found, error) {
 	now := b.now()
 	if k, ok := b.recent.Get(id); ok && now.Sub(k.at) < freshness {
@@ -100,7 +101,7 @@ func (b *Book) read(ctx context.Context, id string) (Found, error) {
 	return f, nil
 }
 
-// End ends the session with the text, and returns it if it still went on.
+// End ends the session with the given text and returns it. The error is ErrEnded if the session had ended already.
 func (b *Book) End(ctx context.Context, text string) (Session, error) {
 	f, err := b.Find(ctx, text)
 	if err != nil {

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// The cookie of a session. On this machine browsers reach the server without TLS, so there, and only there, the
-// cookie is neither Secure nor bound to the host by its name (RFC 6265bis section 4.1.3).
+// cookieName is the name of the session cookie. Browsers on this machine may reach the server without TLS. Only then is
+// the cookie not Secure, and not bound to the host by the prefix of its name (RFC 6265bis section 4.1.3).
 const cookieName = "parley-session"
 
-// Site knows under which address browsers reach the server.
+// Site is the server as browsers reach it.
 type Site struct {
 	PublicURL string // "" if it is not configured
 }
 
-// IsPlain reports whether a request came without TLS to a name of this machine, where cookies need none.
+// IsPlain reports whether a request came without TLS to a name of this machine, where cookies need not be Secure.
 func (s Site) IsPlain(r *http.Request) bool {
 	if s.PublicURL != "" {
 		u, err := url.Parse(s.PublicURL)
@@ -25,8 +25,8 @@ func (s Site) IsPlain(r *http.Request) bool {
 	return r.TLS == nil && isLocal(hostOf(r)) && r.Header.Get("X-Forwarded-Proto") == "" && r.Header.Get("X-Forwarded-For") == ""
 }
 
-// IsSafe reports whether cookies that sign somebody in may be set in the answer: their address is https, as far as
-// can be told, or this machine.
+// IsSafe reports whether the response may set cookies that sign a person in: the browser reaches the server by https,
+// as far as can be told, or on this machine.
 func (s Site) IsSafe(r *http.Request) bool {
 	if s.IsPlain(r) {
 		return true
@@ -34,11 +34,12 @@ func (s Site) IsSafe(r *http.Request) bool {
 	if s.PublicURL != "" {
 		return strings.HasPrefix(s.PublicURL, "https:")
 	}
-	// A proxy that ends TLS and says so, or the browser, which knows. A lie leads to a cookie that browsers do not send.
+	// The headers are those of a proxy that terminates TLS, and of the browser. If they are false, the only result is a
+	// Secure cookie that browsers do not send.
 	return r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" || strings.HasPrefix(r.Header.Get("Origin"), "https:")
 }
 
-// Base returns the address of the server for the browser that sends a request, without a slash at the end.
+// Base returns the URL at which the browser that sent a request reaches the server, without a trailing slash.
 func (s Site) Base(r *http.Request) string {
 	if s.PublicURL != "" {
 		return strings.TrimRight(s.PublicURL, "/")
@@ -49,7 +50,7 @@ func (s Site) Base(r *http.Request) string {
 	return "https://" + r.Host
 }
 
-// Name returns the name of a cookie for the site: with the prefix __Host- wherever it is Secure.
+// Name returns the name of a cookie for the site, with the prefix __Host- if the cookie is Secure.
 func (s Site) Name(r *http.Request, name string) string {
 	if s.IsPlain(r) {
 		return name
@@ -57,13 +58,13 @@ func (s Site) Name(r *http.Request, name string) string {
 	return "__Host-" + name
 }
 
-// SetCookie sets a cookie that no script can read; maxAge, in seconds, is negative to remove it.
+// SetCookie sets a cookie that scripts cannot read. maxAge is in seconds; a negative one removes the cookie.
 func (s Site) SetCookie(w http.ResponseWriter, r *http.Request, name, value string, maxAge int) {
 	http.SetCookie(w, &http.Cookie{Name: s.Name(r, name), Value: value, Path: "/", MaxAge: maxAge,
 		HttpOnly: true, Secure: !s.IsPlain(r), SameSite: http.SameSiteLaxMode})
 }
 
-// Cookie returns the value of a cookie that SetCookie has set, or "".
+// Cookie returns the value of a cookie that was set by SetCookie, or "".
 func (s Site) Cookie(r *http.Request, name string) string {
 	c, err := r.Cookie(s.Name(r, name))
 	if err != nil {
@@ -72,13 +73,14 @@ func (s Site) Cookie(r *http.Request, name string) string {
 	return c.Value
 }
 
-// IsFromBrowser reports whether a browser says where a request comes from. Browsers before 2020 may say nothing.
+// IsFromBrowser reports whether a request has a header in which browsers say where it comes from. Browsers from before
+// 2020 may send neither.
 func IsFromBrowser(r *http.Request) bool {
 	return r.Header.Get("Sec-Fetch-Site") != "" || r.Header.Get("Origin") != ""
 }
 
-// TextOf returns the text of the session for which a request speaks, or "". Cookies come with requests that other
-// sites make a browser send, and other origins of the same site: there they count for nothing but following a link.
+// TextOf returns the text of a request's session, or "". Browsers also send cookies with requests that are made by other
+// sites, or by other origins of the same site. TextOf ignores those cookies unless the user follows a link.
 func (s Site) TextOf(r *http.Request) string {
 	text := s.Cookie(r, cookieName)
 	if text == "" || !s.IsOwn(r) && !isLink(r) {
@@ -92,8 +94,8 @@ func (s Site) SetText(w http.ResponseWriter, r *http.Request, text string, maxAg
 	s.SetCookie(w, r, cookieName, text, maxAge)
 }
 
-// IsOwn reports whether a request comes from a page of the server, was typed by its user, or comes from a
-// program that is not a browser. It is stricter than http.CrossOriginProtection: it holds for reading, too.
+// IsOwn reports whether a request comes from a page of the server, from the address bar, or from a program that
+// is not a browser. It is stricter than http.CrossOriginProtection, because it also applies to reading.
 func (s Site) IsOwn(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "same-origin", "none":
@@ -102,7 +104,7 @@ func (s Site) IsOwn(r *http.Request) bool {
 	default:
 		return false
 	}
-	origin := r.Header.Get("Origin") // an old browser, or one that reaches the server without TLS, or a program
+	origin := r.Header.Get("Origin") // from an old browser, a browser without TLS, or a program
 	if origin == "" {
 		return true
 	}
@@ -118,18 +120,18 @@ func originOf(address string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// isLink reports whether a browser follows a link to a page.
+// isLink reports whether a browser is navigating to a page, for example by a link.
 func isLink(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.Header.Get("Sec-Fetch-Mode") == "navigate" &&
 		r.Header.Get("Sec-Fetch-Dest") == "document"
 }
 
-// hostOf returns the name for which a request asks, without its port.
+// hostOf returns the host name of a request, without the port.
 func hostOf(r *http.Request) string {
 	return (&url.URL{Host: r.Host}).Hostname()
 }
 
-// isLocal reports whether a name is one of this machine (RFC 6761 section 6.3).
+// isLocal reports whether a host name or address is one of this machine (RFC 6761 section 6.3).
 func isLocal(name string) bool {
 	name = strings.ToLower(name)
 	if name == "localhost" || strings.HasSuffix(name, ".localhost") {

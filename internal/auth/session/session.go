@@ -1,7 +1,7 @@
 // Package session keeps people signed in on the web page.
 //
-// A session is a random text in a cookie. The server stores the SHA-256 of its secret half, and with it how its
-// holder signed in: with which API key, or with which claims of an identity provider. What they may do is decided
+// A session is a random text in a cookie. The server stores the SHA-256 of its secret half, and how its holder
+// signed in: with which API key, or with which claims of an identity provider. The rights of the holder are derived
 // from that at each request, so that a session ends with its key and follows changes of the configuration.
 package session
 
@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// ErrNotFound says that there is no session with an id.
+// ErrNotFound means that there is no session with that id.
 var ErrNotFound = errors.New("no such session")
 
 // Session is a session as it is stored. Either Key or Issuer is set.
@@ -30,14 +30,14 @@ type Session struct {
 	Key       string            // id of the API key with which it began
 	Issuer    string            // the identity provider
 	Claims    []byte            // of the provider's ID token: a JSON object
-	Sealed    []byte            // the ID token, which only the holder of the session can open; see Open
+	Sealed    []byte            // the ID token, encrypted so that only the session's secret opens it; see Open
 	CreatedAt time.Time
 	ExpiresAt time.Time
 }
 
 // Store keeps sessions until they end.
 type Store interface {
-	// AddSession stores a new session. Of those of its subject it keeps the newest most.
+	// AddSession stores a new session, and deletes all but the newest sessions of its subject; most remain.
 	AddSession(ctx context.Context, s Session, most int) error
 	// Session returns a session, or ErrNotFound.
 	Session(ctx context.Context, id string) (Session, error)
@@ -53,10 +53,10 @@ const (
 	secretBytes = 32
 )
 
-// random returns a text of n random bytes.
+// random returns n random bytes, encoded as text.
 func random(n int) string {
 	b := make([]byte, n)
-	_, _ = rand.Read(b) // which never fails
+	_, _ = rand.Read(b) // never fails
 	return encoding.EncodeToString(b)
 }
 
@@ -72,7 +72,7 @@ func begin(s Session, token string, now time.Time, lasts time.Duration) (Session
 
 const nonceSize = 12
 
-// sealOf returns what seals the one text that a session holds. The key is used once, so the nonce can be fixed.
+// sealOf returns the cipher for a session's ID token. Each key encrypts only one text, so the nonce can be fixed.
 func sealOf(secret string) cipher.AEAD {
 	key := sha256.Sum256([]byte("parley: the ID token of a session\n" + secret))
 	block, err := aes.NewCipher(key[:])
@@ -108,7 +108,7 @@ func parse(text string) (id string, hash [sha256.Size]byte, ok bool) {
 	return id, sha256.Sum256([]byte(secret)), true
 }
 
-// opens reports whether the hash is that of the session's secret, in constant time.
+// opens reports, in constant time, whether the hash is that of the session's secret.
 func (s Session) opens(hash [sha256.Size]byte) bool {
 	return subtle.ConstantTimeCompare(s.Hash[:], hash[:]) == 1
 }

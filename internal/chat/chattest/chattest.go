@@ -1,4 +1,5 @@
-// Package chattest has a fake of chat.Engine, for tests of the packages that run or render turns.
+// Package chattest provides a fake chat.Engine for tests of packages that run or render turns, and finds what
+// a page would fetch when it renders an answer.
 package chattest
 
 import (
@@ -19,9 +20,9 @@ import (
 type Engine struct {
 	Events []chat.Event
 	Err    error        // ends the stream after the events; nil ends it without an error
-	Chosen chat.Options // of Defaults; if Top is 0, Defaults returns chat.DefaultOptions
-	// Before, if not nil, is called before event i, and with i = len(Events) before Err. It may wait
-	// for the context. If the context has ended when it returns, the context's error ends the stream.
+	Chosen chat.Options // returned by Defaults, unless Top is 0
+	// Before, if not nil, is called before event i, and with i = len(Events) before the end of the stream. It
+	// may block until ctx is done. If ctx is done when it returns, the error of ctx ends the stream.
 	Before func(ctx context.Context, i int)
 
 	mu       sync.Mutex
@@ -75,8 +76,8 @@ func (e *Engine) Requests() []chat.Request {
 	return append([]chat.Request(nil), e.requests...)
 }
 
-// Turn returns the events of a complete turn in the order of the engine. The search found one passage
-// for the question, of page 2 of "guide.pdf". The deltas are the answer.
+// Turn returns the events of a complete turn in the order in which the engine emits them. The search finds
+// one passage, from page 2 of "guide.pdf". The deltas are the answer.
 func Turn(question string, deltas ...string) []chat.Event {
 	const id, model = "01J00000000000000000000000", "scripted-1"
 	passage := Passage("guide.pdf", 2, "Leave is 25 days.")
@@ -138,8 +139,8 @@ func Passage(name string, page int, text string) retrieval.Passage {
 	}
 }
 
-// Options returns the options that are set, on one line: "{Top:3 Models:{Inference:test:m}}". So a
-// new option changes no fixture that does not set it.
+// Options returns the options that are set, on one line: "{Top:3 Models:{Inference:test:m}}". A new option
+// therefore changes only the fixtures that set it.
 func Options(o chat.Options) string { return set(reflect.ValueOf(o)) }
 
 func set(v reflect.Value) string {

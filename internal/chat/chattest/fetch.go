@@ -18,8 +18,8 @@ import (
 	"parley/internal/lazyregexp"
 )
 
-// markdowns are the ways in which front ends render an answer: CommonMark and GitHub's dialect with
-// its extensions, each with HTML left out and with HTML let through.
+// markdowns are the ways in which front ends render an answer: CommonMark, and GitHub's dialect with further
+// extensions, each without and with raw HTML.
 var markdowns = []goldmark.Markdown{
 	goldmark.New(),
 	goldmark.New(goldmark.WithRendererOptions(html.WithUnsafe())),
@@ -29,8 +29,8 @@ var markdowns = []goldmark.Markdown{
 
 var dialects = goldmark.WithExtensions(extension.GFM, extension.Footnote, extension.DefinitionList, extension.Typographer)
 
-// Fetches returns the requests to other sites that a page with this answer would make without being
-// asked, if it renders the answer as Markdown in any of the ways, or as HTML. The page is at
+// Fetches returns the requests to other sites that a page with this answer would make, and the scripts that it
+// would run, without a click, if it renders the answer in any of the markdowns or as HTML. The page is at
 // https://chat.example/; addresses without a host are relative to it.
 func Fetches(answer string) []string {
 	found := fetchesOfHTML("HTML", answer)
@@ -67,18 +67,18 @@ func fetchesOfHTML(way, page string) (found []string) {
 }
 
 var (
-	// clicked are attributes whose address browsers open only on a click.
+	// clicked are attributes whose addresses browsers open only on a click.
 	clicked = []string{"href", "cite", "action", "formaction"}
-	// fetching are elements whose href browsers fetch, or whose href changes other addresses.
+	// fetching are elements whose href browsers fetch, or whose href changes the base of other addresses.
 	fetching = []string{"link", "base", "image", "use", "feimage"}
 	// styled matches the addresses that a style fetches.
 	styled = lazyregexp.New(`(?i)(?:url\(|@import|image-set\(|src\()\s*["']?([^"')\s]*)`)
-	// refreshed matches the address to which a page moves by itself.
+	// refreshed matches the address in the content of a meta element that makes the page go there by itself.
 	refreshed = lazyregexp.New(`(?is)^\s*\d*[.\d]*\s*[;,]?\s*(?:url\s*=)?\s*["']?(.*)`)
 )
 
-// fetchOf returns the request that an element makes to another site, or the script that it runs, or
-// "".
+// fetchOf returns the request that an element makes to another site, the script that it runs, or "" if it
+// does neither.
 func fetchOf(n *nethtml.Node) string {
 	if n.Type == nethtml.TextNode && n.Parent != nil && n.Parent.Data == "style" {
 		return foreignStyle(n.Data)
@@ -128,8 +128,8 @@ func foreignStyle(style string) string {
 	return ""
 }
 
-// foreign returns the host of an address on another site, and "" for one on the page's own. It reads
-// addresses as browsers do (https://url.spec.whatwg.org/#concept-basic-url-parser).
+// foreign returns where an address leads, "the host …" or "the scheme …", or "" if it makes no request to another
+// site. It reads addresses as browsers do (https://url.spec.whatwg.org/#concept-basic-url-parser).
 func foreign(address string) string {
 	address = strings.Map(func(r rune) rune {
 		switch r {
@@ -169,7 +169,7 @@ func foreign(address string) string {
 	return "the host " + host
 }
 
-// Pieces are the parts from which the tests make answers that could fetch something.
+// Pieces are the parts from which tests build answers that could fetch something.
 var Pieces = []string{
 	// Marks.
 	"!", "[", "]", "(", ")", "<", ">", "![", "](", "]:", "][", "[]", "!!", "\\", "`", "```", "~~~", "\"", "'", "=", "&", "*", "_", "|", "{", "}", "#", "- ", "> ", "1. ", "    ", "---", "===", "【", "】", "［", "］", "！", "＜",
@@ -187,7 +187,7 @@ var Pieces = []string{
 	"word", "a", "x.", " and ", "25", ":", ".", ",", "http:", "é", "\u6f22\u5b57",
 }
 
-// RandomAnswer returns a sequence of up to most pieces.
+// RandomAnswer returns a random sequence of 1 to most pieces.
 func RandomAnswer(r *rand.Rand, most int) string {
 	var b strings.Builder
 	for range 1 + r.IntN(most) {
@@ -196,7 +196,7 @@ func RandomAnswer(r *rand.Rand, most int) string {
 	return b.String()
 }
 
-// Cut cuts a text at random places, but never within a character.
+// Cut splits a text at random places, but never within a character.
 func Cut(r *rand.Rand, text string) []string {
 	var out []string
 	most := 1 + r.IntN(40)

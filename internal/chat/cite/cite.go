@@ -30,21 +30,21 @@ type Citation struct {
 	Namespace  string `json:"namespace,omitempty"` // of the document; "" in records of earlier versions
 	Name       string `json:"name"`                // retrieval.Document.Name
 	Title      string `json:"title"`
-	URL        string `json:"url"`     // of the original on another site; "" when Parley alone serves it, under /content/
+	URL        string `json:"url"`     // of the original on another site; "" when only Parley serves it, under /content/
 	Page       int    `json:"page"`    // 0 where the format has no pages
-	Passage    int    `json:"passage"` // index into the passages that were retrieved
+	Passage    int    `json:"passage"` // index into the passages that the answer may cite: first those retrieved, then those from tools
 	Snippet    string `json:"snippet"` // the beginning of the passage
 
-	Spans []Span `json:"spans,omitempty"` // the cited words, one span for each place where the answer has this label
+	Spans []Span `json:"spans,omitempty"` // the cited words; one span for each occurrence of the label in the answer, up to maxSpans
 }
 
-// Span is the place on a page of the words that a citation refers to.
+// Span locates the words of a page that a citation refers to.
 type Span struct {
-	Occurrence int    `json:"occurrence"` // index, from 0, of the place among those where the answer has this label
-	Start      int    `json:"start"`      // byte offsets in the text of the page at the time of the turn
-	End        int    `json:"end"`        // exclusive; 0 when no words of the page are close to the sentence
-	Quote      string `json:"quote"`      // the words, shortened at the end
-	Doubted    bool   `json:"doubted,omitempty"`
+	Occurrence int    `json:"occurrence"`        // which occurrence of the label in the answer this is, from 0
+	Start      int    `json:"start"`             // byte offsets in the text of the page at the time of the turn
+	End        int    `json:"end"`               // exclusive; 0 when no words of the page are close to the sentence
+	Quote      string `json:"quote"`             // the words, shortened at the end
+	Doubted    bool   `json:"doubted,omitempty"` // there is a Doubt of kind Unsupported about the citation
 }
 
 // Doubt is a citation of a model's answer that the check did not confirm.
@@ -52,7 +52,7 @@ type Doubt struct {
 	Label    string    `json:"label"` // for an invented citation, the label as the model wrote it
 	Kind     DoubtKind `json:"kind"`
 	Sentence string    `json:"sentence"` // the sentence that carries the citation, shortened
-	Reason   string    `json:"reason"`   // "not retrieved", "judge", or what the page lacks: words or numbers
+	Reason   string    `json:"reason"`   // "not retrieved", "judge", or what the page lacks: "words" or "numbers"
 }
 
 // DoubtKind says what is wrong with a citation.
@@ -64,7 +64,7 @@ const (
 	Unsupported DoubtKind = "unsupported" // the page does not support the sentence; the citation stays in the answer
 )
 
-// The reasons of a Doubt.
+// The reasons for a Doubt.
 const (
 	reasonNotRetrieved = "not retrieved"
 	reasonWords        = "words"
@@ -72,7 +72,7 @@ const (
 	reasonJudge        = "judge"
 )
 
-// Label returns the text between the brackets of a citation. A page of 0 means that there are no pages.
+// Label returns the text between the brackets of a citation. Page 0 means that the document has no pages.
 func Label(name string, page int) string {
 	name = prompt.SplitAngles(prompt.OneLine(name))
 	if page == 0 {

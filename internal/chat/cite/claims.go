@@ -53,7 +53,7 @@ func claimsOf(answer string, known Known) []claim {
 }
 
 // withoutCitations removes the citations from an answer, and the space before a citation that ends a
-// sentence.
+// sentence. It returns the remaining text and the places of the citations in it.
 func withoutCitations(answer string, known Known) (plain string, marks []citationMark) {
 	out := make([]byte, 0, len(answer))
 	for {
@@ -118,8 +118,8 @@ func carrier(s string, spans []text.Span, at int) int {
 	return -1
 }
 
-// preceding returns the sentences with indices in [from, to), as far as they are in the same paragraph
-// as the sentence at to.
+// preceding returns the text of those sentences with indices in [from, to) that are in the same paragraph as
+// sentence to.
 func preceding(s string, spans []text.Span, from, to int) string {
 	for from < to && strings.Contains(s[spans[from].Start:spans[to].Start], "\n\n") {
 		from++

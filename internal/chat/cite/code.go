@@ -5,9 +5,9 @@ import "strings"
 // maxFenceInfo is the number of bytes kept of a fence's info string.
 const maxFenceInfo = 12
 
-// codeState tells code from text in Markdown (CommonMark 0.31, sections 4.5 and 6.1), as far as a
-// stream allows: it assumes that inline code ends with its line at the latest, and takes a fence inside
-// a quotation or a list item for inline code. Both errors are on the side of text.
+// codeState distinguishes code from text in Markdown (CommonMark 0.31, sections 4.5 and 6.1), as far as a
+// stream allows: it assumes that inline code ends with its line at the latest, and takes a fence inside a
+// quotation or a list item for inline code. Both errors make it treat some code as text.
 type codeState struct {
 	fence  byte   // '`' or '~' inside a fence
 	width  int    // number of marks of the opening fence
@@ -15,7 +15,7 @@ type codeState struct {
 	info   string // the info string of the fence
 	prose  bool   // the fence encloses Markdown, which is not code
 	ending bool   // the line began like a closing fence
-	inline int    // number of marks that opened inline code
+	inline int    // number of marks that opened inline code; 0 outside
 	filled bool   // the line has more than indentation
 	indent int
 }
@@ -25,13 +25,13 @@ func (s *codeState) inCode() bool {
 	return s.fence != 0 && !s.prose && !s.inInfo || s.inline > 0
 }
 
-// mark updates the state for n code marks in a row. Call it before the marks pass.
+// mark updates the state for n code marks in a row. Call it before pass is called with the marks.
 func (s *codeState) mark(c byte, n int) {
 	start := !s.filled && s.indent <= 3
 	switch {
 	case s.fence != 0 && s.inInfo:
 		if c == '`' && s.fence == '`' {
-			*s = codeState{filled: true} // section 4.5: nothing may follow the marks of a closing fence
+			*s = codeState{filled: true} // section 4.5: the info string after a fence of ` has no `, so this is inline code
 		}
 	case s.fence != 0:
 		s.ending = start && c == s.fence && n >= s.width

@@ -4,14 +4,14 @@ import "strings"
 
 // decision says how the verifier treats a bracket.
 type decision struct {
-	n        int      // length in bytes of the input that the decision covers
+	n        int      // number of bytes of input that the decision covers
 	labels   []string // citations to write, each in brackets, unless text is set
-	invented []string
-	removed  bool   // the bracket is removed
-	text     string // the text to write instead
+	invented []string // labels that the passages do not allow
+	removed  bool     // the bracket is removed
+	text     string   // the text to write instead
 }
 
-// decide decides about the bracket with which in begins; ok is false when it needs more input.
+// decide decides what to do with the bracket with which in begins; ok is false when it needs more input.
 func (v *verifier) decide(in string, final bool) (d decision, ok bool) {
 	if v.json || v.code.inCode() {
 		return v.decideLiteral(in, final)
@@ -44,8 +44,9 @@ func (v *verifier) decide(in string, final bool) (d decision, ok bool) {
 	return v.decideLink(d, open, rest, final)
 }
 
-// closing returns the index of the closing bracket, or -1 when none follows on this line or the next
-// before another bracket opens.
+// closing returns the index of the bracket that closes the one with which in begins, or -1 if there is
+// nothing between them, or if another bracket opens or the paragraph ends first, or the text is too long
+// for a label. ok is false when it needs more input.
 func (v *verifier) closing(in, open, shut string, final bool) (end int, ok bool) {
 	body := in[len(open):]
 	body = body[:min(len(body), maxLabelBytes+v.labels().most)]
@@ -64,7 +65,7 @@ func (v *verifier) closing(in, open, shut string, final bool) (end int, ok bool)
 	return 0, false
 }
 
-// decideOdd decides about a label that itself contains brackets; is reports whether there is one.
+// decideOdd decides about a label that itself contains brackets; is reports whether there is, or may be, one.
 func (v *verifier) decideOdd(in string, final bool) (d decision, ok, is bool) {
 	best := ""
 	for _, label := range v.labels().odd {
@@ -108,9 +109,9 @@ func (v *verifier) decideDouble(in string, final bool) (d decision, ok bool) {
 	return d, true
 }
 
-// decideLink decides about a label that the passages do not allow, together with the text after it.
-// The text of a link to an address that the model was shown is not a citation, unless it has Parley's
-// own form.
+// decideLink decides about a label that the passages do not allow, together with the text after it. If the
+// label is the text of a link to an address that the model was shown, it is not a citation, unless it has
+// Parley's own form.
 func (v *verifier) decideLink(d decision, open, rest string, final bool) (decision, bool) {
 	d.removed = true
 	if !strings.HasPrefix(rest, "(") {

@@ -10,7 +10,7 @@ import (
 
 const maxSnippetRunes = 200
 
-// findCitations returns the citations between brackets in an answer, in order of first appearance.
+// findCitations returns the citations in an answer, without duplicates, in order of first appearance.
 func findCitations(answer string, known Known) []Citation {
 	cited := []Citation{}
 	seen := map[string]bool{}
@@ -34,8 +34,8 @@ func findCitations(answer string, known Known) []Citation {
 // Known holds the citations that passages allow, by label.
 type Known map[string]Citation
 
-// Citable returns the citations that the passages allow. When several passages share a page, the
-// best passage counts.
+// Citable returns the citations that the passages allow. When several passages share a page, the citation
+// points to the first of them, which is the best.
 func Citable(passages []retrieval.Passage) Known {
 	known := Known{}
 	for i := range passages {
@@ -61,8 +61,8 @@ func Citable(passages []retrieval.Passage) Known {
 	return known
 }
 
-// LabelAt returns the label, followed by a closing bracket, with which s begins. Of several it is the longest,
-// because document names may contain brackets themselves.
+// LabelAt returns the label with which s begins, if a closing bracket follows it. If several labels match, it
+// returns the longest, because document names may contain brackets themselves.
 func LabelAt[V any](s string, labels map[string]V) (string, bool) {
 	best := ""
 	for label := range labels {
@@ -95,7 +95,7 @@ func snippet(text string) string {
 	return b.String()
 }
 
-// Neutral is like prompt.Neutral, for a line that another agent wrote about the passages. It keeps the
+// Neutral is like prompt.Neutral, but for a line that another agent wrote about the passages: it keeps the
 // citations that the passages allow.
 func (k Known) Neutral(line string) string {
 	var b strings.Builder

@@ -7,7 +7,7 @@ import (
 	"parley/internal/lazyregexp"
 )
 
-// The filter holds back at most this much of each construct to see where it leads.
+// The filter holds back at most this much of each construct until it can decide whether it is safe.
 const (
 	maxTargetBytes = 2048 // of the target of a link, an image or a definition
 	maxTagBytes    = 200  // of an HTML tag
@@ -18,14 +18,14 @@ const (
 // something from another site, whether the renderer reads Markdown, Markdown with HTML, or plain HTML.
 // In the output,
 //
-//   - each "![" begins an image with plain alternative text whose target is on the site that shows it,
-//     or an image that only a definition could give a target;
+//   - each "![" begins an image with plain alternative text whose target is on the site that shows the
+//     answer, or an image that only a definition could give a target;
 //   - each "]:" precedes something other than an address of another site;
 //   - each "<" before a letter begins a complete tag that fetches nothing.
 //
-// An address that the user gave counts as part of this site. Code and escapes get no exception, since
-// their meaning depends on the renderer and on the text that follows. Decisions depend on the text
-// alone, not on how it is cut. The filter holds back at most about maxTargetBytes.
+// An address that the user gave counts as part of this site. Code and escapes are not exempt, since their
+// meaning depends on the renderer and on the text that follows. Decisions depend only on the text, not on
+// how it is split into deltas. The filter holds back at most about maxTargetBytes.
 type filter struct {
 	given func(text string) bool // reports whether the user gave that text
 
@@ -33,11 +33,11 @@ type filter struct {
 	out   []byte // output that take has not returned yet
 	last  byte   // last byte of the output
 	taken byte   // last byte that take returned
-	size  int    // bytes of output in all
+	size  int    // total bytes of output
 }
 
-// Harmless returns a text in a form that is safe in an answer: it makes no renderer fetch something from
-// another site, except from addresses that the user gave.
+// Harmless returns a text in a form that is safe in an answer: no renderer fetches anything from another site
+// because of it, except from addresses that the user gave.
 func Harmless(text string, given func(string) bool) string {
 	f := filter{given: given}
 	return f.add(text) + f.end()
@@ -56,8 +56,8 @@ func HarmlessInAngles(text string, given func(string) bool) string {
 // Nothing is the function for Seen.Given and Harmless when no user can have given a text.
 func Nothing(string) bool { return false }
 
-// add takes a piece of text and returns the output that is certain now. It does not copy a text that is
-// certain as a whole.
+// add takes a piece of text and returns the output that is certain now. It does not copy a text that needs no
+// decision.
 func (f *filter) add(text string) string {
 	if f.held == "" && len(f.out) == 0 && isInert(text) {
 		f.pass(text)
@@ -103,7 +103,7 @@ func isInert(text string) bool {
 	return true
 }
 
-// nextMark returns the index of the next byte that a filter has to examine.
+// nextMark returns the index of the first byte that a filter has to examine, or len(s).
 func nextMark(s string) int {
 	for i := range len(s) {
 		if c := s[i]; c == '!' || c == '<' || c == ']' {
@@ -113,7 +113,7 @@ func nextMark(s string) int {
 	return len(s)
 }
 
-// markAfter returns the byte that must follow a mark to give it a meaning.
+// markAfter returns the byte that makes a mark, "!" or "]", significant when it follows.
 func markAfter(mark byte) byte {
 	if mark == '!' {
 		return '['
@@ -151,7 +151,8 @@ func (f *filter) scan(text string, final bool) {
 	}
 }
 
-// openBracket takes back the output since an open bracket, so that a citation leaves in one piece.
+// openBracket takes back the output from a bracket that is still open, and returns it, so that a citation is
+// emitted in one piece. It returns "" if no bracket is open.
 func (f *filter) openBracket() string {
 	from := max(0, len(f.out)-maxLabelBytes)
 	i := from + bytes.LastIndexByte(f.out[from:], '[')
@@ -166,7 +167,8 @@ func (f *filter) openBracket() string {
 	return back
 }
 
-// decide writes the mark with which in begins; ok is false when it needs more input.
+// decide writes the mark with which in begins, or makes it ineffective if it is not safe; ok is false when it
+// needs more input.
 func (f *filter) decide(in string, final bool) (ok bool) {
 	mark, safe := in[:1], true
 	switch {
@@ -274,14 +276,14 @@ func (f *filter) definition(in string, final bool) (safe, ok bool) {
 	return f.stays(strings.Trim(address[:end], "<>")), true
 }
 
-// target is the part of a link or an image between parentheses.
+// target is the part of a link or an image that is in parentheses.
 type target struct {
-	n   int // length with the parentheses; 0 when there is no target
+	n   int // length, including the parentheses; 0 when there is no target
 	url string
 }
 
-// linkTarget reads the target with which in begins; ok is false when it needs more input. It knows only
-// the simple forms, on one line. Other forms count as no target.
+// linkTarget reads the target with which in begins; ok is false when it needs more input. It recognizes only
+// the simple forms on one line. Other forms count as no target.
 func linkTarget(in string, final bool) (t target, ok bool) {
 	depth := 0
 	for i := range min(len(in), maxTargetBytes) {
@@ -302,7 +304,7 @@ func linkTarget(in string, final bool) (t target, ok bool) {
 			if angled {
 				url = url[1 : len(url)-1]
 			}
-			if strings.ContainsAny(url, "<>") { // some renderers look for the closing bracket beyond the parentheses
+			if strings.ContainsAny(url, "<>") { // some renderers look for the closing angle bracket beyond the parentheses
 				return t, true
 			}
 			return target{i + 1, url}, true

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// jsonEscapes replaces escapes of printable ASCII characters in streamed JSON by the characters
-// themselves, where JSON permits them. The value stays the same, and a filter sees the text that the
+// jsonEscapes replaces escapes of printable ASCII characters in streamed JSON with the characters
+// themselves, where JSON permits them. The value does not change, and a filter then sees the text that a
 // reader of the value will see.
 type jsonEscapes struct{ held string } // the beginning of an incomplete escape
 

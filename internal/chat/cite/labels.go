@@ -15,9 +15,9 @@ import (
 // Limits of the text between brackets.
 const (
 	maxLabelBytes  = 250
-	maxNameParts   = 4  // into which separators within one document name may divide it
-	maxPageRange   = 20 // how many pages of a range such as "#page=3-9" are tried
-	maxUnsupported = 20
+	maxNameParts   = 4  // into how many parts separators may divide one document name
+	maxPageRange   = 20 // how many pages after the first are tried in a range such as "#page=3-9"
+	maxUnsupported = 20 // unsupported citations that are reported, and as many invented ones
 )
 
 var (
@@ -38,11 +38,11 @@ var (
 	separator = lazyregexp.New(`(?i)\s*[,;|]\s*(?:and\s+)?|\s+(?:and|und|&)\s+`)
 )
 
-// labels resolves the text that a model writes between brackets to citations that the passages allow.
-// It is built for one answer and not changed afterwards.
+// labels resolves the text that a model writes between brackets to citations that the passages allow. It is
+// built for one set of passages and does not change afterwards.
 type labels struct {
 	exact Known
-	loose map[string]string // normalized spelling → label; "" where several labels share a spelling
+	loose map[string]string // normalized spelling → label; "" if several labels share the spelling
 	odd   []string          // labels that contain brackets
 	exts  map[string]bool   // extensions of the document names, such as ".pdf"
 	most  int               // length in bytes of the longest label
@@ -75,7 +75,7 @@ func Spellings(known Known) func(inside string) bool {
 	}
 }
 
-// spell enters the spellings under which a label is found.
+// spell adds the spellings under which a label is found.
 func (l *labels) spell(label string, c Citation, name string) {
 	base := path.Base(name)
 	stem := strings.TrimSuffix(base, path.Ext(base))
@@ -89,7 +89,7 @@ func (l *labels) spell(label string, c Citation, name string) {
 	for n := range names {
 		l.enter(n+"#"+page, label)
 		if path.Ext(n) != "" {
-			l.enter(n, label) // without a page, if only one page of the document is among the passages
+			l.enter(n, label) // without a page; resolves if only one page of the document is among the passages
 		}
 	}
 }
@@ -101,8 +101,8 @@ func (l *labels) enter(key, label string) {
 	l.loose[key] = label
 }
 
-// nameKey normalizes a name for comparison: it ignores case, and makes one space of the spaces, dashes
-// and underscores that names and models use interchangeably.
+// nameKey normalizes a name for comparison: it ignores case, and replaces each run of spaces, dashes and
+// underscores, which names and models use interchangeably, with one space.
 func nameKey(name string) string {
 	var b strings.Builder
 	gap := false
@@ -162,7 +162,7 @@ func (l *labels) resolve(inside string) (found, invented []string) {
 // piece is a part of a text, as byte offsets.
 type piece struct{ start, end int }
 
-// cutLabels splits the several labels that some models write in one pair of brackets.
+// cutLabels splits the list of labels that some models write in one pair of brackets.
 func cutLabels(text string) []piece {
 	var parts []piece
 	from := 0
@@ -178,8 +178,8 @@ func cutLabels(text string) []piece {
 	return parts
 }
 
-// first resolves the first label of a list. It returns how many parts form the label, since document
-// names may contain separators.
+// first resolves the first label of a list. It returns the number of parts that form the label, which may be
+// several because document names may contain separators.
 func (l *labels) first(text string, parts []piece) (int, []string) {
 	for n := min(len(parts), maxNameParts); n > 0; n-- {
 		if labels := l.one(cleanLabel(text[parts[0].start:parts[n-1].end])); len(labels) > 0 {
@@ -189,7 +189,7 @@ func (l *labels) first(text string, parts []piece) (int, []string) {
 	return 1, l.within(text[parts[0].start:parts[0].end])
 }
 
-// one resolves a single label. A range of pages yields several.
+// one resolves a single label. For a range of pages, it returns a label for each page that may be cited.
 func (l *labels) one(text string) []string {
 	if _, ok := l.exact[text]; ok {
 		return []string{text}
@@ -215,7 +215,7 @@ func (l *labels) look(key string) []string {
 	return nil
 }
 
-// within finds the longest label among other words.
+// within returns the longest label that a part contains among other words. It ignores case.
 func (l *labels) within(part string) []string {
 	best, lower := "", strings.ToLower(part)
 	for label := range l.exact {
@@ -297,7 +297,7 @@ func cleanLabel(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// shorten bounds the length of a label that a model made up.
+// shorten limits the length of a label that a model made up to maxLabelBytes.
 func shorten(label string) string {
 	label = strings.TrimSpace(prompt.OneLine(label))
 	if len(label) > maxLabelBytes {

@@ -12,7 +12,7 @@ import (
 	"parley/internal/retrieval"
 )
 
-// Review judges the citations of a finished answer. It is not safe for concurrent use.
+// Review checks the citations of a finished answer. It is not safe for concurrent use.
 type Review struct {
 	answer    string
 	passages  []retrieval.Passage
@@ -24,8 +24,8 @@ type Review struct {
 	cases     []judgeCase // the cases that the judge was asked about
 }
 
-// Find returns the citations of an answer with the cited words, in order of first appearance. It does
-// not check them: use it for answers in the words of the passages, and for incomplete answers.
+// Find returns the citations of an answer with the cited words, in order of first appearance. It does not
+// check them. Use it for answers in the words of the passages, and for incomplete answers.
 func Find(answer string, passages []retrieval.Passage) []Citation {
 	r := newReview(answer, passages)
 	citations, _ := r.Result()
@@ -37,8 +37,8 @@ func newReview(answer string, passages []retrieval.Passage) *Review {
 	return &Review{answer: answer, passages: passages, known: known, citations: findCitations(answer, known)}
 }
 
-// Review checks the citations of the answer that has passed the stream. It needs the question because
-// the answer may repeat the user's own numbers.
+// Review checks the citations of the answer that has passed through the stream. It needs the question because
+// the answer may repeat numbers from it.
 func (s *Stream) Review(answer, question string) *Review {
 	r := newReview(answer, s.check.passages)
 	if s.form == Quotes {
@@ -96,8 +96,8 @@ func (c judgeCase) is(d Doubt) bool { return d.Label == c.label && d.Sentence ==
 // Judgeable reports whether there is anything to ask a judge about.
 func (r *Review) Judgeable() bool { return len(r.claims) > 0 }
 
-// Question returns the request that asks a model which citations their pages do not support. It
-// includes as many citations as fit. Count counts tokens.
+// Question returns the request that asks a model which citations are not supported by their pages. It includes
+// as many citations as fit. count counts tokens.
 func (r *Review) Question(instructions string, count func(string) int) llm.Request {
 	r.cases = r.fitting(count)
 	var user strings.Builder
@@ -113,7 +113,7 @@ func (r *Review) Question(instructions string, count func(string) int) llm.Reque
 	}
 }
 
-// fitting returns the cases that fit in the request.
+// fitting returns the first cases, as many as fit into the request.
 func (r *Review) fitting(count func(string) int) []judgeCase {
 	pages := map[string]string{}
 	for i := range r.passages {
@@ -137,7 +137,7 @@ func (r *Review) fitting(count func(string) int) []judgeCase {
 }
 
 // Verdict applies the reply to Question. The reply overrides the verdict by words, except about numbers,
-// which a page either contains or not. After an error, the verdict by words stays.
+// which a page either contains or does not. On an error, the verdict by words is unchanged.
 func (r *Review) Verdict(reply string) error {
 	found, err := readVerdict(reply, len(r.cases))
 	if err != nil {
@@ -155,7 +155,7 @@ func (r *Review) Verdict(reply string) error {
 	return nil
 }
 
-// readVerdict returns the indices of the cases that the judge finds unsupported.
+// readVerdict returns the indices of the cases that the judge found unsupported.
 func readVerdict(reply string, cases int) ([]int, error) {
 	object, ok := llm.Object(reply)
 	if !ok {

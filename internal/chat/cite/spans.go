@@ -13,16 +13,15 @@ import (
 const (
 	maxSpans      = 20  // of one citation
 	maxQuote      = 600 // bytes
-	maxSentence   = 400 // bytes of a sentence of a page that is shown as a whole
-	minSpanShare  = 0.3 // least share of the sentence's words that a span must contain
-	minSpanGain   = 0.2 // least share that one more sentence must add
+	maxSentence   = 400 // bytes; of a longer sentence on a page, only the part from its first to its last cited word is shown
+	minSpanShare  = 0.3 // minimum share of the sentence's words that a span must contain
+	minSpanGain   = 0.2 // minimum share that one more sentence must add
 	maxSpanWindow = 3   // sentences
 	numberWeight  = 2   // weight of a number, relative to a word
 )
 
-// locate finds the cited words of each citation: the part of its page that supports the sentence with
-// the citation. A sentence that was copied is found word for word, any other sentence where most of its
-// words are.
+// locate sets the Spans of each citation: the part of its page that supports the sentence with the
+// citation. A copied sentence is located word for word, any other sentence where most of its words are.
 func locate(cited []Citation, answer string, known Known, passages []retrieval.Passage, doubts []Doubt) {
 	if len(cited) == 0 {
 		return
@@ -44,12 +43,12 @@ func locate(cited []Citation, answer string, known Known, passages []retrieval.P
 	}
 }
 
-// locator finds the source of the sentences of one answer.
+// locator finds the words of the passages that the sentences of one answer are based on.
 type locator struct {
 	plain     string // the answer without its citations
 	passages  []retrieval.Passage
-	sentences []text.Span // of plain, computed on first use
-	words     map[int]passageWords
+	sentences []text.Span          // of plain, computed on first use
+	words     map[int]passageWords // by index of the passage, analysed on first use
 }
 
 // passageWords is a passage, analysed for comparison.
@@ -65,7 +64,7 @@ func (f *locator) split() []text.Span {
 	return f.sentences
 }
 
-// doubted reports whether the check did not confirm a citation.
+// doubted reports whether one of the doubts is about the support for a citation.
 func (f *locator) doubted(m citationMark, doubts []Doubt) bool {
 	for _, d := range doubts {
 		if d.Kind != Unsupported || d.Label != m.label {
@@ -81,7 +80,7 @@ func (f *locator) doubted(m citationMark, doubts []Doubt) bool {
 
 // find returns the cited words of the citation at marks[i].
 func (f *locator) find(marks []citationMark, i int, c Citation) Span {
-	first := i // of the run of citations after one sentence
+	first := i // becomes the first of the run of citations after one sentence
 	for first > 0 && f.adjoin(marks, first-1) {
 		first--
 	}
@@ -112,12 +111,12 @@ func (f *locator) find(marks []citationMark, i int, c Citation) Span {
 	return best
 }
 
-// adjoin reports whether a mark follows the previous one without text between them.
+// adjoin reports whether there is no text between marks i and i+1.
 func (f *locator) adjoin(marks []citationMark, i int) bool {
 	return strings.Trim(f.plain[marks[i].at:marks[i+1].at], " ,;") == ""
 }
 
-// verbatim finds a text that was copied word for word. It ignores line breaks.
+// verbatim finds a text that was copied word for word. Line breaks count as spaces.
 func (f *locator) verbatim(said string, c Citation) (Span, bool) {
 	const least = 12 // bytes; shorter texts may occur anywhere
 	if len(said) < least {
@@ -165,8 +164,8 @@ func quoteOf(s string) string {
 	return s[:cut]
 }
 
-// closest finds the sentences of the cited page that contain most of a sentence's words, and at least a
-// given share of them.
+// closest finds the sentences of the cited page that contain the largest share of a sentence's words. It returns
+// a zero Span if that share is below least.
 func (f *locator) closest(sentence string, c Citation, least float64) Span {
 	wanted := weightsOf(sentence)
 	var best Span
@@ -194,7 +193,7 @@ func (f *locator) closest(sentence string, c Citation, least float64) Span {
 	return best
 }
 
-// weightsOf returns the terms of a sentence with their weights, for computing shares.
+// weightsOf returns the weights of the terms of a sentence, without function words.
 func weightsOf(sentence string) map[string]float64 {
 	wanted := map[string]float64{}
 	for _, tok := range text.Analyze(sentence) {
@@ -209,8 +208,8 @@ func weightsOf(sentence string) map[string]float64 {
 	return wanted
 }
 
-// window returns the run of one or a few sentences of a passage that contains the largest share of the
-// wanted terms.
+// window returns the run of up to maxSpanWindow sentences between from and to in a passage that contains the
+// largest share of the wanted terms.
 func (f *locator) window(passage int, wanted map[string]float64, from, to int) (start, end int, share float64) {
 	w := f.analyzed(passage)
 	total := 0.0
@@ -240,8 +239,8 @@ func (f *locator) window(passage int, wanted map[string]float64, from, to int) (
 	return start, end, share
 }
 
-// held returns how much of the wanted terms a part of the passage contains, and where: the whole part,
-// or, if it is long, the text from its first to its last wanted word.
+// held returns the total weight of the wanted terms that a part of the passage contains, and where they are:
+// in the whole part, or, if it is long, from its first to its last wanted word.
 func (w passageWords) held(wanted map[string]float64, from, to int) (start, end int, sum float64) {
 	found := map[string]bool{}
 	first, last := -1, -1
@@ -281,8 +280,8 @@ func (f *locator) analyzed(passage int) passageWords {
 	return w
 }
 
-// linesOf splits long sentences at their line ends. Only table rows and list items have line ends,
-// because extraction joins the lines of prose.
+// linesOf splits sentences at line ends. Only table rows and list items have line ends, because extraction
+// joins the lines of prose.
 func linesOf(body string, sentences []text.Span) []text.Span {
 	var out []text.Span
 	for _, s := range sentences {

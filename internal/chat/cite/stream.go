@@ -6,13 +6,13 @@ import (
 	"parley/internal/retrieval"
 )
 
-// maxSeparator bounds the separator between two citations.
+// maxSeparator is the maximum length in bytes of the separator between two citations.
 const maxSeparator = 16
 
-// maxLead bounds the space that is removed along with the citation after it.
+// maxLead is the maximum length in bytes of the space that is removed along with the citation after it.
 const maxLead = 16
 
-// Form is the kind of text that passes a Stream.
+// Form is the kind of text that passes through a Stream.
 type Form uint8
 
 // The forms.
@@ -23,7 +23,7 @@ const (
 	Quotes                // an answer in the words of the passages, with correct citations
 )
 
-// Seen tells which texts the model did not make up. Given is required.
+// Seen reports which texts the model did not make up. Given is required.
 type Seen struct {
 	Given func(text string) bool // reports whether the user gave that text
 	Shown func(text string) bool // reports whether the model was shown that text, by the user or otherwise
@@ -79,7 +79,7 @@ func (s *Stream) Learn(passages []retrieval.Passage) { s.check.learn(passages) }
 //   - A label that the passages allow is written exactly as they spell it, in brackets of its own,
 //     however the model spelled it (see labels).
 //   - A label that can only be meant as a citation, but is not allowed, is removed together with the
-//     space before it. So is a link with such a label as its text, unless the model was shown its
+//     space before it. So is a link whose text is such a label, unless the model was shown the link's
 //     target.
 //   - Everything else passes unchanged: links, footnotes, indices, check boxes, and brackets that do not
 //     close within maxLabelBytes. The text inside such brackets is checked like any other text.
@@ -87,15 +87,15 @@ func (s *Stream) Learn(passages []retrieval.Passage) { s.check.learn(passages) }
 // In code, and in an answer that has to be JSON, only brackets in Parley's own form name#page=N count,
 // since they are never code. A fence whose language is Markdown is not code.
 //
-// The checked text then passes a filter. The output does not depend on how the answer is cut, provided
-// that no character is cut. The state is bounded: the verifier and the filter each hold back at most
-// about maxTargetBytes of text.
+// The checked text then passes through a filter. The output does not depend on how the answer is split into
+// deltas, provided that no character is split. The state is bounded: the verifier and the filter each hold
+// back at most about maxTargetBytes of text.
 type verifier struct {
 	passages []retrieval.Passage
 	given    func(text string) bool // reports whether the user gave that text
 	shown    func(text string) bool // reports whether the model was shown that text; nil means given
 	json     bool                   // the answer has to be JSON
-	known    *labels                // made at the first bracket
+	known    *labels                // made at the first bracket; nil before
 
 	held     string // input that awaits a decision
 	leave    filter
@@ -113,13 +113,13 @@ type invention struct {
 	at    int // approximate offset in the output at which it was removed
 }
 
-// aftermath says what to expect after the last citation.
+// aftermath says whether the text before the current input is a citation, and what became of it.
 type aftermath uint8
 
 const (
-	afterText    aftermath = iota
-	afterKept              // the citation was kept
-	afterRemoved           // the citation was removed
+	afterText    aftermath = iota // no citation
+	afterKept                     // a citation that was kept
+	afterRemoved                  // a citation that was removed
 )
 
 // add takes a delta and returns the output that is certain now.
@@ -168,7 +168,7 @@ func isPlain(text string) bool {
 	return true
 }
 
-// brackets returns the kind of bracket with which s begins.
+// brackets returns the opening bracket with which s begins and the bracket that closes it.
 func brackets(s string) (open, shut string, ok bool) {
 	switch {
 	case strings.HasPrefix(s, "["):
@@ -181,7 +181,7 @@ func brackets(s string) (open, shut string, ok bool) {
 	return "", "", false
 }
 
-// pass updates the state for text that was decided.
+// pass updates the state for text that has been decided.
 func (v *verifier) pass(text string) {
 	if text == "" {
 		return
@@ -259,8 +259,8 @@ func isSpecial(c byte) bool {
 	return false
 }
 
-// leadOf returns the length of the space, and of the parenthesis, at the beginning of s that belong to a
-// citation after them. It reads at most maxLead bytes of space.
+// leadOf returns the length of the space and of the opening parenthesis at the beginning of s, which
+// belong to a citation that follows them. More than maxLead means that there is too much space.
 func leadOf(s string) int {
 	n := 0
 	for n < len(s) && n <= maxLead && (s[n] == ' ' || s[n] == '\t') {
@@ -313,8 +313,8 @@ func (v *verifier) note(d decision) {
 	}
 }
 
-// follow decides about the text after a citation: separators, further citations, the target of a link
-// whose text the label was, and the space around citations that were removed.
+// follow decides about the text after a citation: separators, further citations, the target of a link whose
+// text was the label, and the space around citations that were removed.
 func (v *verifier) follow(in string, final bool) (n int, ok bool) {
 	for n < len(in) && n < maxSeparator && strings.IndexByte(" \t,;", in[n]) >= 0 {
 		n++
@@ -357,7 +357,7 @@ func (v *verifier) followBracket(sep, rest string, final bool) (n int, ok bool) 
 		v.emit(before)
 		v.cite(d)
 	case d.removed:
-		v.note(d) // the separator is removed with it
+		v.note(d) // the separator is removed too
 	default:
 		if words := strings.TrimLeft(sep, " \t"); words != "" || before == "" {
 			before = sep
@@ -369,8 +369,8 @@ func (v *verifier) followBracket(sep, rest string, final bool) (n int, ok bool) 
 	return len(sep) + d.n, true
 }
 
-// mend joins the text around citations that were removed, and returns how many bytes of rest it used.
-// The space before them stays if a word follows.
+// mend joins the text around citations that were removed, and returns how many bytes of rest it used. It keeps
+// the space before them if a word follows.
 func (v *verifier) mend(sep, rest string) int {
 	gap := v.gap
 	v.after, v.gap = afterText, ""
@@ -401,7 +401,7 @@ func isBreak(sep, rest string) bool {
 	return strings.HasPrefix(sep, "  ") && strings.IndexAny(rest, "\r\n") == 0
 }
 
-// closes reports whether s begins with a mark that has no space before it.
+// closes reports whether s begins with a mark before which there is no space.
 func closes(s string) bool {
 	for _, mark := range []string{".", ",", ":", ";", "!", "?", ")", "]", "}", "\n", "\r", "…", "”", "’", "»", "。", "、", "，", "」"} {
 		if strings.HasPrefix(s, mark) {

@@ -10,17 +10,17 @@ import (
 	"parley/internal/text"
 )
 
-// How much of a citing sentence a page must contain. docs/decisions.md says how the values were
-// measured.
+// The parameters of the check whether a page supports a citing sentence. docs/decisions.md says how the values
+// were measured.
 const (
-	minCoverage   = 0.45 // share of the sentence's words
+	minCoverage   = 0.45 // minimum share of the sentence's words that the page must contain
 	minPart       = 0.20 // the same, where several citations share a sentence
 	minTerms      = 3    // sentences with fewer content words are not judged by words
 	maxClaims     = 200  // sentences of an answer that are checked
 	englishStops  = 0.15 // share of English function words above which a text is English
 	foreignStops  = 0.05 // share below which it is not
-	minLangWords  = 6    // words needed to tell the language
-	prefixLetters = 5    // length of the common prefix of inflected words, outside English
+	minLangWords  = 6    // words needed to determine the language
+	prefixLetters = 5    // number of letters by which inflected words are compared outside English
 )
 
 // claim is a sentence of an answer, with its citations.
@@ -30,7 +30,7 @@ type claim struct {
 	labels []string
 }
 
-// support holds the citations that their pages do not support.
+// support returns doubts about the citations that their pages do not support.
 func support(claims []claim, pages map[string]words, question words) []Doubt {
 	var doubts []Doubt
 	for _, c := range claims {
@@ -43,8 +43,8 @@ func support(claims []claim, pages map[string]words, question words) []Doubt {
 	return doubts
 }
 
-// missing returns what the page of a label lacks of the claim, or "" if it lacks nothing. A citation
-// after several sentences may refer to any of them.
+// missing returns what the page of a label lacks to support the claim, or "" if it lacks nothing. A citation
+// after several sentences may refer to the last of them or to those before it.
 func (c claim) missing(label string, pages map[string]words, question words) string {
 	reason := ""
 	for _, s := range []string{c.text, c.before} {
@@ -92,17 +92,17 @@ func (c claim) lacks(said words, label string, pages map[string]words, question 
 // words is a text, analysed for comparison.
 type words struct {
 	terms    map[string]bool // stems, without function words
-	known    map[string]bool // terms that do not count, since they are part of the document's name
+	known    map[string]bool // terms of the document's name or title, which do not count
 	numbers  map[string]bool // digits in normal form
 	prefixes map[string]bool // of long terms
 	short    map[string]bool // words of two or three letters
 	stops    int             // number of English function words
 	count    int             // number of words
-	scripts  [9]int          // number of words in each of scriptTables
+	scripts  [9]int          // number of words in each script of scriptTables
 }
 
-// scriptTables are the scripts that the check distinguishes. Scripts that separate words by spaces come first.
-// Kana count as Han, since Japanese mixes both.
+// scriptTables are the scripts that the check distinguishes. In the first spacedScripts of them, spaces separate
+// words, so that short words are mostly function words. Kana count as Han, since Japanese mixes both.
 var scriptTables = [][]*unicode.RangeTable{
 	{unicode.Latin}, {unicode.Cyrillic}, {unicode.Greek}, {unicode.Arabic}, {unicode.Hebrew}, {unicode.Devanagari},
 	{unicode.Han, unicode.Hiragana, unicode.Katakana}, {unicode.Hangul}, {unicode.Thai},
@@ -163,9 +163,9 @@ func (w *words) join(o words) {
 	}
 }
 
-// coverage returns the share of the terms of w that a page contains, and the number of terms. Words of
-// the document's name do not count, since every page could be cited for them. Outside English, for
-// which alone there are stems, words are compared by their first letters.
+// coverage returns the share of the terms of w that a page contains, and the number of terms. Words of the
+// document's name do not count, since every page could be cited for them. Only English words are stemmed; words
+// of a page in another language are also compared by their first letters.
 func (w words) coverage(page words) (share float64, n int) {
 	have, inflected := 0, page.stopShare() < englishStops
 	for t := range w.terms {
@@ -212,7 +212,7 @@ func foreign(a, b words) bool {
 	return common == 0 && len(a.short) >= 3 && len(b.short) >= 3
 }
 
-// script returns the script of most words.
+// script returns the index in scriptTables of the script of most words.
 func (w words) script() int {
 	best := 0
 	for i, n := range w.scripts {
@@ -250,7 +250,7 @@ func numberOf(term string) (string, bool) {
 	return term, term != ""
 }
 
-// spelledNumbers maps stems to numbers. "One" is missing since it is also a pronoun.
+// spelledNumbers maps stems to numbers. "One" is left out because it is also a pronoun.
 var spelledNumbers = map[string]string{
 	"two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9",
 	"ten": "10", "eleven": "11", "twelv": "12",

@@ -6,14 +6,14 @@ import (
 	"parley/internal/lazyregexp"
 )
 
-// rawTags are elements whose content is not text.
+// rawTags are elements whose content renderers do not treat as ordinary text.
 var rawTags = map[string]bool{
 	"style": true, "script": true, "iframe": true, "noembed": true, "noframes": true, "noscript": true,
 	"plaintext": true, "textarea": true, "template": true, "title": true, "xmp": true, "svg": true, "math": true,
 }
 
 var (
-	// attribute matches one attribute of a tag, attributes the list of them.
+	// attribute matches one attribute of a tag, and attributes matches all of them.
 	attribute  = lazyregexp.New(`\s+([A-Za-z][\w:.-]*)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'=<>` + "`" + `]+)))?`)
 	attributes = lazyregexp.New(`^(?:` + attribute.String() + `)*\s*/?$`)
 	// tagName matches the name of an HTML element.
@@ -38,7 +38,8 @@ func (f *filter) tag(in string, final bool) (safe, ok bool) {
 	return tag[end] == '>' && f.fetchesNothing(tag[:end]), true
 }
 
-// fetchesNothing judges the text between the angle brackets of a tag.
+// fetchesNothing reports whether a tag, given without its angle brackets, fetches nothing from another site and
+// has ordinary text as its content.
 func (f *filter) fetchesNothing(tag string) bool {
 	name, rest := tag, ""
 	if i := strings.IndexFunc(tag, func(r rune) bool { return r <= ' ' || r == '/' }); i >= 0 {

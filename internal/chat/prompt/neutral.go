@@ -13,7 +13,7 @@ import (
 	"parley/internal/text"
 )
 
-// The characters that end a line for some readers. Neutral replaces them by spaces.
+// The Unicode characters that end a line for some readers. Neutral replaces them with spaces.
 const (
 	nextLine           = '\u0085'
 	lineSeparator      = '\u2028'
@@ -23,16 +23,16 @@ const (
 // DocumentExts is a regular expression that matches the extensions of document names.
 var DocumentExts = strings.Join(format.OfDocuments(), "|")
 
-// roles are the texts before the colon of a line that looks like a message or a list of sources, without
-// space and marks of Markdown around them.
+// roles are the texts before the colon of a line that looks like a message or a list of sources, without the
+// space and Markdown marks around them.
 var roles = []string{"system", "assistant", "user", "human", "developer", "tool", "function", "model", "ai", "source", "sources",
 	"instruction", "response", "system prompt", "system message"}
 
 var (
-	// labelHead matches the text before the colon of a line that looks like a source whose document has
-	// no pages.
+	// labelHead matches the text before the colon of a line that looks like a source from a document
+	// without pages.
 	labelHead = lazyregexp.New(`(?i)^\s*\S.{0,200}\.(?:` + DocumentExts + `)\s*$`)
-	// pageLabel matches the end of the label of any other source.
+	// pageLabel matches the end of the label of a source with a page, and the colon after it.
 	pageLabel = lazyregexp.New(`(?i)(#page=\d+)[^\S\n]*:`)
 	// bracketed matches a text in brackets that users would take for a citation. It contains no other
 	// bracket.
@@ -49,12 +49,11 @@ var (
 //   - line breaks of every kind, and other control characters, become spaces;
 //   - invisible characters (zero width, bidirectional controls, tags) are dropped, except the joiners
 //     that Persian, Hindi and emoji need;
-//   - a space goes into the middle of "<<" and ">>", which enclose follow-ups, of "<
-//
-// " and "
-// >", also in full width, and into tags with which models mark turns and calls;
-//   - a space goes before the colon of a line that begins like a message or a source, and of "#page=N:"
-//     anywhere; letters and colons of full width count as the characters that they look like;
+//   - a space is inserted in the middle of "<<" and ">>", which enclose follow-ups, and of "<|" and "|>",
+//     also in full width, and into angle-bracket tags with which models mark turns and calls; such tags in
+//     square brackets get parentheses instead;
+//   - a space is inserted before the colon of a line that begins like a message or a source, and of
+//     "#page=N:" anywhere; full-width letters and colons count as the characters that they look like;
 //   - brackets around a text that looks like a citation become parentheses.
 //
 // Everything else is kept byte for byte. A text without such constructs changes only in its line breaks.
@@ -69,7 +68,7 @@ func Neutral(text string) string {
 	return SplitAngles(replaceBetween(text, nextSquare, bracketed, "(", ")"))
 }
 
-// hasPageLabel reports whether pageLabel may match. It is cheaper than trying.
+// hasPageLabel reports whether pageLabel may match. It is cheaper than matching.
 func hasPageLabel(text string) bool {
 	const mark = "#page="
 	for i := strings.IndexByte(text, '#'); i >= 0 && i+len(mark) <= len(text); {
@@ -121,11 +120,12 @@ func isRoleHead(head string) bool {
 	return slices.ContainsFunc(roles, func(role string) bool { return strings.EqualFold(role, head) })
 }
 
-// maxHead is longer than the beginning of any line that is checked for the name of a role.
+// maxHead is longer in bytes than any text before a colon that isRoleHead accepts.
 const maxHead = 200
 
-// plainHead returns the beginning of a line with letters replaced by those they look like: without full
-// width and other presentation forms, diacritics and variants.
+// plainHead returns the beginning of a line with letters replaced by those that they look like: without
+// full-width and other presentation forms, diacritics and variants. It returns a text that is too long for
+// the name of a role unchanged.
 func plainHead(head string) string {
 	if len(head) > maxHead || !strings.ContainsFunc(head, func(r rune) bool { return r >= utf8.RuneSelf }) {
 		return head
@@ -138,16 +138,16 @@ func plainHead(head string) string {
 	}, norm.NFKD.String(head))
 }
 
-// maxExt is longer than any extension in DocumentExts, in all its case foldings.
+// maxExt is longer in bytes than any extension in DocumentExts with its dot, in any case folding.
 const maxExt = 16
 
-// isLabelHead reports whether labelHead matches. It skips the match if there is no extension.
+// isLabelHead reports whether labelHead matches. It does not try if there is no extension.
 func isLabelHead(head string) bool {
 	dot := strings.LastIndexByte(head, '.')
 	return dot >= 0 && len(strings.TrimRight(head[dot:], blanks)) <= maxExt && labelHead.MatchString(head)
 }
 
-// nextSquare returns the index of the first bracket of the kinds around citations, or -1.
+// nextSquare returns the index of the first bracket of a kind that may enclose a citation, or -1.
 func nextSquare(text string) int {
 	for i := range len(text) {
 		switch text[i] {
@@ -164,9 +164,9 @@ func nextSquare(text string) int {
 
 func nextAngle(text string) int { return strings.IndexAny(text, "<>") }
 
-// replaceBetween replaces each match of a pattern by its first group between before and after. The
-// pattern must begin and end with marks that next finds, and have no mark between them. Matching each
-// pair of marks separately is many times as fast as searching the whole text.
+// replaceBetween replaces each match of a pattern with before, the match's first group, and after. A match must
+// begin and end with a mark that next finds, and contain no mark between them. Matching the text between
+// each two marks is many times faster than searching the whole text.
 func replaceBetween(text string, next func(string) int, pattern *lazyregexp.Regexp, before, after string) string {
 	var b strings.Builder
 	done := 0
@@ -189,7 +189,8 @@ func replaceBetween(text string, next func(string) int, pattern *lazyregexp.Rege
 	return b.String() + text[done:]
 }
 
-// Visible turns every line end into "\n" and drops invisible characters.
+// Visible turns every line end into "\n" and other ASCII control characters into spaces, and drops other
+// invisible characters.
 func Visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -211,8 +212,8 @@ func OneLine(text string) string {
 	return strings.ReplaceAll(Visible(text), "\n", " ")
 }
 
-// SplitAngles inserts a space between adjacent < and > characters, and between them and a bar. It
-// includes the full-width forms, with which some models mark turns.
+// SplitAngles inserts a space into "<<", ">>", "<|" and "|>". That includes the full-width forms, with which
+// some models mark turns.
 func SplitAngles(text string) string {
 	if !strings.ContainsAny(text, "<>＜＞") {
 		return text
@@ -231,7 +232,7 @@ func SplitAngles(text string) string {
 	return b.String()
 }
 
-// HasMarks reports whether a text contains marks with which prompts or models separate messages and
+// HasMarks reports whether a text contains marks with which prompts or models delimit messages and
 // sources.
 func HasMarks(text string) bool {
 	return SplitAngles(text) != text || roleTag.MatchString(text) || instTag.MatchString(text)

@@ -1,4 +1,4 @@
-// Package prompt provides the text of the system role, and makes other text safe to put beside it: in a
+// Package prompt provides the text of the system role, and makes other text safe to put next to it: in a
 // prompt, no text of a document or a client may pass for an instruction, a message, a source or a
 // citation.
 //
@@ -31,7 +31,7 @@ var embedded embed.FS
 // defaultDomain is the domain of requests that name none.
 const defaultDomain = "default"
 
-// Name names a prompt of a domain. Its file is the name with ".txt".
+// Name is the name of a prompt. The name of its file in the folder of a domain is Name + ".txt".
 type Name string
 
 // The prompts.
@@ -48,18 +48,18 @@ const (
 
 var names = []Name{Answer, FollowUps, Missing, Rewrite, Clarify, Summary, Rerank, Judge}
 
-// data holds the values that templates can use. It contains no text of clients or documents, so that
-// none can reach the system role.
+// data holds the values that templates can use. It contains no text of clients or documents, so that no such
+// text can reach the system role.
 type data struct {
 	Questions int    // to suggest
-	Words     int    // limit of the reply, which is a query or a summary
+	Words     int    // maximum length of the reply, which is a query or a summary
 	Missing   string // why documents may be missing, in the server's own sentences
 }
 
 // MaxFollowUps is the maximum number of questions that a model is asked to suggest.
 const MaxFollowUps = 3
 
-// maxQueryWords limits a rewritten question.
+// maxQueryWords is the maximum number of words of a rewritten question.
 const maxQueryWords = 40
 
 // sampleData returns the values with which a template is tried when it is loaded.
@@ -74,25 +74,25 @@ func sampleData(name Name) data {
 	return data
 }
 
-// Set holds the prompts of all domains. It does not change after it is loaded.
+// Set holds the prompts of all domains. It does not change after it is loaded, and is safe for concurrent use.
 type Set struct {
 	domains map[string]map[Name]prompt
 }
 
-// prompt is a parsed template that has been tried.
+// prompt is a parsed template that has been executed with sample data.
 type prompt struct {
 	origin   string // the file of the template, or "built in"
 	source   string
 	template *template.Template
 	sample   data
-	text     string // for sample
+	text     string // the output for sample
 }
 
-// Load returns the built-in prompts, overlaid with those of a folder, or without an overlay for "". The
-// folder has a folder for each domain, with any of the files answer.txt, followups.txt, missing.txt,
-// rewrite.txt, clarify.txt, summary.txt, rerank.txt and judge.txt, in the language of text/template. For
-// a missing file, a domain uses that of the domain "default", which the folder may also have. Names that
-// begin with a dot are skipped. An error names the file and, within a template, the line.
+// Load returns the built-in prompts, overlaid with those in folder unless that is "". The folder has a
+// subfolder for each domain, with any of the files answer.txt, followups.txt, missing.txt, rewrite.txt,
+// clarify.txt, summary.txt, rerank.txt and judge.txt, in the language of text/template. If a file is missing,
+// the domain uses the prompt of the domain "default", which the folder may also contain. Names that begin
+// with a dot are skipped. An error names the file and, within a template, the line.
 func Load(folder string) (*Set, error) {
 	p := &Set{domains: map[string]map[Name]prompt{}}
 	if err := p.read(embedded, ""); err != nil {
@@ -113,7 +113,7 @@ func Load(folder string) (*Set, error) {
 	return p, nil
 }
 
-// BuiltIn returns the prompts that are part of the program.
+// BuiltIn returns the built-in prompts.
 func BuiltIn() *Set {
 	p, err := Load("")
 	if err != nil {
@@ -125,7 +125,8 @@ func BuiltIn() *Set {
 // domainName matches valid names of domains.
 var domainName = lazyregexp.New(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 
-// read overlays the domains of one folder. The built-in prompts have the folder name "".
+// read overlays the domains of one folder. name is the folder's path for error messages, "" for the built-in
+// prompts.
 func (p *Set) read(folder fs.FS, name string) error {
 	entries, err := fs.ReadDir(folder, ".")
 	if err != nil {
@@ -192,7 +193,7 @@ func promptFiles() string {
 	return strings.Join(files, ", ")
 }
 
-// maxPromptBytes limits the size of a template, and of its output.
+// maxPromptBytes is the maximum size of a template, and of its output.
 const maxPromptBytes = 64 << 10
 
 func readPrompt(folder fs.FS, file string) (string, error) {
@@ -216,8 +217,8 @@ func readPrompt(folder fs.FS, file string) (string, error) {
 	return string(b), nil
 }
 
-// newPrompt parses a template and tries it. Errors of text/template begin with the name of the template,
-// which is its file, and the line.
+// newPrompt parses a template and executes it with sample data. An error of text/template begins with the
+// name of the template, which is its file, and the line.
 func newPrompt(file string, name Name, text string) (prompt, error) {
 	t, err := template.New(file).Option("missingkey=error").Parse(text)
 	if err != nil {
@@ -245,7 +246,7 @@ func (p *prompt) execute(data data) (string, error) {
 	return strings.TrimSpace(out.text.String()), nil
 }
 
-// boundedText stops a template that writes too much.
+// boundedText is a writer that fails when a template writes too much.
 type boundedText struct{ text strings.Builder }
 
 func (b *boundedText) Write(p []byte) (int, error) {
@@ -258,13 +259,13 @@ func (b *boundedText) Write(p []byte) (int, error) {
 // Domains returns the names of the domains, sorted.
 func (p *Set) Domains() []string { return slices.Sorted(maps.Keys(p.domains)) }
 
-// Has reports whether there is a domain; "" is the default one.
+// Has reports whether a domain exists. "" means the default domain.
 func (p *Set) Has(domain string) bool { return domain == "" || p.domains[domain] != nil }
 
-// Text returns a prompt of an existing domain.
+// Text returns a prompt of a domain, which must exist. "" means the default domain.
 func (p *Set) Text(domain string, name Name) string { return p.find(domain, name).text }
 
-// Summary returns the prompt for a summary of at most words words.
+// Summary returns the prompt that asks for a summary of at most the given number of words.
 func (p *Set) Summary(domain string, words int) (string, error) {
 	s := p.find(domain, Summary)
 	if words == s.sample.Words {
@@ -275,7 +276,7 @@ func (p *Set) Summary(domain string, words int) (string, error) {
 	return s.execute(data)
 }
 
-// Missing returns the prompt that says why documents may be missing.
+// Missing returns the prompt that tells the model why documents may be missing.
 func (p *Set) Missing(domain, why string) (string, error) {
 	m := p.find(domain, Missing)
 	data := m.sample
@@ -288,7 +289,7 @@ func (p *Set) find(domain string, name Name) prompt {
 	return p.domains[domain][name]
 }
 
-// Effective is a prompt that is in effect.
+// Effective is a prompt as a domain uses it.
 type Effective struct {
 	Domain string
 	Name   string // file name without the extension
@@ -296,7 +297,7 @@ type Effective struct {
 	Source string // the template
 }
 
-// List returns the prompts of all domains, in the order of their names.
+// List returns the prompts of all domains. The domains are sorted by name.
 func (p *Set) List() []Effective {
 	var all []Effective
 	for _, domain := range p.Domains() {

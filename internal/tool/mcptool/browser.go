@@ -16,17 +16,17 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// Browser is a sign-in by the authorization code grant with PKCE (MCP 2025-11-25, "Authorization"): an administrator signs in once in a
-// browser, and Parley renews the token from then on.
+// Browser configures a sign-in by the authorization code grant with PKCE (MCP 2025-11-25, "Authorization"): an administrator signs in once
+// in a browser, and Parley renews the token from then on.
 type Browser struct {
-	Issuer   string // the only authorization server that may be asked; "" means the one that the server names
+	Issuer   string // the only authorization server that is accepted; "" means the one that the server names
 	ClientID string // a registered client; "" means that Parley registers itself (RFC 7591)
-	Secret   string // of a confidential client, which the issuer alone may see
+	Secret   string // of a confidential client; sent only to the issuer
 	Scopes   []string
 	Grants   Grants
 }
 
-// Check returns why nobody can sign in, or nil.
+// Check returns an error if nobody can sign in with these settings.
 func (b *Browser) Check() error {
 	switch {
 	case b.Secret != "" && (b.ClientID == "" || b.Issuer == ""):
@@ -37,21 +37,21 @@ func (b *Browser) Check() error {
 	return nil
 }
 
-// Grants keeps what sign-ins have granted, by the names of servers.
+// Grants stores the grants of sign-ins by server name.
 type Grants interface {
 	// Grant returns the last grant for a server, or ErrNotSignedIn.
 	Grant(ctx context.Context, server string) (Grant, error)
-	// PutGrant keeps a grant in place of the one whose access token is given; "" stands for any. If another one
-	// is kept by now, that one stays, without an error.
+	// PutGrant stores g in place of the grant whose access token is replaced; "" means any. If a different grant
+	// is stored by now, PutGrant leaves it and returns nil.
 	PutGrant(ctx context.Context, server, replaced string, g Grant) error
-	// Lock waits until no other process renews a grant. The returned function lets others do it.
+	// Lock acquires the lock under which one process at a time renews grants. The caller must call unlock.
 	Lock(ctx context.Context) (unlock func(), err error)
 }
 
 // ErrNotSignedIn means that nobody has signed in at a server yet.
 var ErrNotSignedIn = errors.New("nobody has signed in there yet")
 
-// Grant is a token, the server that takes it, and the client that may renew it.
+// Grant is a token, the server that accepts it, and the client that may renew it.
 type Grant struct {
 	Server    string           `json:"server"` // its URL; no other one gets the token
 	TokenURL  string           `json:"token_url"`
@@ -61,8 +61,9 @@ type Grant struct {
 	Token     *oauth2.Token    `json:"token"`
 }
 
-// SignIn signs in at a server that has a Browser, and keeps the grant. redirect is the loopback address to which the browser comes
-// back; fetch has a person open a page in a browser, and returns what comes back. It returns the names of the server's tools.
+// SignIn signs in at a server that has a Browser, and stores the grant. redirect is the loopback URL to which the authorization server
+// sends the browser back. fetch asks a person to open a page in a browser, and returns the parameters of the redirect. SignIn returns
+// the names of the server's tools.
 func SignIn(ctx context.Context, server Server, redirect string, fetch auth.AuthorizationCodeFetcher) (tools []string, err error) {
 	b := server.Browser
 	if err := b.Check(); err != nil {
@@ -86,7 +87,7 @@ func SignIn(ctx context.Context, server Server, redirect string, fetch auth.Auth
 		cfg.ScopeFilter = func([]string) []string { return b.Scopes }
 	}
 	cfg.NewTokenSource = func(ctx context.Context, c *oauth2.Config, t *oauth2.Token) (oauth2.TokenSource, error) {
-		if b.Issuer != "" { // what the SDK found must be what the issuer says
+		if b.Issuer != "" { // the SDK must have found the token endpoint of this issuer
 			if at, err := newSignIn(OAuth{Issuer: b.Issuer}, server.URL).endpoint(ctx); err != nil || at.Token != c.Endpoint.TokenURL {
 				return nil, errors.Join(errors.New("the tokens are not those of the configured issuer"), err)
 			}
@@ -140,24 +141,25 @@ func (p pinned) Authorize(ctx context.Context, req *http.Request, resp *http.Res
 	return p.OAuthHandler.Authorize(ctx, req, resp) //nolint:wrapcheck // it says what failed
 }
 
-// granted signs in at a server with the grant of an administrator. It implements auth.OAuthHandler of the SDK.
+// granted signs in at a server with the grant of an administrator. It implements auth.OAuthHandler of the SDK, and is safe for concurrent
+// use.
 type granted struct {
 	*Browser
 	server string // its name
 	url    string
 	client *http.Client
-	early  time.Duration // how long before its end a token is renewed; it differs between replicas
+	early  time.Duration // how long before its expiry a token is renewed; differs between replicas
 
 	mu      sync.Mutex
 	now     Grant // without a Token before the first use
-	unsaved bool  // now could not be kept
+	unsaved bool  // now could not be stored
 }
 
-// load returns the grant that is kept for this server.
+// load returns the grant that is stored for this server.
 func (g *granted) load(ctx context.Context) (Grant, error) {
 	kept, err := g.Grants.Grant(ctx, g.server)
 	if err == nil && kept.Server != g.url {
-		err = ErrNotSignedIn // its URL has changed since
+		err = ErrNotSignedIn // the server's URL has changed since
 	}
 	if errors.Is(err, ErrNotSignedIn) {
 		err = g.again(err)
@@ -183,7 +185,7 @@ func (g *granted) TokenSource(ctx context.Context) (oauth2.TokenSource, error) {
 	return g, nil
 }
 
-// Token implements oauth2.TokenSource. It renews the token shortly before it ends.
+// Token implements oauth2.TokenSource. It renews the token shortly before it expires.
 func (g *granted) Token() (*oauth2.Token, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -200,7 +202,7 @@ func (g *granted) Token() (*oauth2.Token, error) {
 	return g.now.Token, nil
 }
 
-// Authorize implements auth.OAuthHandler: it renews a token that was refused, if the server did not ask for other scopes.
+// Authorize implements auth.OAuthHandler. It renews a token that was refused, unless the server refused its scopes.
 func (g *granted) Authorize(ctx context.Context, req *http.Request, resp *http.Response) error {
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxMetadata))
 	_ = resp.Body.Close()
@@ -216,16 +218,16 @@ func (g *granted) Authorize(ctx context.Context, req *http.Request, resp *http.R
 	return g.renew(ctx, strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer "))
 }
 
-// renewTimeout is how long a replica waits for others that renew grants. Each takes up to signInTimeout.
+// renewTimeout is how long a replica waits while others renew grants. Each of them takes up to signInTimeout.
 const renewTimeout = 2 * signInTimeout
 
-// renew replaces a token, unless that was done meanwhile: here, or by another replica or a new sign-in, which the grants show. The caller
-// holds mu.
+// renew replaces a refused token, unless it has been replaced meanwhile: by this process, or by another replica or a new sign-in, which the
+// stored grants show. The caller must hold mu.
 func (g *granted) renew(ctx context.Context, refused string) error {
 	if g.now.Token.AccessToken != refused {
 		return nil
 	}
-	// Some authorization servers take a refresh token that comes twice for a stolen one, and revoke all that it has brought.
+	// Some authorization servers assume that a refresh token that is used twice was stolen, and revoke all tokens issued for it.
 	waiting, cancel := context.WithTimeout(ctx, renewTimeout)
 	defer cancel()
 	unlock, err := g.Grants.Lock(waiting)
@@ -252,8 +254,8 @@ func (g *granted) renew(ctx context.Context, refused string) error {
 		return told
 	}
 	kept.Token = t
-	g.now = kept // it counts although it may not be kept: the refresh token before it is used up
-	// The request may have ended meanwhile. Another replica that gets the lock then must not use the refresh token again.
+	g.now = kept // even if it cannot be stored: the previous refresh token is spent
+	// The request may have ended meanwhile. The token must be stored nevertheless, or another replica would use the refresh token again.
 	g.unsaved = g.Grants.PutGrant(context.WithoutCancel(ctx), g.server, refused, kept) != nil
 	return nil
 }
@@ -261,10 +263,10 @@ func (g *granted) renew(ctx context.Context, refused string) error {
 // forGood are the errors after which only a person can help (RFC 6749, section 5.2).
 var forGood = []string{"invalid_grant", "invalid_client", "unauthorized_client", "invalid_scope"}
 
-// refresh asks for a new token. x/oauth2 refreshes without the resource (RFC 8707), which MCP wants in every request.
+// refresh requests a new token. When x/oauth2 itself refreshes a token, it omits the resource (RFC 8707), which MCP requires in every request.
 func (g *granted) refresh(ctx context.Context, kept Grant) (*oauth2.Token, error) {
 	cfg := oauth2.Config{ClientID: kept.ClientID, ClientSecret: kept.Secret, Endpoint: oauth2.Endpoint{TokenURL: kept.TokenURL, AuthStyle: kept.AuthStyle}}
-	// The token outlives the request that needs it first. The client's own timeout ends this.
+	// The token outlives the request that needs it first, so this does not end with it. The client has its own timeout.
 	ctx = context.WithValue(context.WithoutCancel(ctx), oauth2.HTTPClient, g.client)
 	t, err := cfg.Exchange(ctx, "", oauth2.SetAuthURLParam("grant_type", "refresh_token"),
 		oauth2.SetAuthURLParam("refresh_token", kept.Token.RefreshToken), oauth2.SetAuthURLParam("resource", kept.Server))

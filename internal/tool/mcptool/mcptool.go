@@ -37,10 +37,10 @@ import (
 type Server struct {
 	Name    string
 	Command []string          // program and arguments
-	Env     map[string]string // environment of the program, beside PATH, HOME, TMPDIR, LANG and the like
+	Env     map[string]string // environment of the program, in addition to PATH and the other harmless variables
 	URL     string            // address of the streamable HTTP transport
 	Headers map[string]string // for URL
-	OAuth   *OAuth            // how Parley itself signs in at URL; nil: it does not
+	OAuth   *OAuth            // how Parley itself signs in at URL; nil means that it does not
 	Browser *Browser          // how an administrator signs in at URL, instead of OAuth
 	// Tools are the tools that may be used. Nil means the tools that the server declares read-only.
 	Tools []string
@@ -49,7 +49,7 @@ type Server struct {
 	Timeout time.Duration // limit of one call; 0 means the registry's
 }
 
-// Set is the tools of some servers. Close ends the connections and processes.
+// Set holds the tools of several servers. Close ends the connections and processes.
 type Set struct {
 	conns    []*conn
 	log      *slog.Logger
@@ -61,7 +61,7 @@ type Set struct {
 	opened map[*conn]opened
 }
 
-// opened is what came of opening a server.
+// opened is the result of opening a server.
 type opened struct {
 	tools []tool.Tool
 	err   error
@@ -70,14 +70,14 @@ type opened struct {
 // connectTimeout limits the time for connecting to a server and listing its tools.
 const connectTimeout = 20 * time.Second
 
-// How long Retry waits before it tries a server again: at first, and at most.
+// How long Retry waits before it tries a server again: at first, and at most. The pause doubles each time.
 const (
 	firstPause = 5 * time.Second
 	lastPause  = 5 * time.Minute
 )
 
-// Open connects to the servers. A server that cannot be reached, refuses Parley or lacks a tool that is named keeps no other one
-// from being used: Missing tells of it. An error means that the settings are wrong.
+// Open connects to the servers. If a server cannot be reached, refuses Parley or lacks a named tool, Missing returns why, and the
+// other servers can still be used. An error means that the settings are wrong.
 func Open(ctx context.Context, servers []Server, log *slog.Logger) (*Set, error) {
 	s := &Set{log: log, pause: firstPause, opened: map[*conn]opened{}}
 	for _, server := range servers {
@@ -106,7 +106,7 @@ func Open(ctx context.Context, servers []Server, log *slog.Logger) (*Set, error)
 	return s, nil
 }
 
-// open connects to a server and keeps what comes of it.
+// open connects to a server and records the result.
 func (s *Set) open(ctx context.Context, c *conn) error {
 	tools, err := c.open(ctx)
 	s.mu.Lock()
@@ -115,11 +115,12 @@ func (s *Set) open(ctx context.Context, c *conn) error {
 	return err
 }
 
-// Retry tries the missing servers again until Close, ever less often, and calls joined whenever the tools of one are there.
+// Retry tries the missing servers again until Close, less and less often. It calls joined each time that the tools of a server
+// have become available; these calls do not overlap. Call Retry at most once.
 func (s *Set) Retry(joined func()) {
 	var ctx context.Context
 	ctx, s.stop = context.WithCancel(context.Background())
-	var one sync.Mutex // joined runs once at a time
+	var one sync.Mutex // calls of joined must not overlap
 	missing := s.Missing()
 	for _, c := range s.conns {
 		if missing[c.server.Name] == nil {
@@ -140,7 +141,7 @@ func (s *Set) Retry(joined func()) {
 	}
 }
 
-// Tools returns the tools that are there. Each name begins with its server's Prefix.
+// Tools returns the tools that are available. Each name begins with the Prefix of its server.
 func (s *Set) Tools() (all []tool.Tool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,7 +151,7 @@ func (s *Set) Tools() (all []tool.Tool) {
 	return all
 }
 
-// Missing returns why tools of servers are not there, by the names of the servers.
+// Missing returns, by server name, the errors of the servers whose tools are not available.
 func (s *Set) Missing() map[string]error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,10 +175,10 @@ func (s *Set) Close() {
 	}
 }
 
-// conn is the connection to one server. It reconnects after a loss.
+// conn is the connection to one server. It reconnects after the connection is lost.
 type conn struct {
 	server Server
-	auth   auth.OAuthHandler // nil if nobody signs in
+	auth   auth.OAuthHandler // nil if no sign-in is needed
 	log    *slog.Logger
 
 	mu      sync.Mutex
@@ -227,12 +228,12 @@ func (c *conn) mayUse(t *mcp.Tool) bool {
 	return t.Annotations != nil && t.Annotations.ReadOnlyHint
 }
 
-// Prefix returns how the names of a server's tools begin.
+// Prefix returns the prefix of the names of a server's tools.
 func Prefix(server string) string { return notInName.ReplaceAllString(server+"__", "_") }
 
 var notInName = lazyregexp.New(`[^a-zA-Z0-9_-]+`)
 
-// Limits of a server's description of a tool.
+// Limits of a server's description of a tool, in bytes.
 const (
 	maxName        = 64
 	maxDescription = 2000
@@ -288,7 +289,7 @@ func (c *conn) call(ctx context.Context, name string, arguments json.RawMessage)
 	return tool.Result{Text: text}, nil
 }
 
-// textOf returns the text of a result. It names images and sound, but does not pass them on.
+// textOf returns the text of a result. It mentions images and sound, but does not pass them on.
 func textOf(res *mcp.CallToolResult) string {
 	var parts []string
 	for _, content := range res.Content {
@@ -357,7 +358,7 @@ func (c *conn) close() {
 	}
 }
 
-// maxEvent limits one message of a server, before the registry cuts its text.
+// maxEvent limits one message of a server, in bytes. The registry then cuts the text of a result further.
 const maxEvent = 4 << 20
 
 func (c *conn) transport() mcp.Transport {

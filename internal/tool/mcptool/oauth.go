@@ -30,19 +30,19 @@ import (
 	"golang.org/x/oauth2/clientcredentials"
 )
 
-// OAuth is the client as which Parley itself signs in at a server, by the client credentials grant (RFC 6749 section 4.4).
-// What the server protects and which scopes it needs is discovered (RFC 9728), and so are the endpoints of the
-// authorization server (RFC 8414, or OpenID Connect). The authorization server itself is configured: a server could
-// otherwise have the secret sent to any address.
+// OAuth is the client as which Parley itself signs in at a server, with the client credentials grant (RFC 6749 section 4.4).
+// The protected resource and its scopes are discovered (RFC 9728), as is the token endpoint of the authorization server
+// (RFC 8414, or OpenID Connect). The authorization server itself is configured, because a server could otherwise have the
+// secret sent to any address.
 type OAuth struct {
 	Issuer   string
 	ClientID string
-	Secret   string        // or
+	Secret   string        // either this or Key
 	Key      crypto.Signer // signs assertions (private_key_jwt, RFC 7523)
-	Scopes   []string      // nil: those that the server asks for
+	Scopes   []string      // nil means those that the server asks for
 }
 
-// Check returns why a client cannot sign in, or nil.
+// Check returns an error if the client cannot sign in with these settings.
 func (o OAuth) Check() error {
 	switch {
 	case o.ClientID == "":
@@ -53,7 +53,7 @@ func (o OAuth) Check() error {
 	return checkEndpoint(o.Issuer)
 }
 
-// ParseKey returns the RSA, ECDSA (P-256) or Ed25519 key of a PEM block, as PKCS #8, PKCS #1 or SEC 1 have it.
+// ParseKey returns the RSA, ECDSA (P-256) or Ed25519 key in a PEM block, whose format is PKCS #8, PKCS #1 or SEC 1.
 func ParseKey(text []byte) (crypto.Signer, error) {
 	block, _ := pem.Decode(text)
 	if block == nil {
@@ -89,11 +89,11 @@ func algorithmOf(key crypto.Signer) jose.SignatureAlgorithm {
 	return ""
 }
 
-// Limits of the responses that are read while signing in.
+// Limits of signing in.
 const (
-	maxMetadata   = 1 << 20
+	maxMetadata   = 1 << 20 // bytes of a response
 	signInTimeout = 10 * time.Second
-	earlyRenewal  = 30 * time.Second // before a token ends
+	earlyRenewal  = 30 * time.Second // before a token expires
 	assertionTime = time.Minute
 )
 
@@ -106,8 +106,8 @@ type signIn struct {
 
 	mu      sync.Mutex
 	tokens  oauth2.TokenSource // nil before the first sign-in
-	current string             // access token, as it was given out last
-	scopes  []string           // that were asked for, sorted
+	current string             // the access token that was returned last
+	scopes  []string           // that have been requested, sorted
 }
 
 func newSignIn(o OAuth, server string) *signIn {
@@ -122,14 +122,14 @@ func signInClient() *http.Client {
 	}
 }
 
-// safely refuses to send anything of a sign-in to an address that is not safe.
+// safely refuses requests of a sign-in to addresses that are not safe; see checkEndpoint.
 type safely struct{}
 
 func (safely) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := checkEndpoint(r.URL.String()); err != nil {
 		return nil, err
 	}
-	return http.DefaultTransport.RoundTrip(r) //nolint:wrapcheck // it is one
+	return http.DefaultTransport.RoundTrip(r) //nolint:wrapcheck // it is a round tripper itself
 }
 
 // TokenSource implements auth.OAuthHandler.
@@ -142,7 +142,7 @@ func (s *signIn) TokenSource(context.Context) (oauth2.TokenSource, error) {
 	return s, nil
 }
 
-// Token implements oauth2.TokenSource. It gets a new token shortly before the last one ends.
+// Token implements oauth2.TokenSource. It gets a new token shortly before the last one expires.
 func (s *signIn) Token() (*oauth2.Token, error) {
 	s.mu.Lock()
 	tokens := s.tokens
@@ -157,13 +157,13 @@ func (s *signIn) Token() (*oauth2.Token, error) {
 	return t, nil
 }
 
-// Authorize implements auth.OAuthHandler. Of several requests that were refused with the same token, the first one signs in.
+// Authorize implements auth.OAuthHandler. Of several requests that were refused with the same token, only the first one signs in.
 func (s *signIn) Authorize(ctx context.Context, req *http.Request, resp *http.Response) error {
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxMetadata))
 	_ = resp.Body.Close()
 	challenges, err := oauthex.ParseWWWAuthenticate(resp.Header.Values("WWW-Authenticate"))
 	if err != nil {
-		challenges = nil // it says nothing that can be read, so the well-known addresses have to do
+		challenges = nil // the challenge cannot be read, so use the well-known addresses
 	}
 	bearer := challengeOf(challenges)
 	if resp.StatusCode == http.StatusForbidden && bearer["error"] != "insufficient_scope" {
@@ -189,7 +189,7 @@ func (s *signIn) Authorize(ctx context.Context, req *http.Request, resp *http.Re
 	if s.Scopes == nil && len(asked) == 0 {
 		asked = resource.Scopes
 	}
-	s.scopes = slices.Compact(slices.Sorted(slices.Values(slices.Concat(s.scopes, asked)))) // stepping up loses nothing
+	s.scopes = slices.Compact(slices.Sorted(slices.Values(slices.Concat(s.scopes, asked)))) // a step-up keeps the earlier scopes
 	s.tokens = oauth2.ReuseTokenSourceWithExpiry(nil, &grant{s.OAuth, endpoint, resource.Resource, s.scopes, s.client}, earlyRenewal)
 	t, err := s.tokens.Token()
 	if err != nil {
@@ -200,7 +200,7 @@ func (s *signIn) Authorize(ctx context.Context, req *http.Request, resp *http.Re
 	return nil
 }
 
-// takes returns an error if a resource takes no tokens of the configured issuer.
+// takes returns an error if a resource does not accept tokens of the configured issuer.
 func (s *signIn) takes(resource protected) error {
 	if len(resource.Servers) > 0 && !slices.ContainsFunc(resource.Servers, func(name string) bool { return sameURL(name, s.Issuer) }) {
 		return fmt.Errorf("the server takes tokens of %s, not of the configured issuer", strings.Join(resource.Servers, ", "))
@@ -218,7 +218,7 @@ func challengeOf(all []oauthex.Challenge) map[string]string {
 	return nil
 }
 
-// withoutBody keeps what an authorization server has answered out of logs.
+// withoutBody replaces an error that contains the response of an authorization server, which must not be logged.
 func withoutBody(err error) error {
 	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
 		status := ""
@@ -237,8 +237,8 @@ type protected struct {
 	Scopes   []string `json:"scopes_supported"`
 }
 
-// resource returns what the server says of itself. One that says nothing is known by its URL. The address that a challenge names
-// counts if it is on the server itself.
+// resource returns the metadata of the server, or only its URL if it has no metadata. named is the address of the metadata in a
+// challenge; it is used only if it is on the server itself.
 func (s *signIn) resource(ctx context.Context, named string) protected {
 	u, err := url.Parse(s.server)
 	if err != nil {
@@ -252,7 +252,7 @@ func (s *signIn) resource(ctx context.Context, named string) protected {
 	}
 	for _, at := range places {
 		var found protected
-		// Section 3.3: metadata of another resource must not be used.
+		// RFC 9728 section 3.3: metadata of another resource must not be used.
 		if s.get(ctx, at, &found) == nil && (sameURL(found.Resource, s.server) || sameURL(found.Resource, origin)) {
 			return found
 		}
@@ -260,14 +260,14 @@ func (s *signIn) resource(ctx context.Context, named string) protected {
 	return protected{Resource: s.server}
 }
 
-// endpoint is where an authorization server gives tokens.
+// endpoint is the metadata of an authorization server that is needed to get tokens.
 type endpoint struct {
 	Issuer  string   `json:"issuer"`
 	Token   string   `json:"token_endpoint"`
 	Methods []string `json:"token_endpoint_auth_methods_supported"`
 }
 
-// endpoint finds it at the addresses of RFC 8414 section 3.1 and of OpenID Connect Discovery.
+// endpoint reads the metadata of the issuer, at the addresses of RFC 8414 section 3.1 and of OpenID Connect Discovery.
 func (s *signIn) endpoint(ctx context.Context) (endpoint, error) {
 	u, err := url.Parse(s.Issuer)
 	if err != nil {
@@ -312,12 +312,12 @@ func (s *signIn) get(ctx context.Context, address string, into any) error {
 	return nil
 }
 
-// sameURL compares identifiers that are URLs. Programs disagree on whether an empty path is a slash.
+// sameURL reports whether two URLs are the same identifier. It ignores a final slash, because programs disagree about it.
 func sameURL(a, b string) bool {
 	return a != "" && strings.TrimSuffix(a, "/") == strings.TrimSuffix(b, "/")
 }
 
-// checkEndpoint refuses addresses to which a secret must not be sent: all but https, unless it is on this machine.
+// checkEndpoint refuses addresses to which a secret must not be sent. It requires https, or http on this machine.
 func checkEndpoint(address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil {
@@ -330,7 +330,7 @@ func checkEndpoint(address string) error {
 	return fmt.Errorf("%q is not an https URL, which it must be unless it is on this machine", address)
 }
 
-// grant asks for tokens. Each request signs its own assertion.
+// grant requests tokens. Each request signs its own assertion.
 type grant struct {
 	OAuth
 	at       endpoint
@@ -352,10 +352,10 @@ func (g *grant) Token() (*oauth2.Token, error) {
 		cfg.AuthStyle = oauth2.AuthStyleInParams
 		cfg.EndpointParams.Set("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
 		cfg.EndpointParams.Set("client_assertion", assertion)
-	case len(g.at.Methods) > 0 && !slices.Contains(g.at.Methods, "client_secret_basic"): // which is the default of RFC 8414
+	case len(g.at.Methods) > 0 && !slices.Contains(g.at.Methods, "client_secret_basic"): // the default according to RFC 8414
 		cfg.AuthStyle = oauth2.AuthStyleInParams
 	}
-	// The token outlives the request that needs it first. The client's own timeout ends this.
+	// The token outlives the request that needs it first, so this does not end with it. The client has its own timeout.
 	return cfg.Token(context.WithValue(context.Background(), oauth2.HTTPClient, g.client)) //nolint:wrapcheck // withoutBody wraps it
 }
 

@@ -1,11 +1,11 @@
-// Package adminapi tells administrators how the server is: what `parley doctor` finds, what is left of budgets, and what
-// people think of answers.
+// Package adminapi lets administrators check the server with `parley doctor`, see and set budgets, and read people's
+// feedback on answers.
 //
-//	GET    /api/doctor    what is right and wrong with the machine and the settings
-//	GET    /api/budgets   the limits of the current period, and what has been spent in it
-//	PUT    /api/budgets   other limits than those of the configuration
-//	DELETE /api/budgets   the limits of the configuration again
-//	GET    /api/feedback  which answers people called good or bad, and why
+//	GET    /api/doctor    checks the machine and the settings
+//	GET    /api/budgets   returns the limits of the current period, and what has been spent in it
+//	PUT    /api/budgets   overrides the configured limits
+//	DELETE /api/budgets   restores the configured limits
+//	GET    /api/feedback  lists the answers that people rated good or bad, with their reasons
 package adminapi
 
 import (
@@ -20,21 +20,21 @@ import (
 	"parley/internal/wire"
 )
 
-// Config says where the handler looks. All functions are required.
+// Config has the functions that the handler calls. All are required.
 type Config struct {
 	// Examine checks the machine and the settings.
 	Examine func(context.Context) (Report, error)
 	// Budgets returns the current period of the budgets.
 	Budgets func(context.Context) (ledger.Period, error)
-	// SetBudgets puts other limits in place of those of the configuration; nil removes them.
+	// SetBudgets overrides the configured limits; nil restores them.
 	SetBudgets func(context.Context, *ledger.Allowance) error
-	// Rated visits the answers that somebody has rated, until visit returns false.
+	// Rated calls visit with each message that may contain a rating, the last changed chat first, until visit returns false.
 	Rated func(ctx context.Context, visit func(transcript.Scope, transcript.Hit) bool) error
 }
 
-// Report is the result of `parley doctor`; programs rely on its keys.
+// Report is the result of `parley doctor`. Its JSON keys are part of the API: programs rely on them.
 type Report struct {
-	OK       bool      `json:"ok"` // no finding is a problem
+	OK       bool      `json:"ok"` // there is no Broken finding
 	Version  string    `json:"parley"`
 	Findings []Finding `json:"findings"`
 }
@@ -44,7 +44,7 @@ type Finding struct {
 	Check   string  `json:"check"`
 	Verdict Verdict `json:"verdict"`
 	Found   string  `json:"found"`
-	Remedy  string  `json:"remedy,omitempty"` // what to do; "" if nothing
+	Remedy  string  `json:"remedy,omitempty"` // what to do about it; "" for nothing
 }
 
 // Verdict is the result of a check.
@@ -53,7 +53,7 @@ type Verdict string
 // The verdicts.
 const (
 	Fine    Verdict = "ok"
-	Warned  Verdict = "warning" // it works, but may not for long
+	Warned  Verdict = "warning" // it works for now
 	Broken  Verdict = "problem"
 	Skipped Verdict = "skipped" // there is nothing to check
 )
@@ -61,7 +61,7 @@ const (
 // Handler handles the routes.
 type Handler struct {
 	cfg       Config
-	examining chan struct{} // holds a value during an examination
+	examining chan struct{} // full during an examination
 }
 
 // New returns a handler.
@@ -70,7 +70,7 @@ func New(cfg Config) *Handler { return &Handler{cfg, make(chan struct{}, 1)} }
 //go:embed openapi.json
 var openAPI []byte
 
-// types are the Go types behind schemas of the description.
+// types are the Go types that schemas in openapi.json are derived from; see wire.Protocol.Types.
 var types = map[string]any{"Finding": Finding{}, "BudgetLimits": limits{}, "BudgetSpent": spent{}, "Rating": rating{}}
 
 // Protocol returns the routes.
@@ -87,10 +87,10 @@ func (h *Handler) Protocol() wire.Protocol {
 	}}
 }
 
-// examineTime limits an examination. It reads the databases once.
+// examineTime limits an examination, which reads the databases once.
 const examineTime = time.Minute
 
-// doctor handles GET /api/doctor. There is one examination at a time, since it reads much.
+// doctor handles GET /api/doctor. It allows one examination at a time, since each reads a lot.
 func (h *Handler) doctor(w http.ResponseWriter, r *wire.Request) error {
 	select {
 	case h.examining <- struct{}{}:

@@ -11,22 +11,22 @@ import (
 	"parley/internal/wire"
 )
 
-// limits are the limits of one user or namespace in a period; 0 means none.
+// limits are the limits of each user or each namespace in a period; 0 means no limit.
 type limits struct {
 	Requests int64    `json:"requests"`
 	Tokens   int64    `json:"tokens"`
 	Cost     wire.USD `json:"cost_usd"`
 }
 
-// spent is the cost of one user or namespace in the period.
+// spent is what one user or namespace has used in the period.
 type spent struct {
 	Kind     string   `json:"kind"`           // "user" or "namespace"
 	Name     string   `json:"name"`           // the namespace, or the subject of the user
-	User     string   `json:"user,omitempty"` // what an anonymous caller calls its user
+	User     string   `json:"user,omitempty"` // the user that the request named, for callers without sign-in
 	Requests int64    `json:"requests"`
 	Tokens   int64    `json:"tokens"`
 	Cost     wire.USD `json:"cost_usd"`
-	Used     float64  `json:"used"` // the largest part of a limit that is used up, 1 for all of it; 0 without limits
+	Used     float64  `json:"used"` // share of the limit that is closest to used up; 1 is all of it, 0 if there are no limits
 }
 
 type budgetReport struct {
@@ -34,15 +34,15 @@ type budgetReport struct {
 	Until     string  `json:"until"`
 	User      limits  `json:"user"`
 	Namespace limits  `json:"namespace"`
-	Chosen    bool    `json:"chosen"` // here, and not in the configuration
+	Chosen    bool    `json:"chosen"` // an administrator has set the limits; they override the configuration
 	Spent     []spent `json:"spent"`
-	Left      int     `json:"left_out"` // how many are not listed
+	Left      int     `json:"left_out"` // how many entries Spent leaves out
 }
 
-// mostSpent is the maximum number of users and of namespaces in a report.
+// mostSpent is the maximum number of entries, users and namespaces together, in a report.
 const mostSpent = 200
 
-// budgets handles GET /api/budgets. Those who have used up most come first.
+// budgets handles GET /api/budgets. The entries that have used up the largest share of a limit come first.
 func (h *Handler) budgets(w http.ResponseWriter, r *wire.Request) error {
 	p, err := h.cfg.Budgets(r.Context())
 	if err != nil {
@@ -75,7 +75,7 @@ func (h *Handler) setBudgets(w http.ResponseWriter, r *wire.Request) error {
 	if err := r.Decode(&body, expected); err != nil {
 		return err
 	}
-	if body.User == nil || body.Namespace == nil { // or a body that names one of them would lift the limits of the other
+	if body.User == nil || body.Namespace == nil { // otherwise a body with only one of them would remove the limits of the other
 		return wire.Invalidf(expected)
 	}
 	for name, l := range map[string]*limits{"user": body.User, "namespace": body.Namespace} {
@@ -91,7 +91,7 @@ func (h *Handler) setBudgets(w http.ResponseWriter, r *wire.Request) error {
 	return h.budgets(w, r)
 }
 
-// maxLimit is the largest limit: JavaScript's numbers are exact up to there.
+// maxLimit is the largest limit. JavaScript represents all integers up to it exactly.
 const maxLimit = 1<<53 - 1
 
 // unsetBudgets handles DELETE /api/budgets.
@@ -109,7 +109,7 @@ func (l limits) read() ledger.Limits {
 
 func shownLimits(l ledger.Limits) limits { return limits{l.Requests, l.Tokens, wire.USD(l.Micros)} }
 
-// used returns the largest part of a limit that an amount uses up.
+// used returns the largest share of a limit that an amount uses up, for example 1 for all of it; 0 if there are no limits.
 func used(a ledger.Amount, l ledger.Limits) (most float64) {
 	for _, x := range [][2]int64{{a.Requests, l.Requests}, {a.Tokens, l.Tokens}, {a.Micros, l.Micros}} {
 		if x[1] > 0 {

@@ -13,28 +13,28 @@ import (
 	"parley/internal/wire"
 )
 
-// rating is somebody's feedback on an answer. It does not contain the question and the answer, which belong to that person.
+// rating is somebody's feedback on an answer. It omits the question and the answer, which belong to that person.
 type rating struct {
 	At     string `json:"at"`
 	User   string `json:"user"`
 	Good   bool   `json:"good"`
 	Reason string `json:"reason"`
 	Model  string `json:"model"`
-	// Title and Link are "" unless the caller may open the chat: it is their own, or its owner has shared it by a link.
+	// Title and Link are "" unless the caller may open the chat, because it is their own or its owner has shared it by link.
 	Title string `json:"title"`
-	Link  string `json:"link"` // on the web page
+	Link  string `json:"link"` // relative to the web page
 }
 
-// The number of ratings in an answer.
+// The default and maximum number of ratings in a response.
 const (
 	usualRatings = 200
 	mostRatings  = 1000
 )
 
-// longestReason is the length in bytes after which a reason is cut off. Clients may store any text.
+// longestReason is the length in bytes at which a reason is cut off, since clients may store texts of any length.
 const longestReason = 2000
 
-// feedback handles GET /api/feedback?rating=&limit=. The chat that was changed last comes first.
+// feedback handles GET /api/feedback?rating=&limit=. Ratings of the chat that was changed last come first.
 func (h *Handler) feedback(w http.ResponseWriter, r *wire.Request) error {
 	values := r.URL.Query()
 	only, limit := values.Get("rating"), usualRatings
@@ -77,7 +77,7 @@ func (h *Handler) feedback(w http.ResponseWriter, r *wire.Request) error {
 	return wire.Reply(w, http.StatusOK, out)
 }
 
-// linkOf returns where a caller can read a chat on the web page, "" if they may not.
+// linkOf returns the link with which a caller can read a chat on the web page, or "" if they may not.
 func linkOf(scope transcript.Scope, c transcript.Chat, subject string) string {
 	switch {
 	case scope.Kind == transcript.ChatUI && scope.Owner == subject:
@@ -88,7 +88,8 @@ func linkOf(scope transcript.Scope, c transcript.Chat, subject string) string {
 	return ""
 }
 
-// ratedMessage is the part of a message that is read: the feedback of the web page, and that of "On Your Data".
+// ratedMessage has the members of a stored message that a rating is read from: Feedback is from "On Your Data" clients, and
+// Parley.Feedback from the web page.
 type ratedMessage struct {
 	CreatedAt string `json:"createdAt"`
 	Feedback  string `json:"feedback"`
@@ -101,7 +102,8 @@ type ratedMessage struct {
 	} `json:"parley"`
 }
 
-// ratingOf returns the rating in a message. Clients write messages, so a field of another type is like a missing one.
+// ratingOf returns the rating in a message, or false if it has none. Clients write messages, so a member of the wrong type counts
+// as missing.
 func ratingOf(m transcript.Message) (rating, bool) {
 	var stored ratedMessage
 	if err := json.Unmarshal(m.Body, &stored); err != nil && !errors.As(err, new(*json.UnmarshalTypeError)) {

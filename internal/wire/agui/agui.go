@@ -1,5 +1,5 @@
-// Package agui speaks AG-UI, the Agent-User Interaction Protocol, version 1.0: a run is one turn, its stages
-// are steps, and its citations are state. README.md beside this file describes the protocol as implemented.
+// Package agui implements AG-UI, the Agent-User Interaction Protocol, version 1.0: a turn is a run, its stages
+// are steps, and its citations are state. README.md in this directory describes the protocol as implemented.
 package agui
 
 import (
@@ -14,7 +14,7 @@ type Config struct {
 	wire.Base
 }
 
-// Handler answers the requests of the protocol. It is safe for concurrent use.
+// Handler handles the requests of the protocol. It is safe for concurrent use.
 type Handler struct {
 	cfg     Config
 	catalog openai.Catalog
@@ -35,7 +35,7 @@ func (h *Handler) Protocol() wire.Protocol {
 	}
 }
 
-// run answers with the events of one run.
+// run handles POST /ag-ui. It responds with the events of one run.
 func (h *Handler) run(w http.ResponseWriter, r *wire.Request) error {
 	x, err := h.decode(r)
 	if err != nil {

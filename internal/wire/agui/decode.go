@@ -11,15 +11,15 @@ import (
 	"parley/internal/wire"
 )
 
-// exchange is one request with what its answer depends on.
+// exchange is a decoded request.
 type exchange struct {
 	thread, run string
-	stateful    bool   // the client has a state of its own, which has to stay
+	stateful    bool   // the client has sent a state that is not empty, to which members are added
 	base        string // URL of the server, for links
 	req         chat.Request
 }
 
-// body is a RunAgentInput; a nil Value was not sent.
+// body is a RunAgentInput. A member that was not sent is nil.
 type body struct {
 	Thread    wire.Value `json:"threadId"`
 	Run       wire.Value `json:"runId"`
@@ -30,10 +30,10 @@ type body struct {
 	Forwarded wire.Value `json:"forwardedProps"`
 }
 
-// maxID is the maximum length of a client's id, in bytes.
+// maxID is the maximum length in bytes of an id that a client chooses.
 const maxID = 256
 
-// decode returns the exchange that a request asks for.
+// decode checks and decodes a request.
 func (h *Handler) decode(r *wire.Request) (*exchange, error) {
 	object, err := r.Object()
 	if err != nil {
@@ -73,7 +73,7 @@ func (h *Handler) decode(r *wire.Request) (*exchange, error) {
 	return x, nil
 }
 
-// idOf returns an id of the client, or a new one where it has none.
+// idOf returns the id that the client has sent as name, or a new one if it has sent none.
 func (h *Handler) idOf(v wire.Value, name string) (string, error) {
 	id, err := wire.OptionalText(v, name)
 	if err == nil && len(id) > maxID {
@@ -85,8 +85,8 @@ func (h *Handler) idOf(v wire.Value, name string) (string, error) {
 	return id, err
 }
 
-// readForwarded reads forwardedProps.parley: options of the turn, and the namespace. What else pages forward
-// is for other agents.
+// readForwarded reads forwardedProps.parley: the namespace and options of the turn. It ignores other forwarded
+// members, which are for other agents.
 func (h *Handler) readForwarded(r *wire.Request, x *exchange, v wire.Value) error {
 	x.req.Namespace = h.cfg.Namespace
 	all, _ := v.Object()
@@ -162,7 +162,7 @@ func parametersOf(v wire.Value, at string) (json.RawMessage, error) {
 	return v.Compact(), nil
 }
 
-// contextOf reads what the page tells its agents, as one text.
+// contextOf returns the context that the page gives its agents as one text, "description: value" a line.
 func contextOf(v wire.Value) (string, error) {
 	elements, ok := v.Elements()
 	if !ok && v.IsGiven() {

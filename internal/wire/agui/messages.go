@@ -20,8 +20,8 @@ type uiMessage struct {
 	Error      wire.Value `json:"error"`
 }
 
-// messagesOf reads a thread. Of calls and results, only those of the page's own tools are for the model: the
-// server has run the others itself. Activities and reasoning are not for the model either.
+// messagesOf reads a thread. It keeps calls and results only of the page's own tools, since the server has run the
+// other calls itself. It leaves out activities and reasoning, which are not for the model.
 func (h *Handler) messagesOf(v wire.Value, tools []llm.Tool) ([]chat.Message, error) {
 	elements, ok := v.Elements()
 	if !ok {
@@ -53,7 +53,7 @@ func (h *Handler) messagesOf(v wire.Value, tools []llm.Tool) ([]chat.Message, er
 			question = m.Text()
 		}
 		if last := len(list) - 1; last >= 0 && m.Role == llm.Assistant && len(list[last].ToolCalls) > 0 {
-			// Clients may keep each call as a message of its own.
+			// Some clients keep each call in a separate message.
 			list[last].Parts = append(list[last].Parts, m.Parts...)
 			list[last].ToolCalls = append(list[last].ToolCalls, m.ToolCalls...)
 			continue
@@ -66,7 +66,7 @@ func (h *Handler) messagesOf(v wire.Value, tools []llm.Tool) ([]chat.Message, er
 	return list, nil
 }
 
-// messageOf reads one message; ok is false when it is not for the model.
+// messageOf reads one message; ok is false if it is not for the model.
 func (h *Handler) messageOf(v wire.Value, at string) (m chat.Message, ok bool, err error) {
 	var w uiMessage
 	if !v.Read(&w) {
@@ -104,7 +104,7 @@ func (h *Handler) messageOf(v wire.Value, at string) (m chat.Message, ok bool, e
 	return m, true, nil
 }
 
-// contentOf reads a text, or a list of parts.
+// contentOf reads a message's content, which is a string or a list of parts. Each text after the first begins a new line.
 func (h *Handler) contentOf(v wire.Value, role llm.Role, at string) ([]llm.Part, error) {
 	if said, ok := v.Text(); ok {
 		return []llm.Part{{Text: said}}, nil
@@ -130,7 +130,7 @@ func (h *Handler) contentOf(v wire.Value, role llm.Role, at string) ([]llm.Part,
 	return parts, nil
 }
 
-// uiPart is the union of the parts that are read: text, image, and binary, as images were before 1.0.
+// uiPart is the union of the supported parts: text, image, and binary, which is the form of images before version 1.0.
 type uiPart struct {
 	Type   wire.Value `json:"type"`
 	Text   wire.Value `json:"text"`
@@ -181,7 +181,7 @@ func (h *Handler) image(p *uiPart, at string) (llm.Part, error) {
 	return llm.Part{Image: url}, openai.CheckImage(url, h.cfg.Vision, at, at)
 }
 
-// callsOf reads the calls of a message.
+// callsOf reads the tool calls of a message.
 func callsOf(v wire.Value, at string) ([]llm.ToolCall, error) {
 	elements, ok := v.Elements()
 	if !ok && v.IsGiven() {

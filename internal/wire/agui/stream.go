@@ -11,31 +11,31 @@ import (
 	"parley/internal/wire"
 )
 
-// session writes the events of one turn as those of a run.
+// session sends the events of one turn as the events of a run.
 type session struct {
 	h      *Handler
 	x      *exchange
 	stream *wire.Stream
 
-	steps    []chat.Stage // that are open
-	open     string       // the kind of the message that is open: text, reasoning; "" for none
-	message  string       // its id
-	messages int          // how many were opened
-	delta    []byte       // what each delta of the open message begins with
-	said     string       // id of the message with the last text or call; "" for none
+	steps    []chat.Stage // open ones, in order of their start
+	open     string       // the kind of the open message: textMessage or reasoningMessage; "" for none
+	message  string       // id of the open or last message
+	messages int          // number of ids that were given out
+	delta    []byte       // the beginning of each delta of the open message
+	said     string       // id of the assistant's current message, to which calls and citations belong; "" for none
 	pending  bool         // the page has tools to run
 	answer   chat.MessageFinished
 	asks     []string // follow-up questions
 }
 
-// The kinds of messages that come in deltas, as the names of their events begin.
+// The kinds of messages that are sent in deltas. The names of their events begin with these.
 const (
 	textMessage      = "TEXT_MESSAGE"
 	reasoningMessage = "REASONING_MESSAGE"
 )
 
-// run ranges over the turn and sends its events. An error before the first one is returned for a status of its
-// own; one after that is an event too.
+// run runs the turn and sends its events. An error before the first event is returned, so that it gets an HTTP
+// status; a later one is also sent as an event.
 func (s *session) run(ctx context.Context) error {
 	return s.stream.SendTurn(ctx, s.h.cfg.Runner.Run(ctx, &s.x.req), s.event, s.fail)
 }
@@ -81,7 +81,7 @@ func (s *session) begin() error {
 	return s.stream.SendWithNext(append(line, '}'))
 }
 
-// step opens a step. No two open ones may have the same name.
+// step opens a step unless one with the same name is open: AG-UI does not allow two.
 func (s *session) step(stage chat.Stage) error {
 	if slices.Contains(s.steps, stage) {
 		return nil
@@ -104,7 +104,7 @@ func (s *session) named(head, value string) []byte {
 	return append(wire.AppendString(append(s.stream.Line(), head...), value), '}')
 }
 
-// say sends a piece of a message, which it opens if need be.
+// say sends a piece of a message. It opens the message if none of its kind is open.
 func (s *session) say(kind, text string) error {
 	if s.open != kind {
 		if err := s.start(kind); err != nil {
@@ -115,7 +115,7 @@ func (s *session) say(kind, text string) error {
 	return s.stream.SendSoon(append(line, '}'))
 }
 
-// start opens a message.
+// start closes the open message and opens one of a kind.
 func (s *session) start(kind string) error {
 	if err := s.close(); err != nil {
 		return err
@@ -135,7 +135,7 @@ func (s *session) start(kind string) error {
 	return s.stream.SendWithNext(append(s.stream.Line(), `{"type":"`+kind+`_START`+head+`,"role":"`+role+`"}`...))
 }
 
-// close ends the message that is open.
+// close ends the open message, if any.
 func (s *session) close() error {
 	if s.open == "" {
 		return nil
@@ -149,7 +149,7 @@ func (s *session) close() error {
 	return err
 }
 
-// call sends the call of a tool. It belongs to the message of the text and the calls before it.
+// call sends a tool call, as part of the message with the text and the calls before it.
 func (s *session) call(c llm.ToolCall) error {
 	if err := s.close(); err != nil {
 		return err
@@ -176,7 +176,7 @@ func (s *session) call(c llm.ToolCall) error {
 	return s.stream.Send(append(line, '}'))
 }
 
-// result sends the result of a tool that the server has run. What is said then is a message of its own.
+// result sends the result of a tool that the server has run. Text and calls after it belong to a new message.
 func (s *session) result(e chat.ToolReturned) error {
 	s.said = ""
 	line := wire.AppendString(append(s.stream.Line(), `{"type":"TOOL_CALL_RESULT","messageId":`...), s.nextID())
@@ -191,11 +191,11 @@ func (s *session) nextID() string {
 	return s.x.req.TurnID + "-" + strconv.Itoa(s.messages)
 }
 
-// last ends the run. It waits for the end of the turn: only then is the answer known to stay.
+// last ends the run. It is called for the last event of the turn: until then, the turn may still fail to be saved.
 func (s *session) last(u llm.Usage) error {
 	err := wire.MessageError(s.answer)
 	if err == nil && s.answer.Text == "" && !s.pending {
-		err = s.start(textMessage) // an answer without words is one
+		err = s.start(textMessage) // an empty answer is sent as an empty message
 	}
 	if err == nil {
 		err = s.close()
@@ -227,10 +227,10 @@ type usage struct {
 	Cached    int    `json:"cachedInputTokens"`
 }
 
-// source is a citation as state.
+// source is a citation in the state.
 type source struct {
 	Message  string `json:"messageId"`
-	Label    string `json:"citation"` // as it stands in the text between brackets
+	Label    string `json:"citation"` // as it appears in brackets in the text
 	Title    string `json:"title"`
 	Document string `json:"document"`
 	Page     int    `json:"page,omitempty"`
@@ -238,8 +238,8 @@ type source struct {
 	Quote    string `json:"quote,omitempty"`
 }
 
-// state sends what the page is to keep of the answer: its citations, and what it may ask next. A state that
-// the page has already is added to.
+// state sends what the page should keep from the answer: its citations, follow-up questions and unsupported
+// citations. If the client has a state, it adds them to it; otherwise it sends a new state.
 func (s *session) state() error {
 	sources := make([]source, len(s.answer.Citations))
 	for i := range s.answer.Citations {
@@ -285,7 +285,7 @@ func (s *session) state() error {
 	return s.stream.SendWithNext(append(line, "}}"...))
 }
 
-// fail sends the event of the error that ended the turn.
+// fail sends the error that ended the turn as an event.
 func (s *session) fail(err error) error {
 	f := wire.FailureOf(err)
 	line := wire.AppendString(append(s.stream.Line(), `{"type":"RUN_ERROR","message":`...), f.Text)

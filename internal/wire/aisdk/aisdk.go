@@ -1,9 +1,9 @@
-// Package aisdk speaks the UI message stream protocol of Vercel's AI SDK, version 5 and later, so that a
+// Package aisdk implements the UI message stream protocol of Vercel's AI SDK, version 5 and later, so that a
 // page made with useChat or assistant-ui gets cited answers from POST /api/chat.
 //
-// A turn goes one way only: the body becomes a chat.Request, and the Runner's events become chunks, one
-// server-sent event each. A client that comes back reads the chunks again from the turn's log.
-// README.md beside this file describes the protocol as implemented.
+// The body of a request becomes a chat.Request, and the Runner's events become chunks, one server-sent event
+// each. A client that reconnects gets all chunks again, from the turn's log.
+// README.md in this directory describes the protocol as implemented.
 package aisdk
 
 import (
@@ -18,17 +18,17 @@ import (
 	"parley/internal/wire/openai"
 )
 
-// Turns finds the log of a turn; *turn.Runner does. The error is turn.ErrNotFound for a turn that the
-// owner does not have.
+// Turns returns the log of a turn; *turn.Runner implements it. The error is turn.ErrNotFound for a turn that
+// the owner does not have.
 type Turns interface {
 	Log(ctx context.Context, owner, id string) (*turn.Log, error)
 }
 
-// Board makes values known to all servers that use the same store.
+// Board shares values with all servers that use the same store.
 type Board interface {
-	// Notice makes a value known, for an hour.
+	// Notice publishes a value under a name, for an hour. It replaces an earlier one.
 	Notice(ctx context.Context, name, value string) error
-	// Noticed returns the value last made known under a name, or "".
+	// Noticed returns the value published under a name, or "" if there is none.
 	Noticed(ctx context.Context, name string) (value string, err error)
 }
 
@@ -38,33 +38,33 @@ type Config struct {
 
 	Turns Turns
 
-	Board Board // tells other servers which turn answers a chat; nil if there are none
+	Board Board // tells other servers which turn answers a chat; nil if there is only one server
 
-	Give openai.Give // reads the documents of a conversation; nil means that they are refused
+	Give openai.Give // reads documents attached to messages; nil refuses them
 }
 
 const (
 	maxChatID = 256    // bytes
-	maxChats  = 10_000 // whose last turns are remembered, for clients that come back
+	maxChats  = 10_000 // whose last turn is remembered, for clients that reconnect
 )
 
-// Handler answers the requests of the protocol. It is safe for concurrent use.
+// Handler handles the requests of the protocol. It is safe for concurrent use.
 type Handler struct {
 	cfg     Config
 	catalog openai.Catalog
 	chats   *lru.Cache[chatKey, answering]
 }
 
-// chatKey is a chat of a caller, as the client names it.
+// chatKey identifies a chat: its owner, and the id that the client has given it.
 type chatKey struct{ owner, id string }
 
-// answering is the last turn of a chat, and the id of the message that it writes.
+// answering is the last turn of a chat, and the id of the message that answers in it.
 type answering struct{ Turn, Message string }
 
-// notice is the name of a chat on the board.
+// notice returns the name of a chat on the Board.
 func (k chatKey) notice() string { return "aisdk\x00" + k.owner + "\x00" + k.id }
 
-// answers records the turn that answers a chat, for clients that come back.
+// answers records the turn that answers a chat, for clients that reconnect.
 func (h *Handler) answers(ctx context.Context, k chatKey, a answering) error {
 	h.chats.Put(k, a)
 	if h.cfg.Board == nil {
@@ -77,7 +77,7 @@ func (h *Handler) answers(ctx context.Context, k chatKey, a answering) error {
 	return h.cfg.Board.Notice(ctx, k.notice(), string(raw))
 }
 
-// answered returns the last turn of a chat, on whichever server it runs.
+// answered returns the last turn of a chat, whichever server runs it; ok is false if none is recorded.
 func (h *Handler) answered(ctx context.Context, k chatKey) (a answering, ok bool, err error) {
 	if h.cfg.Board != nil {
 		raw, err := h.cfg.Board.Noticed(ctx, k.notice())
@@ -120,9 +120,9 @@ func (h *Handler) Protocol() wire.Protocol {
 	return wire.Protocol{OpenAPI: openAPI, Routes: append(slashed, shared), Options: wire.PageOptions, Schema: "UIChatRequest"}
 }
 
-// claims reports whether a request to a path that several protocols share speaks this one: it says so, or its
-// body has a trigger, which every request of the AI SDK has, or messages of parts only. Messages that have a
-// content too are of version 4, which cannot read these streams.
+// claims reports whether a request to the shared path is one of this protocol: it says so in the header
+// X-Chat-Protocol, its body has a trigger, as every request of the AI SDK has, or its first message has parts
+// and no content. Version 4 sends both, and cannot read these streams.
 func claims(r *wire.Request) bool {
 	if r.Header.Get(wire.ProtocolHeader) == Speaks {
 		return true
@@ -148,7 +148,7 @@ func claims(r *wire.Request) bool {
 	return false
 }
 
-// chat answers with one message.
+// chat handles POST /api/chat. It responds with the chunks of one message.
 func (h *Handler) chat(w http.ResponseWriter, r *wire.Request) error {
 	x, err := h.decode(r)
 	if err != nil {

@@ -9,15 +9,15 @@ import (
 	"parley/internal/wire"
 )
 
-// exchange is one request with what its answer depends on.
+// exchange is a decoded request.
 type exchange struct {
-	chat    string // id that the client has given the chat; "" for none
-	message string // id of the message that answers
+	chat    string // the client's id of the chat; "" for none
+	message string // id of the answer's message
 	base    string // URL of the server, for links
 	req     chat.Request
 }
 
-// body is a request; a nil Value was not sent. Beside these members it may have those of options.
+// body is a request. A member that was not sent is nil. The options of wire.PageOptions are further members.
 type body struct {
 	ID         wire.Value `json:"id"`
 	Messages   wire.Value `json:"messages"`
@@ -28,7 +28,7 @@ type body struct {
 	ToolChoice wire.Value `json:"toolChoice"`
 }
 
-// decode returns the exchange that a request asks for.
+// decode checks and decodes a request.
 func (h *Handler) decode(r *wire.Request) (*exchange, error) {
 	object, err := r.Object()
 	if err != nil {
@@ -69,8 +69,8 @@ func (h *Handler) decode(r *wire.Request) (*exchange, error) {
 	return x, nil
 }
 
-// namespaceOf returns the namespace to search: that of the model "parley" or "parley/NAMESPACE". Pages that
-// let people choose a model send the names of other models, which mean nothing here.
+// namespaceOf returns the namespace to search: NAMESPACE for the model "parley/NAMESPACE", and the configured one
+// for any other model, since pages that let people choose a model send names that mean nothing here.
 func (h *Handler) namespaceOf(r *wire.Request, v wire.Value) (string, error) {
 	name, err := wire.OptionalText(v, "model")
 	if err != nil || !strings.HasPrefix(name, "parley/") {
@@ -79,8 +79,8 @@ func (h *Handler) namespaceOf(r *wire.Request, v wire.Value) (string, error) {
 	return h.catalog.NamespaceOf(r.Context(), r.Who, name)
 }
 
-// readMessages reads the conversation. An answer behind the last question is the one that is asked for again,
-// unless it ends with results of the client's tools: then the answer goes on with them.
+// readMessages reads the conversation. If it ends with results of the client's tools, the model continues that
+// answer. Otherwise an answer after the last question is left out: the client asks for it again.
 func (h *Handler) readMessages(x *exchange, b *body) error {
 	elements, ok := b.Messages.Elements()
 	if !ok {
@@ -98,7 +98,7 @@ func (h *Handler) readMessages(x *exchange, b *body) error {
 	if system != "" {
 		list = append(list, chat.TextMessage(llm.System, system))
 	}
-	var refused error // for a file of the question
+	var refused error // why a file of the question was refused
 	i, question, answer := 0, -1, ""
 	for v := range elements {
 		m, err := h.messageOf(v, wire.At("messages", i))
@@ -128,8 +128,8 @@ func (h *Handler) readMessages(x *exchange, b *body) error {
 	return nil
 }
 
-// earlier marks the files of messages before the question, which are left out if they cannot be read: a page sends the
-// whole conversation each time, also with a question that was refused for its file.
+// earlier marks the files of messages before the question, by clearing Param, so that they are left out if they cannot be
+// read. A page sends the whole conversation each time, including an earlier question that was refused because of its file.
 func earlier(messages []chat.Message) {
 	for _, m := range messages {
 		for i := range m.Files {

@@ -10,7 +10,7 @@ import (
 	"parley/internal/wire/openai"
 )
 
-// uiMessage is a message as pages keep it. Older versions and hand-written clients send Content.
+// uiMessage is a message as pages store it. Older versions and hand-written clients send Content.
 type uiMessage struct {
 	ID      wire.Value `json:"id"`
 	Role    wire.Value `json:"role"`
@@ -18,8 +18,8 @@ type uiMessage struct {
 	Content wire.Value `json:"content"`
 }
 
-// uiPart is the union of the parts that matter. What this server adds to its own messages, such as sources,
-// comes back and is ignored, as are parts of types that it does not know.
+// uiPart is the union of the parts that are read. Parts of other types are ignored. They include those that this
+// server has added to its answers, such as sources, which pages send back.
 type uiPart struct {
 	Type      wire.Value `json:"type"`
 	Text      wire.Value `json:"text"`
@@ -37,8 +37,8 @@ type uiPart struct {
 	Provider   wire.Value `json:"callProviderMetadata"`
 }
 
-// messageOf reads a message. One of an assistant that has called tools becomes several: what it said and
-// called, the results, and what it said then.
+// messageOf reads a message. An assistant's message with tool calls becomes several: its text and calls, the
+// results, and the text after them.
 func (h *Handler) messageOf(v wire.Value, at wire.Element) (*messageBuilder, error) {
 	var m uiMessage
 	if !v.Read(&m) {
@@ -70,13 +70,13 @@ func (h *Handler) messageOf(v wire.Value, at wire.Element) (*messageBuilder, err
 	return b, nil
 }
 
-// messageBuilder makes messages of the parts of one.
+// messageBuilder converts the parts of a uiMessage to messages.
 type messageBuilder struct {
 	h       *Handler
 	id      string
 	role    llm.Role
 	list    []chat.Message
-	refused error // why the first file that is left out is not read
+	refused error // why the first file that is left out was refused
 	open    chat.Message
 	results []chat.Message
 }
@@ -119,7 +119,7 @@ func (b *messageBuilder) add(v wire.Value, at wire.Element) error {
 	return nil
 }
 
-// say adds a text. Each begins a line, since the question is read as one text.
+// say adds a text. Each begins a new line, since the texts of a question are joined.
 func (b *messageBuilder) say(said string) {
 	if b.open.Text() != "" {
 		said = "\n" + said
@@ -127,7 +127,7 @@ func (b *messageBuilder) say(said string) {
 	b.open.Parts = append(b.open.Parts, llm.Part{Text: said})
 }
 
-// file adds an image, which the model sees, or a document, which is read.
+// file adds an image, which the model sees, or a document, which the server reads (Config.Give).
 func (b *messageBuilder) file(p *uiPart, at wire.Element) error {
 	param := at.String()
 	url, ok := p.URL.Text()
@@ -160,8 +160,8 @@ func (b *messageBuilder) file(p *uiPart, at wire.Element) error {
 	return nil
 }
 
-// call adds a call of one of the client's tools with its result. Calls that the server has run itself are
-// history, and so is one without a result: the client has gone on without it.
+// call adds a call of one of the client's tools with its result. It ignores calls that the server has run itself,
+// and calls without a result, which the client has abandoned.
 func (b *messageBuilder) call(name string, p *uiPart, at wire.Element) error {
 	id, ok := p.ToolCallID.Text()
 	if !ok || id == "" || name == "" {
@@ -190,7 +190,7 @@ func (b *messageBuilder) call(name string, p *uiPart, at wire.Element) error {
 	return nil
 }
 
-// textOf returns a result as the model reads it: a string as it is, anything else as JSON.
+// textOf returns a result as the model reads it: a string unchanged, anything else as JSON.
 func textOf(v wire.Value) string {
 	if s, ok := v.Text(); ok {
 		return s
@@ -201,7 +201,7 @@ func textOf(v wire.Value) string {
 	return string(v.Compact())
 }
 
-// flush ends the message that is open.
+// flush ends the open message, and adds it and the results of its calls to the list.
 func (b *messageBuilder) flush() {
 	if b.open.Parts == nil && b.open.ToolCalls == nil && b.open.Files == nil {
 		return

@@ -13,8 +13,8 @@ import (
 
 const keepAliveInterval = 12 * time.Second
 
-// running returns the log of a chat's turn that is under way, with what the chat is answering; nil when there
-// is none, as for the chats of other callers.
+// running returns the log of the turn that is in progress in the chat of a request. The log is nil if there is
+// none, if the chat belongs to another caller, or if the caller may no longer use its namespace.
 func (h *Handler) running(r *wire.Request) (*turn.Log, answering, error) {
 	a, ok, err := h.answered(r.Context(), chatKey{r.Who.Subject, r.PathValue("id")})
 	if !ok {
@@ -34,8 +34,8 @@ func (h *Handler) running(r *wire.Request) (*turn.Log, answering, error) {
 	return l, a, nil
 }
 
-// resume answers GET {api}/{id}/stream with all chunks of the answer that is being written, from its
-// beginning; 204 when none is.
+// resume handles GET {api}/{id}/stream. It responds with all chunks of the answer in progress, from its beginning,
+// or with 204 if there is none.
 func (h *Handler) resume(w http.ResponseWriter, r *wire.Request) error {
 	l, a, err := h.running(r)
 	if err != nil {
@@ -56,8 +56,8 @@ func (h *Handler) resume(w http.ResponseWriter, r *wire.Request) error {
 	})
 }
 
-// stop answers DELETE {api}/{id}/stream, for turns that go on without their clients. A turn that has ended
-// already is not an error: the client gets what it asks for.
+// stop handles DELETE {api}/{id}/stream. It stops the turn in progress, which may go on without its client. That
+// there is none is not an error, since the client wants it to have ended.
 func (h *Handler) stop(w http.ResponseWriter, r *wire.Request) error {
 	l, _, err := h.running(r)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"parley/internal/wire"
 )
 
-// session writes the events of one turn as chunks.
+// session sends the events of one turn as chunks.
 type session struct {
 	h         *Handler
 	stream    *wire.Stream
@@ -24,13 +24,13 @@ type session struct {
 	base      string // URL of the server, for links
 	namespace string
 
-	open   string // the kind of the part that is open: text, reasoning; "" for none
-	part   int    // how many parts were opened
-	delta  []byte // what each delta of the open part begins with
+	open   string // the kind of the open part: textPart or reasoningPart; "" for none
+	part   int    // number of parts that were opened
+	delta  []byte // the beginning of each delta of the open part
 	answer chat.MessageFinished
 }
 
-// The kinds of parts that come in deltas.
+// The kinds of parts that are sent in deltas.
 const (
 	textPart      = "text"
 	reasoningPart = "reasoning"
@@ -41,8 +41,8 @@ func (h *Handler) session(w http.ResponseWriter, message, base, namespace string
 	return &session{h: h, stream: wire.SSE(w), message: message, base: base, namespace: namespace}
 }
 
-// run sends a turn. An error before its first event is returned for a status of its own; one after that is a
-// chunk too.
+// run sends the events of a turn. An error before the first event is returned, so that it gets an HTTP status; a
+// later one is also sent as a chunk.
 func (s *session) run(ctx context.Context, events iter.Seq2[chat.Event, error]) error {
 	return s.stream.SendTurn(ctx, events, s.event, func(err error) error {
 		if err := s.fail(err); err != nil {
@@ -52,7 +52,7 @@ func (s *session) run(ctx context.Context, events iter.Seq2[chat.Event, error]) 
 	})
 }
 
-// event sends the chunks of an event. A nil event says that nothing has happened for a while.
+// event sends the chunks of an event. A nil event means that nothing has happened for keepAliveInterval.
 func (s *session) event(e chat.Event) error {
 	if e == nil {
 		return s.stream.Comment("keep-alive")
@@ -96,7 +96,7 @@ func (s *session) begin() error {
 	return s.stream.SendWithNext(append(s.stream.Line(), `{"type":"start-step"}`...))
 }
 
-// stage says what the server is doing, for as long as there is no answer to show.
+// stage tells the page what the server is doing, until a part of the answer has been sent.
 func (s *session) stage(name string) error {
 	if s.part > 0 {
 		return nil
@@ -105,7 +105,7 @@ func (s *session) stage(name string) error {
 	return s.stream.SendSoon(append(line, `},"transient":true}`...))
 }
 
-// say sends a piece of a part, which it opens if need be.
+// say sends a piece of a part. It opens the part if none of its kind is open.
 func (s *session) say(kind, text string) error {
 	if s.open != kind {
 		if err := s.close(); err != nil {
@@ -122,7 +122,7 @@ func (s *session) say(kind, text string) error {
 	return s.stream.SendSoon(append(line, '}'))
 }
 
-// close ends the part that is open.
+// close ends the open part, if any.
 func (s *session) close() error {
 	if s.open == "" {
 		return nil
@@ -132,7 +132,7 @@ func (s *session) close() error {
 	return s.stream.SendWithNext(line)
 }
 
-// call sends a call of a tool. Those that the server runs are dynamic, since the page does not know them.
+// call sends a tool call. Calls of the server's own tools are dynamic, since the page does not know these tools.
 func (s *session) call(c llm.ToolCall, own bool) error {
 	if err := s.close(); err != nil {
 		return err
@@ -166,7 +166,7 @@ func (s *session) result(e chat.ToolReturned) error {
 	return s.stream.Send(append(line, `,"providerExecuted":true,"dynamic":true}`...))
 }
 
-// last ends the stream. It waits for the end of the turn: only then is the answer known to stay.
+// last ends the stream. It is called for the last event of the turn: until then, the turn may still fail to be saved.
 func (s *session) last(u llm.Usage) error {
 	err := wire.MessageError(s.answer)
 	if err == nil {
@@ -190,8 +190,8 @@ func (s *session) last(u llm.Usage) error {
 	return s.done()
 }
 
-// metadata is what the page learns of a message beside its parts. The reason has no member of its own in the
-// chunk, because early releases of version 5 refuse chunks with members that they do not know.
+// metadata is what the page gets about a message besides its parts. FinishReason is here and not in the finish
+// chunk itself, because early releases of version 5 reject chunks with unknown members.
 type metadata struct {
 	Model        string   `json:"model"`
 	FinishReason string   `json:"finishReason"`
@@ -220,8 +220,8 @@ func reasonOf(reason string) string {
 	return "stop"
 }
 
-// sources sends a source-url for each citation, which opens the cited page, and a source-document for each
-// cited file, with all its cited pages. A citation of a file that the request has brought is a source-document of its own.
+// sources sends a source-url for each citation, which opens the cited page, and a source-document for each cited
+// file, with all its cited pages. A citation of a file in the request, which has no link, is sent as a source-document.
 func (s *session) sources() error {
 	var names []string
 	files := map[string]*fileSource{}
@@ -229,7 +229,7 @@ func (s *session) sources() error {
 		c := &s.answer.Citations[i]
 		from := cited{Document: c.Name, Label: c.Label, Page: c.Page, URL: c.URL, Quote: quoteOf(c)}
 		link := s.h.catalog.LinkTo(c, s.base, s.namespace)
-		if link == "" { // only the page has the file
+		if link == "" { // a file in the request
 			if err := s.document(c.Label, titleOf(c), c.Name, from); err != nil {
 				return err
 			}
@@ -246,7 +246,7 @@ func (s *session) sources() error {
 			return err
 		}
 		if c.URL != "" {
-			continue // a page of the web
+			continue // a web page has no source-document
 		}
 		if files[c.Name] == nil {
 			files[c.Name] = &fileSource{title: c.Title, url: s.h.catalog.Link(c.Name, 0, s.base, s.namespace)}
@@ -265,13 +265,13 @@ func (s *session) sources() error {
 	return nil
 }
 
-// fileSource is a cited file.
+// fileSource is a cited file with its cited pages.
 type fileSource struct {
 	title, url string
 	pages      []int
 }
 
-// document sends a source-document.
+// document sends a source-document chunk.
 func (s *session) document(id, title, name string, from cited) error {
 	line := wire.AppendString(append(s.stream.Line(), `{"type":"source-document","sourceId":`...), id)
 	line = wire.AppendString(append(line, `,"mediaType":`...), cmp.Or(format.MediaType(format.Ext(name)), "application/octet-stream"))
@@ -284,17 +284,17 @@ func (s *session) document(id, title, name string, from cited) error {
 	return s.stream.SendWithNext(append(line, '}'))
 }
 
-// cited holds the properties of a source that its chunk has no members for.
+// cited holds the properties of a source for which its chunk has no members.
 type cited struct {
 	Document string `json:"document"`
-	Label    string `json:"citation,omitempty"` // as it stands in the text between brackets
+	Label    string `json:"citation,omitempty"` // as it appears in brackets in the text
 	Page     int    `json:"page,omitempty"`
 	Pages    []int  `json:"pages,omitempty"`
 	URL      string `json:"url,omitempty"`
 	Quote    string `json:"quote,omitempty"` // the cited words
 }
 
-// append appends the member providerMetadata of a source.
+// append appends the member providerMetadata of a source chunk to line.
 func (c cited) append(line []byte) ([]byte, error) {
 	line, err := wire.AppendJSON(append(line, `,"providerMetadata":{"parley":`...), c)
 	return append(line, '}'), err
@@ -309,7 +309,7 @@ func quoteOf(c *chat.Citation) string {
 	return ""
 }
 
-// titleOf names the cited page.
+// titleOf returns the title of the cited document, with the page if there is one.
 func titleOf(c *chat.Citation) string {
 	title := cmp.Or(c.Title, c.Name)
 	if c.Page > 0 {
@@ -318,7 +318,7 @@ func titleOf(c *chat.Citation) string {
 	return title
 }
 
-// fail sends the chunk of the error that ended the turn. A turn that was stopped has no error.
+// fail sends the error that ended the turn, or an abort chunk if the turn was stopped.
 func (s *session) fail(err error) error {
 	if errors.Is(err, context.Canceled) && chat.KindOf(err) == chat.Conflict {
 		return s.stream.Send(append(s.stream.Line(), `{"type":"abort"}`...))
@@ -329,7 +329,7 @@ func (s *session) fail(err error) error {
 
 func (s *session) done() error { return s.stream.Send(append(s.stream.Line(), "[DONE]"...)) }
 
-// json sends a chunk that ends with a value.
+// json sends a chunk: head, v as JSON, and a closing brace.
 func (s *session) json(head string, v any) error {
 	line, err := wire.AppendJSON(append(s.stream.Line(), head...), v)
 	if err != nil {

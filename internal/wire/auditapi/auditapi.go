@@ -1,4 +1,4 @@
-// Package auditapi exports the audit log to administrators: GET /api/audit, one entry a line.
+// Package auditapi lets administrators export the audit log: GET /api/audit, one entry per line.
 package auditapi
 
 import (
@@ -16,11 +16,11 @@ import (
 
 // Entries reads the log.
 type Entries interface {
-	// Audit returns entries, the oldest first.
+	// Audit returns the entries that q selects, oldest first.
 	Audit(ctx context.Context, q audit.Query) ([]audit.Entry, error)
 }
 
-// Handler answers the route.
+// Handler handles the route.
 type Handler struct{ entries Entries }
 
 // New returns a handler.
@@ -32,13 +32,14 @@ func (h *Handler) Protocol() wire.Protocol {
 	return wire.Protocol{OpenAPI: openAPI, Types: types, Routes: []wire.Route{rt.At("GET /api/audit", h.export)}}
 }
 
-// Entries on one page of an export.
+// The default and maximum number of entries on a page of an export.
 const (
 	pageSize = 1_000
 	maxPage  = 10_000
 )
 
-// export answers GET /api/audit with JSON Lines. A page that is not the last has a Link to the next.
+// export handles GET /api/audit. It responds with JSON Lines. If there are more entries, the Link header has the URL of the next
+// page.
 func (h *Handler) export(w http.ResponseWriter, r *wire.Request) error {
 	values := r.URL.Query()
 	q, err := ParseQuery(values.Get("from"), values.Get("to"), values.Get("user"), values.Get("action"))
@@ -68,7 +69,8 @@ func (h *Handler) export(w http.ResponseWriter, r *wire.Request) error {
 	return Write(w, all)
 }
 
-// ParseQuery reads what an export selects. Times are days or RFC 3339; "" selects all. The error is a sentence.
+// ParseQuery returns the query with the given filters; "" means no filter. from and to are days, which begin at midnight UTC, or
+// RFC 3339 times; entries at to are not included. The error is a sentence for the user.
 func ParseQuery(from, to, user, action string) (q audit.Query, err error) {
 	q = audit.Query{Subject: user, Action: audit.Action(action)}
 	if action != "" && !slices.Contains(audit.Actions, q.Action) {

@@ -1,11 +1,11 @@
-// Package azurechat speaks the AI Chat Protocol in both of its versions: 2024-05-29 (message and
-// delta) and 2024-01-28 (choices), with the forms that their clients in the field need: the
+// Package azurechat implements both versions of the AI Chat Protocol: 2024-05-29 (message and
+// delta) and 2024-01-28 (choices), with the variants that existing clients need: the
 // Microsoft SDK's sessionState and multipart, the JavaScript sample's web component, and the shapes
-// that Microsoft's samples use since April 2026, which no document describes.
+// that Microsoft's samples have used since April 2026, which no document describes.
 //
-// A turn goes one way only: the body becomes a chat.Request, the Runner's events become lines
-// through a format, and a reply that is not streamed is the fold of the same events. README.md
-// beside this file describes the protocol as implemented.
+// The body of a request becomes a chat.Request, and a format turns the Runner's events into lines. A reply
+// that is not streamed is assembled from the same events. README.md in this directory describes the
+// protocol as implemented.
 package azurechat
 
 import (
@@ -24,14 +24,14 @@ import (
 type Config struct {
 	wire.Base
 
-	Store transcript.Store // of the chats that front ends keep
+	Store transcript.Store // of chats that front ends save
 
-	// Known reports whether id is a conversation that the caller may continue. Nil means that
-	// every id that looks like one of the server's is passed to the Runner.
+	// Known reports whether id is a conversation that the caller may continue. If nil, every id
+	// in the form of the server's ids is passed to the Runner.
 	Known func(ctx context.Context, p access.Principal, id string) (bool, error)
 
-	Model          string       // stands in for a model that the Runner does not name
-	History        bool         // a null session state is answered with a new id, which front ends need to list a chat
+	Model          string       // named in replies if the Runner names no model
+	History        bool         // a null session state gets a new id, which front ends need to list a chat
 	MultipartLimit int64        // bytes of a multipart body; 0 means 10 MiB
 	Capabilities   Capabilities // for GET /config
 	SignIn         *SignIn      // for GET /auth_setup; nil means that front ends do not offer sign-in
@@ -64,11 +64,11 @@ const (
 	VLate                // 2024-05-29 with the replies of Microsoft's samples since April 2026
 )
 
-// Streaming says whether a mount streams.
+// Streaming determines whether a route streams its replies.
 type Streaming uint8
 
-// The ways to decide it. StreamByBody is for 2024-01-28: the body's "stream" decides, or
-// ?stream=true where the body has none; a 2024-05-29 request is then not streamed.
+// The values of Streaming. StreamByBody is for 2024-01-28: the body's "stream" decides, or
+// ?stream=true if the body has none. It means StreamNever for the other versions.
 const (
 	StreamByBody Streaming = iota
 	StreamAlways
@@ -80,11 +80,11 @@ type Form struct {
 	Version Version
 	Stream  Streaming
 	SDK     bool // the SDK's sample endpoint /api/chat/: sessionState, error objects, application/jsonl
-	Both    bool // a 2024-05-29 reply that is not streamed has "choices" too, for clients that read 2024-01-28
+	Both    bool // a whole 2024-05-29 reply also has "choices", for clients that read 2024-01-28
 	Sniffs  bool // a 2024-05-29 request may come from a client of the later samples; see isLate
 }
 
-// exchange is one request with what its answer depends on.
+// exchange is one request and the properties that its reply depends on.
 type exchange struct {
 	form         Form
 	objectErrors bool // errors are {"error":{"code","message"}}
@@ -95,12 +95,12 @@ type exchange struct {
 	req          chat.Request
 }
 
-// chat answers requests of a form.
+// chat returns the handler for requests of a form.
 func (h *Handler) chat(form Form) func(http.ResponseWriter, *wire.Request) error {
 	return func(w http.ResponseWriter, r *wire.Request) (err error) {
 		x := &exchange{form: form, objectErrors: form.SDK || r.IsForm}
 		if r.IsForm || r.Header.Get(wire.ProtocolHeader) != "" {
-			x.form.Both, x.form.Sniffs = false, false // the client reads this version
+			x.form.Both, x.form.Sniffs = false, false // the client has named the version that it reads
 		}
 		r.Fail = x.fail
 		var files []file
@@ -122,7 +122,7 @@ func (h *Handler) chat(form Form) func(http.ResponseWriter, *wire.Request) error
 	}
 }
 
-// format returns what writes this exchange's lines.
+// format returns the format of this exchange's lines and reply.
 func (h *Handler) format(x *exchange) format {
 	if x.form.Version == VLate || x.late {
 		return &formatLate{early: format0529{state: x.state, choices: x.form.Both}, both: x.late}

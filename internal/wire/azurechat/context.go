@@ -13,19 +13,19 @@ import (
 	"parley/internal/wire"
 )
 
-// replyContext is the "context" of a reply. Where the documents show the order of keys, it is
-// that of their streamed examples.
+// replyContext is the "context" of a reply. Keys are in the order of the documents' streamed examples,
+// as far as those show one.
 type replyContext struct {
 	DataPoints  any      `json:"data_points,omitempty"` // *dataPoints or *lateDataPoints
 	Thoughts    any      `json:"thoughts,omitempty"`    // []thought, or one string for the web component
 	FollowUps   []string `json:"followup_questions,omitempty"`
-	Unsupported []string `json:"unsupported_citations,omitempty"` // labels in the answer whose pages do not bear it out
+	Unsupported []string `json:"unsupported_citations,omitempty"` // citations in the answer whose pages do not support it
 }
 
 type dataPoints struct {
 	Text      []string    `json:"text"`
 	Images    []imageData `json:"images,omitempty"`
-	Citations []string    `json:"citations"` // every page that the passages span; later front ends need it
+	Citations []string    `json:"citations"` // every page that the passages span; required by later front ends
 }
 
 // lateDataPoints is dataPoints as later front ends read them.
@@ -34,8 +34,8 @@ type lateDataPoints struct {
 	Images    []string `json:"images"` // URLs
 	Citations []string `json:"citations"`
 
-	External []struct{} `json:"external_results_metadata"` // of the web and of SharePoint: there are none
-	Activity struct{}   `json:"citation_activity_details"` // of agents that searched: there are none
+	External []struct{} `json:"external_results_metadata"` // from the web and SharePoint; always empty
+	Activity struct{}   `json:"citation_activity_details"` // of agentic retrieval; always empty
 }
 
 type imageData struct {
@@ -45,7 +45,7 @@ type imageData struct {
 
 type thought struct {
 	Title       string `json:"title"`
-	Description any    `json:"description"` // string, []string or []result, by title
+	Description any    `json:"description"` // string, []string or []result, depending on Title
 	Props       any    `json:"props"`       // nil except for the search query
 }
 
@@ -74,7 +74,7 @@ type caption struct {
 	Highlights           []string `json:"highlights"`
 }
 
-// openingContext is the part of the context that is known before the model is called; the thoughts never change later.
+// openingContext returns the part of the context that is known before the model is called. The thoughts never change later.
 func (x *exchange) openingContext(t *chat.Turn) replyContext {
 	c := replyContext{DataPoints: x.dataPointsOf(t), Thoughts: x.thoughtsOf(t)}
 	if x.webComponent {
@@ -83,11 +83,11 @@ func (x *exchange) openingContext(t *chat.Turn) replyContext {
 	return c
 }
 
-// closingContext is the part of the context that is known only after the answer.
+// closingContext returns the part of the context that is known only after the answer.
 func (x *exchange) closingContext(t *chat.Turn) replyContext {
 	c := replyContext{FollowUps: t.FollowUps, Unsupported: t.Messages[len(t.Messages)-1].Unsupported()}
 	if x.webComponent {
-		c.FollowUps = nil // they stand in the text
+		c.FollowUps = nil // they are in the text
 	}
 	return c
 }
@@ -96,7 +96,7 @@ func (c replyContext) empty() bool {
 	return c.DataPoints == nil && c.Thoughts == nil && len(c.FollowUps) == 0 && len(c.Unsupported) == 0
 }
 
-// render encodes a context once, to be put into whichever line it belongs to.
+// render encodes a context for a line or a reply.
 func (c replyContext) render() (json.RawMessage, error) {
 	raw, err := wire.AppendJSON(nil, c)
 	if err != nil {
@@ -150,15 +150,15 @@ func (x *exchange) thoughtsOf(t *chat.Turn) []thought {
 	}
 }
 
-// thoughtsHTML is the same for a client that puts it into the page as it is, so that all of it
-// is escaped but the line breaks.
+// thoughtsHTML returns the thoughts for the web component, which inserts them into the page as HTML.
+// Everything except the line breaks is escaped.
 func (x *exchange) thoughtsHTML(t *chat.Turn) string {
 	_, query := x.queries(t)
 	lines := append([]string{"Search query:", query, "", "Conversations:"}, promptStrings(t.Prompt.Messages)...)
 	return strings.ReplaceAll(html.EscapeString(strings.Join(lines, "\n")), "\n", "<br>")
 }
 
-// queries returns the question as asked and as searched.
+// queries returns the question as the user asked it, and the query that was searched for.
 func (x *exchange) queries(t *chat.Turn) (original, query string) {
 	original, query = t.Rewrite.Original, t.Rewrite.Query
 	if original == "" {
@@ -203,7 +203,7 @@ func captionsOf(texts []string) []caption {
 	return captions
 }
 
-// sourcePage is the citation of a passage's first page.
+// sourcePage returns the citation of a passage's first page.
 func sourcePage(p retrieval.Passage) string {
 	if len(p.Chunk.Spans) == 0 || p.Chunk.Spans[0].Page == 0 {
 		return p.Document.Name
@@ -211,8 +211,8 @@ func sourcePage(p retrieval.Passage) string {
 	return p.Document.Name + "#page=" + strconv.Itoa(p.Chunk.Spans[0].Page)
 }
 
-// resultID has the form of the documents' ids: the name made safe, the name in hexadecimal, so
-// that two names never meet, and the number of the chunk.
+// resultID returns an id in the form that the documents show: the name with unsafe characters replaced, the
+// name in hexadecimal, so that different names never collide, and the ordinal of the chunk.
 func resultID(p retrieval.Passage) string {
 	name := p.Document.Name
 	safe := strings.Map(func(r rune) rune {

@@ -6,30 +6,30 @@ import (
 	"parley/internal/wire"
 )
 
-// body is a request, in both versions; a nil Value was not sent.
+// body is the body of a request in any version. A nil Value means that the member is missing.
 type body struct {
 	Messages     wire.Value `json:"messages"`
-	Input        wire.Value `json:"input"` // what later samples call the messages
+	Input        wire.Value `json:"input"` // the messages, in later samples
 	Context      wire.Value `json:"context"`
 	Stream       wire.Value `json:"stream"` // 2024-01-28
 	SessionState wire.Value `json:"session_state"`
-	SDKState     wire.Value `json:"sessionState"` // as the SDK calls it
+	SDKState     wire.Value `json:"sessionState"` // the SDK's name for it
 }
 
-// requestContext is the member context.
+// requestContext is the member "context".
 type requestContext struct {
 	Overrides wire.Value `json:"overrides"`
-	Approach  wire.Value `json:"approach"` // the web component's
+	Approach  wire.Value `json:"approach"` // sent by the web component
 }
 
-// message is one of the messages.
+// message is one element of "messages".
 type message struct {
 	Role    wire.Value `json:"role"`
 	Content wire.Value `json:"content"`
 }
 
-// decode fills x from a request. What the shape of an error depends on comes first, so that
-// even a refusal has the shape that the client reads.
+// decode fills x from a request. It first reads the parts that determine the shape of errors, so that
+// the client can read an error about any other part.
 func (h *Handler) decode(r *wire.Request, x *exchange, files []file) error {
 	x.req.Principal = r.Who
 	object, err := r.Object()
@@ -71,8 +71,8 @@ func (h *Handler) decode(r *wire.Request, x *exchange, files []file) error {
 	return nil
 }
 
-// settingsOf returns the object that holds the settings, and its path for error messages. It
-// recognises the web component, which has its settings flat in context beside "approach".
+// settingsOf returns the object that contains the settings, and its path for error messages. It
+// recognises the web component, whose settings are members of "context" itself, next to "approach".
 func settingsOf(x *exchange, v wire.Value) (settings wire.Object, at string, err error) {
 	const inContext, inOverrides = "context", "context.overrides"
 	if !v.IsGiven() {

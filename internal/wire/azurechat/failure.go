@@ -8,7 +8,8 @@ import (
 	"parley/internal/wire"
 )
 
-// fail answers a request of the form whose handler has not begun: with a body that it may not even take.
+// fail is the wire.Fail of the form's routes. It reports errors that occur before the handler runs, so the
+// body may be missing or invalid.
 func (f Form) fail(w http.ResponseWriter, r *wire.Request, err error) {
 	x := &exchange{form: f, objectErrors: f.SDK || r.IsForm}
 	if object, err := r.Object(); err == nil && f.Version == V0128 {
@@ -23,9 +24,9 @@ func (x *exchange) fail(w http.ResponseWriter, _ *wire.Request, err error) {
 	f.Write(w, x.appendFailure(nil, f))
 }
 
-// failureOf returns what a client of this protocol learns of an error. Whatever ails the server, a
-// model that is away included, both documents have one status and one sentence for it ("Error
-// response": 400 or 500). What the server refuses before that keeps its status.
+// failureOf returns the part of an error that a client of this protocol may see. Both documents have a single
+// status and sentence for all failures of the server, including an unavailable model ("Error
+// response": 400 or 500). A wire.RefusalError keeps its status.
 func failureOf(err error) wire.Failure {
 	f := wire.FailureOf(err)
 	if _, refused := errors.AsType[*wire.RefusalError](err); !refused && f.Status >= http.StatusInternalServerError {

@@ -9,18 +9,18 @@ import (
 )
 
 // format writes the lines and the reply of one version of the protocol. Every method appends to
-// dst. A format belongs to one exchange and remembers what its lines have in common.
+// dst and returns it. A format belongs to one exchange and keeps what its lines have in common.
 type format interface {
-	// first is the line before the model is called; model is the requested one.
+	// first appends the line that is sent before the model is called. model is the requested one.
 	first(dst []byte, context json.RawMessage, model string) []byte
-	// started is the line that says that a model answers; later lines name that model.
+	// started appends the line that announces the model's answer, if there is one. Later lines name that model.
 	started(dst []byte, e chat.CompletionStarted) []byte
-	// delta is the line of one piece of the answer.
+	// delta appends the line with one piece of the answer.
 	delta(dst []byte, text string, v *llm.Vendor) []byte
-	// last ends the stream; context is nil when there is nothing to add. It may append nothing,
-	// and then there is no such line.
+	// last appends the last line of the stream, or nothing if there is no such line. context is nil if
+	// there is nothing to add.
 	last(dst []byte, m chat.MessageFinished, context json.RawMessage) []byte
-	// reply is the whole answer at once; requested is the model that was asked for.
+	// reply appends a whole reply. requested is the model that the client asked for.
 	reply(dst []byte, m chat.MessageFinished, text string, context json.RawMessage, requested string) []byte
 }
 
@@ -33,10 +33,10 @@ const (
 	messageTail  = `,"function_call":null,"role":"assistant","tool_calls":null`
 )
 
-// format0529 is the version 2024-05-29.
+// format0529 is the format of version 2024-05-29.
 type format0529 struct {
 	state   state
-	choices bool // a whole reply has "choices" too
+	choices bool // a whole reply also has "choices"
 }
 
 func (f *format0529) first(dst []byte, context json.RawMessage, _ string) []byte {

@@ -9,18 +9,18 @@ import (
 	"parley/internal/wire"
 )
 
-// format0128 is the version 2024-01-28, and the web component's dialect of it, in which the
-// context sits inside message and delta.
+// format0128 is the format of version 2024-01-28, and of the web component's dialect of it, in which
+// "context" is inside "message" and "delta".
 type format0128 struct {
 	state        state
 	id           string
 	created      int64  // Unix seconds
-	model        string // of the next line
+	model        string // that the next line names
 	webComponent bool
-	azure        bool   // an Azure OpenAI model answers: it sends content-filter fields
-	fingerprint  string // its system_fingerprint
+	azure        bool   // the model is Azure OpenAI's: it sends content-filter fields
+	fingerprint  string // the model's system_fingerprint
 
-	head, tail []byte // of the lines of deltas, around what differs
+	head, tail []byte // of a delta's line, around the part that varies
 }
 
 func (f *format0128) first(dst []byte, context json.RawMessage, model string) []byte {
@@ -77,7 +77,7 @@ func (f *format0128) reply(dst []byte, m chat.MessageFinished, text string, cont
 	return append(f.appendVendor(dst, m.Vendor, &m.Usage), '}')
 }
 
-// answers names the model of the lines from here on, "" leaving it as it is, and prepares what
+// answers sets the model that the following lines name, unless model is "", and prepares what
 // the lines of deltas have in common.
 func (f *format0128) answers(model string) {
 	if model != "" {
@@ -87,13 +87,13 @@ func (f *format0128) answers(model string) {
 	f.tail = f.close(nil, nil, nil)
 }
 
-// open begins a chunk up to what stands in its one choice.
+// open appends the beginning of a chunk, up to the content of its only choice.
 func (f *format0128) open(dst []byte) []byte {
 	dst = wire.AppendString(append(dst, `{"id":`...), f.id)
 	return append(dst, `,"choices":[{`...)
 }
 
-// openDelta begins a chunk with a context, which is inside the delta or behind it.
+// openDelta appends the beginning of a chunk with a context, which is inside the delta or after it.
 func (f *format0128) openDelta(dst []byte, context json.RawMessage) []byte {
 	dst = append(f.open(dst), roleDelta...)
 	if f.webComponent {
@@ -103,7 +103,7 @@ func (f *format0128) openDelta(dst []byte, context json.RawMessage) []byte {
 	return append(append(dst, `},"context":`...), context...)
 }
 
-// close ends a chunk behind what stands in its choice.
+// close appends the rest of a chunk after the content of its choice.
 func (f *format0128) close(dst []byte, v *llm.Vendor, u *llm.Usage) []byte {
 	dst = strconv.AppendInt(append(dst, `}],"created":`...), f.created, 10)
 	dst = wire.AppendString(append(dst, `,"model":`...), f.model)
@@ -111,8 +111,8 @@ func (f *format0128) close(dst []byte, v *llm.Vendor, u *llm.Usage) []byte {
 	return append(f.appendVendor(dst, v, u), '}')
 }
 
-// learn keeps what an Azure OpenAI model says of itself. Other vendors have fingerprints too,
-// but the protocol passes on Azure's only.
+// learn records whether the model is Azure OpenAI's, and its fingerprint. Other vendors have fingerprints too,
+// but the protocol passes on only Azure's.
 func (f *format0128) learn(v *llm.Vendor) {
 	if v == nil {
 		return
@@ -149,7 +149,7 @@ func (f *format0128) appendVendor(dst []byte, v *llm.Vendor, u *llm.Usage) []byt
 	return append(dst, '}')
 }
 
-// appendRaw appends JSON that an upstream wrote, which may span lines.
+// appendRaw appends JSON from an upstream in compact form, because it may span lines. It appends {} if it is not valid.
 func appendRaw(dst []byte, raw json.RawMessage) []byte {
 	compact, err := wire.AppendJSON(dst, raw)
 	if err != nil {

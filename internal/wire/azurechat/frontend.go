@@ -6,25 +6,25 @@ import (
 	"parley/internal/wire"
 )
 
-// Capabilities says what the server can do beyond text search, for GET /config.
+// Capabilities describes what the server can do besides text search, for GET /config.
 type Capabilities struct {
 	Vectors bool // an embedder is configured
 	Rerank  bool // a reranker is configured
-	Effort  bool // the model that answers can be told how long to reason
-	Uploads bool // anybody who can reach the server may upload documents
+	Effort  bool // the answering model has a reasoning effort that can be set
+	Uploads bool // everybody who can reach the server may upload documents
 }
 
-// SignIn is how the front ends of the Azure versions sign people in by themselves, with MSAL.js, to bring the
-// tokens that they get as bearer tokens.
+// SignIn configures how the front ends of the Azure versions sign users in with MSAL.js. They send the resulting
+// access tokens to the server as bearer tokens.
 type SignIn struct {
-	ClientID  string   // of the front end, an application without a secret
-	Authority string   // where people sign in
-	Plain     bool     // the authority is not Entra ID; MSAL.js must know
-	Scopes    []string // of the token for this server
-	Required  bool     // nobody may ask without
+	ClientID  string   // of the front end, a public client (it has no secret)
+	Authority string   // URL of the identity provider
+	Plain     bool     // the authority is a plain OpenID provider, not Entra ID
+	Scopes    []string // of the access token for this server
+	Required  bool     // nobody may ask without signing in
 }
 
-// authSettings is the reply to the first request of those front ends: how to sign in, as settings of MSAL.js.
+// authSettings is the response to the first request of those front ends, GET /auth_setup: the settings of MSAL.js.
 type authSettings struct {
 	UseLogin                    bool         `json:"useLogin"`
 	RequireAccessControl        bool         `json:"requireAccessControl"`
@@ -40,7 +40,7 @@ type msalConfig struct {
 	System *msalSystem `json:"system,omitempty"`
 }
 
-// msalSystem has what MSAL.js 5 reads there, and older versions in msalAuth.
+// msalSystem has the protocol mode for MSAL.js 5. Older versions read it from msalAuth.
 type msalSystem struct {
 	ProtocolMode string `json:"protocolMode"`
 }
@@ -92,13 +92,13 @@ func (h *Handler) authSetup(w http.ResponseWriter, _ *wire.Request) error {
 	return wire.Reply(w, http.StatusOK, settings)
 }
 
-// speech answers requests to speak a text: 400 tells front ends that the server cannot.
+// speech responds to requests for speech output. The 400 tells front ends that the server has none.
 func speech(http.ResponseWriter, *wire.Request) error {
 	return wire.Invalidf("speech is not configured on this server")
 }
 
-// controls says which controls a front end shows. A control appears only where the server
-// can really do what it promises, so most are off.
+// controls is the response of GET /config: which controls a front end shows. A control is on only if the
+// server can do what it offers, so most are off.
 type controls struct {
 	ShowGPT4VOptions              bool     `json:"showGPT4VOptions"`
 	ShowMultimodalOptions         bool     `json:"showMultimodalOptions"`
@@ -125,8 +125,8 @@ type controls struct {
 	DefaultReasoningEffort        string   `json:"defaultReasoningEffort"`
 	DefaultRetrievalReasoningMode string   `json:"defaultRetrievalReasoningEffort"`
 
-	// UploadsEnabled is Parley's own. ShowUserUpload is false unless front ends sign people in: the
-	// component that it shows throws without, and takes the page with it.
+	// UploadsEnabled is an extension of Parley. ShowUserUpload must be false unless front ends sign users in:
+	// without a sign-in, the component that it shows throws an exception that breaks the page.
 	UploadsEnabled bool `json:"uploadsEnabled"`
 }
 
@@ -134,7 +134,7 @@ func (h *Handler) config(w http.ResponseWriter, _ *wire.Request) error {
 	can := h.cfg.Capabilities
 	efforts := []string{}
 	if can.Effort {
-		efforts = wire.Effort.Choices[1:] // without the model's own
+		efforts = wire.Effort.Choices[1:] // without "", the model's default
 	}
 	return wire.Reply(w, http.StatusOK, controls{
 		ShowGPT4VOptions:          h.cfg.Vision,
@@ -144,7 +144,7 @@ func (h *Handler) config(w http.ResponseWriter, _ *wire.Request) error {
 		ShowVectorOption:          can.Vectors,
 		ShowUserUpload:            can.Uploads && h.cfg.SignIn != nil,
 		ShowChatHistoryBrowser:    h.cfg.History,
-		ShowChatHistoryCosmos:     true, // the routes of that name; front ends use them only with a sign-in
+		ShowChatHistoryCosmos:     true, // the routes of /chat_history; front ends use them only with a sign-in
 		StreamingEnabled:          true,
 		RAGSearchTextEmbeddings:   can.Vectors,
 		RAGSendTextSources:        true,

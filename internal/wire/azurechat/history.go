@@ -12,18 +12,18 @@ import (
 	"parley/internal/wire"
 )
 
-// Limits of the conversations that a front end stores and lists.
+// Limits of the chats that a front end saves and lists. A pair is a question and its response.
 const (
 	maxSessionID  = 256 // bytes
 	maxPairs      = 5000
-	maxTranscript = 16 << 20 // bytes of them
+	maxTranscript = 16 << 20 // bytes of a chat's pairs
 	maxTitle      = 50       // characters
 	defaultCount  = 10
 	maxCount      = 1000
 )
 
-// save answers POST /chat_history {id, answers:[[question, response]…]}: each pair takes the place
-// of the one that was stored there.
+// save handles POST /chat_history {id, answers:[[question, response]…]}. Each pair replaces the stored
+// pair at the same position; stored pairs after the last one sent are kept.
 func (h *Handler) save(w http.ResponseWriter, r *wire.Request) error {
 	id, pairs, err := pairsOf(r.Body)
 	if err != nil {
@@ -44,7 +44,7 @@ func (h *Handler) save(w http.ResponseWriter, r *wire.Request) error {
 	return wire.WriteJSON(w, http.StatusCreated, []byte("{}"))
 }
 
-// pairsOf reads the id of a session and its pairs.
+// pairsOf reads the id of a session and its pairs from a body.
 func pairsOf(body []byte) (id string, pairs []transcript.Message, err error) {
 	object, err := wire.ParseObject(body)
 	if err != nil {
@@ -74,7 +74,7 @@ func pairsOf(body []byte) (id string, pairs []transcript.Message, err error) {
 	return id, pairs, nil
 }
 
-// questionOf returns the question of a pair; ok is false when it is none.
+// questionOf returns the question of a pair. ok is false if the value is not a pair.
 func questionOf(pair wire.Value) (question string, ok bool) {
 	elements, ok := pair.Elements()
 	if !ok {
@@ -110,8 +110,8 @@ func checkSize(pairs []transcript.Message) error {
 	return nil
 }
 
-// sessions answers GET /chat_history/sessions?count=&continuationToken= with a page of sessions.
-// Forks of the front ends call the parameter continuation_token, as the reply does.
+// sessions handles GET /chat_history/sessions?count=&continuationToken=, which returns a page of sessions.
+// Forks of the front ends name the parameter continuation_token, like the member of the reply.
 func (h *Handler) sessions(w http.ResponseWriter, r *wire.Request) error {
 	scope := h.scopeOf(r)
 	list, err := listOf(r)
@@ -119,7 +119,7 @@ func (h *Handler) sessions(w http.ResponseWriter, r *wire.Request) error {
 		return err
 	}
 	count := list.Limit
-	list.Limit++ // to see whether there are more
+	list.Limit++ // one more than returned, to find out whether another page follows
 	chats, err := h.cfg.Store.Chats(r.Context(), scope, list)
 	if err != nil {
 		return historyError(err)
@@ -164,7 +164,7 @@ func appendSessions(dst []byte, scope transcript.Scope, chats []transcript.Chat,
 	return append(wire.AppendString(append(dst, `],"continuation_token":`...), chats[count-1].Token()), '}')
 }
 
-// session answers GET /chat_history/sessions/{id} with the pairs as they were stored.
+// session handles GET /chat_history/sessions/{id}, which returns the pairs as they were saved.
 func (h *Handler) session(w http.ResponseWriter, r *wire.Request) error {
 	scope, id := h.scopeOf(r), r.PathValue("id")
 	t, err := h.cfg.Store.Transcript(r.Context(), scope, id)
@@ -176,7 +176,7 @@ func (h *Handler) session(w http.ResponseWriter, r *wire.Request) error {
 	return wire.WriteJSON(w, http.StatusOK, append(transcript.AppendBodies(body, t.Messages), '}'))
 }
 
-// delete answers DELETE /chat_history/sessions/{id}.
+// delete handles DELETE /chat_history/sessions/{id}.
 func (h *Handler) delete(w http.ResponseWriter, r *wire.Request) error {
 	if err := h.cfg.Store.Delete(r.Context(), h.scopeOf(r), r.PathValue("id")); err != nil {
 		return historyError(err)
@@ -189,7 +189,7 @@ func (h *Handler) scopeOf(r *wire.Request) transcript.Scope {
 	return transcript.Scope{Kind: transcript.Azure, Namespace: h.cfg.Namespace, Owner: r.Who.Subject}
 }
 
-// historyError gives an error of the store its kind.
+// historyError converts an error of the store to a chat.Error. Unknown errors become Unavailable.
 func historyError(err error) error {
 	if errors.Is(err, transcript.ErrNotFound) {
 		return &chat.Error{Kind: chat.NotFound, Msg: "There is no such chat."}

@@ -9,11 +9,11 @@ import (
 	"parley/internal/wire"
 )
 
-// lateTop is the number of passages that the later samples search for unless a request sets another.
+// lateTop is the default of "top" in the later samples.
 const lateTop = 5
 
-// isLate recognises a client of the samples as they are since April 2026, or one of the year before, which sends
-// the same settings but still reads 2024-05-29. Documents know neither member.
+// isLate recognises a client of the samples since April 2026 by members that no document describes. It may also be
+// a client of samples since August 2025, which have the same settings but still read 2024-05-29.
 func isLate(b body, settings wire.Object) bool {
 	if b.Messages == nil && b.Input != nil {
 		return true
@@ -23,10 +23,10 @@ func isLate(b body, settings wire.Object) bool {
 	return isBool
 }
 
-// knowsLater reports whether the client knows the settings of later samples.
+// knowsLater reports whether the client has the settings of the later samples.
 func (x *exchange) knowsLater() bool { return x.late || x.form.Version == VLate }
 
-// optionsOf lays the settings of a request over the defaults.
+// optionsOf returns the defaults, overridden by the settings of a request.
 func (h *Handler) optionsOf(x *exchange, settings wire.Object, at string) (chat.Options, error) {
 	defaults := h.cfg.Defaults
 	if x.knowsLater() {
@@ -35,8 +35,8 @@ func (h *Handler) optionsOf(x *exchange, settings wire.Object, at string) (chat.
 	return overlay(defaults, settings, at, h.cfg.Vision, x.knowsLater())
 }
 
-// inputOf reads the messages of later samples: a question, or a list of messages whose content is a text or a list
-// of its parts.
+// inputOf reads "input": a question, or a list of messages, the content of each being a string or a list of parts.
+// most limits the number of messages.
 func inputOf(v wire.Value, most int) ([]chat.Message, error) {
 	if question, ok := v.Text(); ok {
 		if strings.TrimSpace(question) == "" {
@@ -77,7 +77,7 @@ func inputMessageOf(v wire.Value, at wire.Element) (m chat.Message, ok bool, err
 	return chat.TextMessage(role, text), true, nil
 }
 
-// textOfParts joins the texts of a content that is a list of parts.
+// textOfParts returns the concatenated texts of a list of parts, or false if it is not one.
 func textOfParts(v wire.Value) (string, bool) {
 	parts, ok := v.Elements()
 	if !ok {
@@ -102,16 +102,16 @@ func textOfParts(v wire.Value) (string, bool) {
 	return joined.String(), true
 }
 
-// laterSettings are the settings that only later samples have. Each function returns "" or what the value should
-// have been.
+// laterSettings are the settings that only the later samples have. Each function returns "", or a description of the
+// valid values.
 var laterSettings = map[string]func(o *overrides, v wire.Value) string{
 	"reasoning_effort":           func(o *overrides, v wire.Value) string { return wire.Effort.Set(&o.Options, v) },
 	"send_text_sources":          func(o *overrides, v wire.Value) string { return setFlag(&o.texts, v) },
 	"send_image_sources":         func(o *overrides, v wire.Value) string { return tighten(&o.vision, v) },
 	"search_text_embeddings":     func(o *overrides, v wire.Value) string { return setFlag(&o.textVectors, v) },
-	"search_image_embeddings":    ignoredFlag, // there are no vectors of images
-	"query_rewriting":            ignoredFlag, // by Azure's search service
-	"language":                   ignoredText, // an answer has the language of its question
+	"search_image_embeddings":    ignoredFlag, // no images are embedded
+	"query_rewriting":            ignoredFlag, // done by Azure's search service
+	"language":                   ignoredText, // answers are in the language of the question
 	"retrieval_reasoning_effort": retrievalEffort,
 	"use_advanced_flow":          advancedFlow,
 	"use_agentic_knowledgebase":  refused("this server has no agentic retrieval"),
@@ -131,7 +131,7 @@ func ignoredText(_ *overrides, v wire.Value) string {
 	return ""
 }
 
-// retrievalEffort is of agentic retrieval, without which it means nothing.
+// retrievalEffort checks a setting of agentic retrieval. It has no effect, because the server has no agentic retrieval.
 func retrievalEffort(_ *overrides, v wire.Value) string {
 	switch name, _ := v.Text(); name {
 	case "minimal", "low", "medium":
@@ -140,7 +140,7 @@ func retrievalEffort(_ *overrides, v wire.Value) string {
 	return `"minimal", "low" or "medium"`
 }
 
-// advancedFlow sets whether follow-up questions are rewritten, by the name that rag-postgres-openai-python has for it.
+// advancedFlow reads the setting of rag-postgres-openai-python for rewriting follow-up questions. It can only switch it off.
 func advancedFlow(o *overrides, v wire.Value) string {
 	on := true
 	want := setFlag(&on, v)
@@ -148,7 +148,7 @@ func advancedFlow(o *overrides, v wire.Value) string {
 	return want
 }
 
-// refused takes false only: the server cannot do what true asks for.
+// refused returns a function that accepts only false. reason says why the server cannot do what true asks for.
 func refused(reason string) func(*overrides, wire.Value) string {
 	return func(_ *overrides, v wire.Value) string {
 		if on, ok := v.Bool(); !ok || on {
@@ -158,9 +158,9 @@ func refused(reason string) func(*overrides, wire.Value) string {
 	}
 }
 
-// formatLate is 2024-05-29 with the replies of the later samples: lines with a type, each piece of the answer
-// bare, and the whole answer in output_text. For a client that may be of either era each line is written so that
-// one of the earlier samples reads it too, or ignores it.
+// formatLate is the format of the later samples: lines have a type, "delta" is a string, and a whole answer is in
+// "output_text". If both is set, the client may be of either era, so each line is also one that the earlier samples
+// read or ignore.
 type formatLate struct {
 	early format0529
 	both  bool
@@ -171,7 +171,7 @@ const (
 	textLine    = `{"type":"response.output_text.delta","delta":`
 )
 
-// context opens a line with a context. Earlier samples expect a role beside it.
+// context appends the beginning of a line with a context. Earlier samples expect a role beside it.
 func (f *formatLate) context(dst []byte, context json.RawMessage) []byte {
 	dst = append(dst, contextLine...)
 	if f.both {
@@ -184,7 +184,7 @@ func (f *formatLate) first(dst []byte, context json.RawMessage, _ string) []byte
 	return append(f.early.state.append(f.context(dst, context)), '}')
 }
 
-// started appends nothing: no client reads that line.
+// started appends nothing, because no client reads that line.
 func (f *formatLate) started(dst []byte, _ chat.CompletionStarted) []byte { return dst }
 
 func (f *formatLate) delta(dst []byte, text string, _ *llm.Vendor) []byte {
@@ -203,7 +203,7 @@ func (f *formatLate) reply(dst []byte, m chat.MessageFinished, text string, cont
 	if f.both {
 		from := len(dst)
 		dst = f.early.reply(dst, m, text, context, requested)
-		return append(dst[:from], dst[from+1:]...) // without its brace
+		return append(dst[:from], dst[from+1:]...) // without its opening brace
 	}
 	dst = append(append(dst, `"context":`...), context...)
 	return append(f.early.state.append(dst), '}')

@@ -14,16 +14,16 @@ import (
 	"parley/internal/wire"
 )
 
-// maxParts bounds the parts of one request: the JSON and its files.
+// maxParts limits the parts of one request: the JSON and the files.
 const maxParts = 32
 
-// file is an uploaded file and the message that it belongs to.
+// file is an uploaded file with the index of the message that it belongs to.
 type file struct {
 	message int
 	data    []byte
 }
 
-// splitMultipart takes the SDK's form apart. Parts with other names are ignored.
+// splitMultipart splits the SDK's form into the JSON body and the files. Parts with other names are ignored.
 func splitMultipart(contentType string, raw []byte) (body []byte, files []file, err error) {
 	_, params, err := mime.ParseMediaType(contentType)
 	if err != nil || params["boundary"] == "" {
@@ -51,8 +51,8 @@ func splitMultipart(contentType string, raw []byte) (body []byte, files []file, 
 	return nil, nil, wire.Invalidf("the multipart request has more than %d parts", maxParts)
 }
 
-// endOfParts judges the error behind the last part. Only the bare io.EOF is the closing boundary:
-// a form that is cut wraps it.
+// endOfParts returns nil if err, which ended the parts, means that the form is complete. Only a bare io.EOF is
+// the closing boundary; for a truncated form it is wrapped.
 func endOfParts(err error, body []byte) error {
 	switch {
 	case err != io.EOF: //nolint:errorlint // see above
@@ -70,15 +70,15 @@ func brokenMultipart(err error) error {
 	}
 }
 
-// messageIndex reads the i of "messages[i].files[j]".
+// messageIndex returns the i of "messages[i].files[j]".
 func messageIndex(name string) (int, bool) {
 	var i, j int
 	n, err := fmt.Sscanf(name, "messages[%d].files[%d]", &i, &j)
 	return i, err == nil && n == 2 && name == fmt.Sprintf("messages[%d].files[%d]", i, j)
 }
 
-// attach adds each file to its message as an image. What a file is, its first bytes say, not
-// the client.
+// attach adds each file to its message as an image. It detects the type of a file from its first bytes and
+// ignores the type that the client declares.
 func (h *Handler) attach(messages []chat.Message, files []file) error {
 	if len(files) > 0 && !h.cfg.Vision {
 		return wire.Invalidf("files cannot be read here: the model that answers does not see images")

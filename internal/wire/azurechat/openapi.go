@@ -2,12 +2,12 @@ package azurechat
 
 import _ "embed"
 
-// openAPI describes the routes; see wire.OpenAPI for what is left out.
+// openAPI describes the routes; wire.OpenAPI adds what follows from the routes themselves.
 //
 //go:embed openapi.json
 var openAPI []byte
 
-// types are the Go types behind schemas of the description.
+// types are the Go types that schemas of the description are derived from.
 var types = map[string]any{
 	"AuthSetup": authSettings{},
 	"Scopes":    scopeRequest{},

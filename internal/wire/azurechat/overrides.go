@@ -9,7 +9,7 @@ import (
 	"parley/internal/wire"
 )
 
-// named are the overrides that are options of a turn.
+// named are the overrides that set an option of a turn directly.
 var named = []wire.Named{
 	{Name: "top", Option: wire.Top},
 	{Name: "temperature", Option: wire.Temperature},
@@ -25,9 +25,9 @@ var named = []wire.Named{
 	{Name: "prompt_template", Option: wire.PromptTemplate},
 }
 
-// overlay puts the settings of a request over the defaults. at is the path of the settings, for
-// error messages. An unknown key is ignored and null means the default; a value that a known key
-// cannot have is refused.
+// overlay returns the defaults, overridden by the settings of a request. at is the path of the settings, for
+// error messages. An unknown key is ignored, null means the default, and an invalid value of a known key is
+// an error.
 func overlay(defaults chat.Options, settings wire.Object, at string, vision, late bool) (chat.Options, error) {
 	o := overrides{Options: defaults, late: late, images: chat.TextAndImages, texts: true, textVectors: true}
 	for key, v := range settings.Members() {
@@ -42,10 +42,10 @@ func overlay(defaults chat.Options, settings wire.Object, at string, vision, lat
 	return o.Options, nil
 }
 
-// overrides is the options with what only has a meaning together.
+// overrides is the options, and the settings that take effect only in combination; see settle.
 type overrides struct {
 	chat.Options
-	late   bool            // from a client that knows the settings of later samples
+	late   bool            // the client has the settings of the later samples
 	vision bool            // use_gpt4v, send_image_sources
 	images chat.ImageInput // gpt4v_input
 	texts  bool            // send_text_sources
@@ -53,7 +53,7 @@ type overrides struct {
 	textVectors bool // search_text_embeddings
 }
 
-// settle decides what several settings say together.
+// settle applies the settings that depend on each other.
 func (o *overrides) settle(vision bool) {
 	if o.vision && vision {
 		if o.Images = o.images; !o.texts {
@@ -61,11 +61,11 @@ func (o *overrides) settle(vision bool) {
 		}
 	}
 	if !o.textVectors {
-		o.Mode = retrieval.Text // there are no other vectors
+		o.Mode = retrieval.Text // all vectors are of texts
 	}
 }
 
-// set applies one setting. It returns "" or what the value should have been.
+// set applies one setting. It returns "", or a description of the valid values.
 func (o *overrides) set(key string, v wire.Value) string {
 	switch key {
 	case "top":
@@ -93,10 +93,10 @@ func (o *overrides) set(key string, v wire.Value) string {
 	if want := set(o, v); o.late {
 		return want
 	}
-	return "" // the documents do not know these keys: a value that they cannot have is ignored, as an unknown key is
+	return "" // the documents do not define these keys, so an invalid value is ignored like an unknown key
 }
 
-// setTop takes any whole number: one that is too small means the least.
+// setTop accepts any whole number and clamps it to the range of wire.Top.
 func (o *overrides) setTop(v wire.Value) string {
 	n, ok := v.Number()
 	if !ok || n != math.Trunc(n) {
@@ -106,11 +106,11 @@ func (o *overrides) setTop(v wire.Value) string {
 	return ""
 }
 
-// azureRerankScale is the best score of Azure's own reranker.
+// azureRerankScale is the highest score of Azure's own reranker.
 const azureRerankScale = 4
 
-// setMinRerankScore takes a threshold in [0, 1], like every other one, or on the scale of Azure's
-// reranker, on which its front ends send 1.9.
+// setMinRerankScore accepts a threshold in [0, 1], like the other thresholds. A value above 1 is on the scale of
+// Azure's reranker, whose front ends send 1.9.
 func (o *overrides) setMinRerankScore(v wire.Value) string {
 	n, ok := v.Number()
 	if !ok {
@@ -137,8 +137,8 @@ func (o *overrides) setImages(v wire.Value) string {
 	return ""
 }
 
-// checkVectorFields accepts the names of the documents and of later front ends, in a list or
-// alone. There is one vector for each chunk here, so they select nothing.
+// checkVectorFields accepts the names in the documents and those of later front ends, as a list or a
+// single string. They have no effect, because each chunk has only one vector.
 func checkVectorFields(v wire.Value) string {
 	const want = `a list of "embedding" and "imageEmbedding"`
 	elements, ok := v.Elements()
@@ -156,7 +156,7 @@ func checkVectorFields(v wire.Value) string {
 	return ""
 }
 
-// tighten can switch a filter of the server on, never off.
+// tighten reads a boolean that can set *filter, but never clear it.
 func tighten(filter *bool, v wire.Value) string {
 	var asked bool
 	want := setFlag(&asked, v)

@@ -10,8 +10,8 @@ import (
 	"parley/internal/llm"
 )
 
-// promptStrings renders a prompt as the documents print it: one string for each message, the
-// repr of a Python dict, because the front ends show it as it is.
+// promptStrings renders a prompt as the documents show it: one string per message, the repr of a Python
+// dict, because the front ends display it verbatim.
 func promptStrings(messages []llm.Message) []string {
 	list := make([]string, 0, len(messages))
 	for _, m := range messages {
@@ -47,8 +47,8 @@ func appendPart(dst []byte, p llm.Part) []byte {
 	return append(dst, ", 'detail': 'auto'}}"...)
 }
 
-// shortened returns the beginning of a long data: URL: the image itself stands in the data points,
-// and would double the reply here.
+// shortened returns the beginning of a long data: URL. Images of sources are in the data points in full;
+// repeating them here would double the reply.
 func shortened(url string) string {
 	const shown = 64
 	if len(url) <= 2*shown || !strings.HasPrefix(url, "data:") {
@@ -57,8 +57,8 @@ func shortened(url string) string {
 	return url[:shown] + "…"
 }
 
-// pyRepr returns repr(s) of CPython 3: single quotes unless s holds one and no double quote;
-// what str.isprintable refuses is escaped.
+// pyRepr returns repr(s) of CPython 3: in single quotes, unless s contains one and no double quote. Characters
+// for which str.isprintable is false are escaped.
 func pyRepr(s string) string { return string(appendPyRepr(nil, s)) }
 
 func appendPyRepr(dst []byte, s string) []byte {
@@ -79,8 +79,8 @@ func appendPyRepr(dst []byte, s string) []byte {
 			dst = append(dst, `\r`...)
 		case r == '\t':
 			dst = append(dst, `\t`...)
-		// unicode.IsPrint has the same idea of it: letters, marks, numbers, punctuation, symbols
-		// and the ASCII space.
+		// unicode.IsPrint has the same definition as str.isprintable: letters, marks, numbers, punctuation,
+		// symbols and the ASCII space.
 		case unicode.IsPrint(r):
 			dst = utf8.AppendRune(dst, r)
 		case r <= 0xff:

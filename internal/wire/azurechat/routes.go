@@ -6,14 +6,14 @@ import (
 	"parley/internal/wire"
 )
 
-// The names of the versions on paths that several protocols share.
+// The names of the versions (wire.Route.Speaks) on paths that several protocols share.
 const (
 	name0529 = "azure-0529"
 	name0128 = "azure-0128"
 )
 
-// Protocol returns the routes of both versions, of their front ends' history, and those the front ends
-// ask for before anything else.
+// Protocol returns the routes of all versions, of their front ends' history, and of the configuration that
+// front ends request first.
 func (h *Handler) Protocol() wire.Protocol {
 	plain := wire.Route{Right: wire.Ask, Fail: Form{}.fail}
 	open := wire.Route{Right: wire.Anybody, Fail: Form{}.fail}
@@ -38,7 +38,7 @@ func (h *Handler) Protocol() wire.Protocol {
 		h.turn("POST /chat", Form{Sniffs: true}),
 		h.turn("POST /ask", Form{Stream: StreamNever, Both: true, Sniffs: true}),
 		h.turn("POST /chat", Form{Version: V0128}),
-		// Clients of 2024-01-28 leave "stream" out where nothing is streamed.
+		// Clients of 2024-01-28 omit "stream" if they do not want a stream.
 		h.turn("POST /ask", Form{Version: V0128, Stream: StreamNever}),
 	)
 	for i := range shared {
@@ -53,7 +53,7 @@ func (h *Handler) Protocol() wire.Protocol {
 	})}
 }
 
-// turn returns the route of a form. Forms with files are part of 2024-05-29.
+// turn returns a route that runs turns. Only 2024-05-29 has multipart bodies, with files.
 func (h *Handler) turn(pattern string, form Form) wire.Route {
 	rt := wire.Route{Pattern: pattern, Right: wire.Ask, Turn: true, Body: wire.JSON, Fail: form.fail, Handle: h.chat(form)}
 	if form.Version == V0529 {

@@ -5,8 +5,8 @@ import (
 	"parley/internal/wire"
 )
 
-// Settings describes the overrides that people may want to set, with what a request gets that does
-// not set them.
+// Settings describes the overrides that users may want to set. defaults are the values that apply to a request
+// that does not set them.
 func Settings(defaults chat.Options) []wire.Setting {
 	return append(wire.Settings(named, defaults),
 		wire.Switch("use_gpt4v", "Look at pages", "Gives the model pictures of the pages, so that it can read diagrams and tables.", false).Needing("vision"),

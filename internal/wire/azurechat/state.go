@@ -8,8 +8,8 @@ import (
 	"parley/internal/wire"
 )
 
-// state is the session state to send back: for each of the two keys the raw JSON value, or nil
-// where the reply must not have that key.
+// state is the session state of a reply: the raw JSON value of each of the two keys, or nil
+// if the reply must not have that key.
 type state struct {
 	snake json.RawMessage // "session_state", the documents' key
 	camel json.RawMessage // "sessionState", the Microsoft SDK's
@@ -17,7 +17,7 @@ type state struct {
 
 var null = json.RawMessage("null")
 
-// stateOf keeps the key that was sent. Where neither came, the mount decides which one it is.
+// stateOf returns the state as the client sent it. If it sent neither key, the state is null, under the key that form determines.
 func stateOf(form Form, b body) state {
 	var s state
 	if b.SessionState != nil {
@@ -35,9 +35,9 @@ func stateOf(form Form, b body) state {
 	return s
 }
 
-// nameChat gives a chat that begins an id as its session state. Front ends keep a chat in the browser
-// only under a state that is a string. They send the whole chat with every question, so the server
-// stores no conversation under it.
+// nameChat replaces a session state that was sent as null with a new id. Front ends keep a chat in the browser
+// only if its state is a string. They send the whole chat with every question, so the server
+// stores no conversation under this id.
 func (h *Handler) nameChat(x *exchange, b body) {
 	var id json.RawMessage
 	for _, key := range []struct {
@@ -54,8 +54,8 @@ func (h *Handler) nameChat(x *exchange, b body) {
 	}
 }
 
-// continueConversation finds the stored conversation that the session state names. A null state
-// starts one; any other value belongs to the client.
+// continueConversation sets the conversation to the one that the session state names. A null state
+// starts a conversation and is replaced by its id. Any other value is the client's own and is returned as it is.
 func (h *Handler) continueConversation(ctx context.Context, x *exchange) error {
 	value := &x.state.camel
 	if *value == nil {
@@ -80,7 +80,7 @@ func (h *Handler) continueConversation(ctx context.Context, x *exchange) error {
 	return nil
 }
 
-// append appends the members of the state, each with a comma before it.
+// append appends the members of the state, each preceded by a comma.
 func (s state) append(dst []byte) []byte {
 	if s.snake != nil {
 		dst = append(append(dst, `,"session_state":`...), s.snake...)

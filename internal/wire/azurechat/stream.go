@@ -10,14 +10,14 @@ import (
 	"parley/internal/wire"
 )
 
-// session is the streamed answer to one exchange.
+// session is the streamed reply of one exchange.
 type session struct {
 	x      *exchange
 	stream *wire.Stream
 	format format
-	early  format0529 // writes each piece a second time, for a client that may be of either era
-	turn   chat.Turn  // what the first and the last line are made of
-	begun  bool       // the line that says that a model answers was sent
+	early  format0529 // also writes each piece, for a client that may be of either era
+	turn   chat.Turn  // the events so far, for the first and the last line
+	begun  bool       // the line of format.started was sent
 	cut    cutter     // for the web component
 }
 
@@ -40,9 +40,9 @@ func (s *session) send(e chat.Event) error {
 	return s.event(e)
 }
 
-// event takes every event except text, which most events of a stream are.
+// event handles every event except TextDelta.
 func (s *session) event(e chat.Event) error {
-	s.stream.Wait() // the first line is made from the turn as it was then
+	s.stream.Wait() // the first line is still being made from s.turn
 	switch e := e.(type) {
 	case chat.ReasoningDelta:
 		return nil // no place for it in this protocol
@@ -70,7 +70,7 @@ func (s *session) event(e chat.Event) error {
 	return nil
 }
 
-// first sends the line with the context, which takes a while to make, while the model is being called.
+// first sends the line with the context. The line takes a while to make, so this happens while the model is being called.
 func (s *session) first(e chat.MessageStarted) {
 	s.stream.SendAside(func(line []byte) ([]byte, error) {
 		c, err := s.x.openingContext(&s.turn).render()
@@ -81,7 +81,7 @@ func (s *session) first(e chat.MessageStarted) {
 	})
 }
 
-// started sends its line once: a message may take several completions, one after each tool.
+// started sends the line of format.started once: a message may take several completions, one after each tool call.
 func (s *session) started(e chat.CompletionStarted) error {
 	line := s.stream.Line()
 	empty := len(line)
@@ -111,7 +111,7 @@ func (s *session) piece(text string) error {
 	return s.stream.SendSoon(s.format.delta(s.stream.Line(), text, nil))
 }
 
-// followUps sends the questions inline where the web component looks for them.
+// followUps sends the questions to the web component as text, where it looks for them. Other clients get them in the last line.
 func (s *session) followUps(questions []string) error {
 	if !s.x.webComponent {
 		return nil
@@ -142,7 +142,7 @@ func (s *session) last() error {
 	return s.stream.Send(line)
 }
 
-// reply answers with the fold of the same events.
+// reply responds with a whole reply, assembled from the same events.
 func (h *Handler) reply(w http.ResponseWriter, r *wire.Request, x *exchange) error {
 	x.req.Whole = true
 	body, err := h.fold(x, h.cfg.Runner.Run(r.Context(), &x.req))

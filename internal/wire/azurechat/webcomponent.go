@@ -7,52 +7,54 @@ import (
 	"parley/internal/lazyregexp"
 )
 
-// cutter cuts an answer into deltas for the web component, whose parser reads each delta by itself:
+// cutter cuts an answer into deltas for the web component, whose parser looks at each delta separately:
 //
-//   - One that holds a digit is not shown; its first number is kept as that of a list step. The citations
-//     below the answer are read from all deltas, so that they keep their pages, but only with a delta
-//     that has no digit: after an answer that ends with a citation comes a line break.
-//   - While a number is kept, the next delta with a "." is not shown either, and begins the step with the
-//     number that came first. What follows is shown in that step, until a delta with an empty line.
-//   - One with "Next" or "<<" is not shown, nor one with ">\n", and all that follows is taken for follow-up
-//     questions; from then on one with "Question" is not shown.
+//   - It does not show a delta that contains a digit, but keeps the first number as that of a list step. It
+//     reads the citations below the answer from all deltas, hidden ones included, so they have their page
+//     numbers. But it reads them only when a delta without a digit arrives, so after an answer that ends
+//     with a citation the cutter sends a line break.
+//   - While it keeps a number, it does not show the next delta with a "." either, and begins the step with
+//     the number that it kept first. It shows the text after that in the step, until a delta with an empty
+//     line.
+//   - It does not show a delta with "Next", "<<" or ">\n", and takes everything after it for follow-up
+//     questions. From then on it does not show a delta with "Question" either.
 //
-// So numbers and citations are deltas of their own, and so is a "." while a number is kept: of the prose,
-// only digits and such stops are not shown. The number of a step is its place in a list: one that does
-// not fit would put text among what came earlier, or, if it is 0, double all that is there with every
-// delta. Where a number does not fit, an HTML comment with one that does goes before it; the client
-// shows nothing of that either.
+// So the cutter sends numbers and citations as separate deltas, and also a "." while a number is kept. Of the
+// prose, only digits and those stops are not shown. The client uses the number of a step as its position in a
+// list: a number that does not fit would put text into an earlier step or, if it is 0, double everything with
+// each delta. The cutter sends an HTML comment with a number that fits before a number that does not; the
+// client does not show the comment either.
 type cutter struct {
-	isLabel func(string) bool // whether that is what citations of this turn may name
+	isLabel func(string) bool // reports whether a citation of this turn may have this label
 
-	held      string // what is not decided
-	filled    bool   // the line holds more than indentation
-	questions bool   // the answer is over
-	unlisted  bool   // the last delta has digits, so that the client has not read citations since
+	held      string // input that cannot be cut before more arrives
+	filled    bool   // the current line has more than indentation
+	questions bool   // the answer has ended; follow-up questions follow
+	unlisted  bool   // the last delta has digits, so the client has not read its citations yet
 
-	// What the client's parser has.
-	kept     int  // the number of the next step; 0 when none is kept
-	stepping bool // text goes to the last step
-	steps    int  // of the block
-	noBlock  bool // nothing was shown since the steps ended: steps would be lost
+	// The state of the client's parser.
+	kept     int  // the number that it keeps for the next step; 0 for none
+	stepping bool // it appends text to the last step
+	steps    int  // in the current block
+	noBlock  bool // it has shown nothing since the last steps ended, so it would lose new ones
 }
 
 const (
-	maxNumber   = 64  // bytes of a number with its dots
+	maxNumber   = 64  // bytes of a number, including its dots
 	maxCitation = 300 // bytes of a citation
 	digits      = "0123456789"
 )
 
 var (
 	number = lazyregexp.New(`^[0-9]+(?:\.[0-9]+)*`)
-	// ofPage is how every citation of a page ends.
+	// ofPage matches the end of every citation of a page.
 	ofPage = lazyregexp.New(`#page=[0-9]+$`)
 )
 
-// add takes a delta of the answer and hands on those that the client gets.
+// add takes a delta of the answer and sends the deltas for the client that are complete.
 func (c *cutter) add(text string, send func(string) error) error { return c.cut(text, false, send) }
 
-// end hands on the rest.
+// end sends the rest of the answer.
 func (c *cutter) end(send func(string) error) error {
 	if err := c.cut("", true, send); err != nil || !c.unlisted {
 		return err
@@ -60,8 +62,8 @@ func (c *cutter) end(send func(string) error) error {
 	return send("\n")
 }
 
-// ask hands on follow-up questions, which stand in the text: the marks around them as deltas of
-// their own. One that holds ">\n" ends a question.
+// ask sends follow-up questions as text. The marks around them are separate deltas; a delta with ">\n"
+// separates two questions.
 func (c *cutter) ask(questions []string, send func(string) error) error {
 	for i, q := range questions {
 		after := ">>\n"
@@ -87,7 +89,7 @@ func (c *cutter) ask(questions []string, send func(string) error) error {
 	return nil
 }
 
-// inline returns follow-up questions as they stand in an answer that is not streamed.
+// inline returns follow-up questions as text, for an answer that is not streamed.
 func inline(questions []string) (text string) {
 	for i, q := range questions {
 		before := "\n"
@@ -107,7 +109,7 @@ func (c *cutter) cut(text string, final bool, send func(string) error) error {
 		c.unlisted = strings.ContainsAny(delta, digits)
 		return out(delta)
 	}
-	shown := 0 // of in, which goes on with text that is shown as it is
+	shown := 0 // bytes of in that are plain text, to be sent as one delta
 	flush := func() error {
 		piece := in[:shown]
 		in, shown = in[shown:], 0
@@ -149,8 +151,8 @@ func (c *cutter) cut(text string, final bool, send func(string) error) error {
 	return nil
 }
 
-// next returns how much of the input belongs together, and whether it must be a delta of its own;
-// ok is false when that takes more input.
+// next returns how many bytes at the start of the input must not be cut, and whether they must be a separate
+// delta. ok is false if the decision needs more input.
 func (c *cutter) next(in string, final bool) (n int, special, ok bool) {
 	switch first := in[0]; {
 	case isDigit(first):
@@ -168,7 +170,7 @@ func (c *cutter) next(in string, final bool) (n int, special, ok bool) {
 		if in[end] == ']' && c.isCitation(in[1:end]) {
 			return end + 1, c.kept > 0 || strings.ContainsAny(in[:end], digits), true
 		}
-		// What the client takes for a citation must hold no comment, so that it goes before.
+		// The client may take this for a citation, so a comment must be sent before the bracket, not inside.
 		return 1, c.kept == 0 && strings.ContainsAny(in[:end], digits), true
 	case first == '\n':
 		n = len(in) - len(strings.TrimLeft(in, "\n"))
@@ -182,12 +184,12 @@ func (c *cutter) next(in string, final bool) (n int, special, ok bool) {
 	return 1, false, true
 }
 
-// isCitation reports whether what stands between brackets is a citation.
+// isCitation reports whether the text inside brackets is a citation.
 func (c *cutter) isCitation(inside string) bool {
 	return !strings.Contains(inside, "[") && ofPage.MatchString(inside) || c.isLabel != nil && c.isLabel(inside)
 }
 
-// splits reports whether a delta must end before what follows.
+// splits reports whether a delta must end between shown and rest, because the client would react to their combination.
 func (c *cutter) splits(shown, rest string) bool {
 	ends := func(before, after string) bool {
 		return strings.HasSuffix(shown, before) && strings.HasPrefix(rest, after)
@@ -195,7 +197,7 @@ func (c *cutter) splits(shown, rest string) bool {
 	return ends("<", "<") || ends(">", "\n") || ends("N", "ext") || c.questions && ends("Q", "uestion")
 }
 
-// pass takes note of where in a line the text is.
+// pass records whether the current line has text after the given text.
 func (c *cutter) pass(text string) {
 	if i := strings.LastIndexByte(text, '\n'); i >= 0 {
 		text, c.filled = text[i+1:], false
@@ -203,8 +205,8 @@ func (c *cutter) pass(text string) {
 	c.filled = c.filled || strings.Trim(text, " \t") != ""
 }
 
-// sendSpecial sends a delta that the client's parser does more with than to show it, and what must
-// go before it.
+// sendSpecial sends a delta that changes the state of the client's parser, and before it whatever the
+// parser needs. rest is the input after it.
 func (c *cutter) sendSpecial(piece, rest string, send func(string) error) error {
 	switch {
 	case strings.HasPrefix(piece, "\n"):
@@ -227,12 +229,13 @@ func (c *cutter) sendSpecial(piece, rest string, send func(string) error) error 
 	return send(piece)
 }
 
-// keep prepares for a number that the client keeps: that of the next step, where steps are listed, else of
-// the step that text goes to.
+// keep makes sure that the number that the client is about to keep fits: it must be the number of the next step at
+// the start of a list item or outside steps, otherwise that of the current step. If the first number in piece does
+// not fit, keep sends a comment with one that does. rest is the input after piece.
 func (c *cutter) keep(piece, rest string, send func(string) error) error {
 	listed := !c.filled && strings.HasPrefix(rest, ".")
 	if c.questions {
-		c.kept = 1 // questions are never steps
+		c.kept = 1 // no steps begin in questions
 		return nil
 	}
 	if err := c.openBlock(send); err != nil {
@@ -256,14 +259,14 @@ func (c *cutter) keep(piece, rest string, send func(string) error) error {
 	return send("<!--" + strconv.Itoa(c.kept) + "-->")
 }
 
-// begin takes note of the step that a "." begins.
+// begin records the step that a "." begins.
 func (c *cutter) begin(send func(string) error) error {
 	c.steps, c.kept, c.stepping = max(c.steps, c.kept), 0, !c.questions || c.stepping
 	return c.openBlock(send)
 }
 
-// openBlock sees to it that steps have a block to stand in: without one they would be lost. An empty
-// line that gets longer makes one.
+// openBlock makes sure that the client has a block for steps, because it loses steps without one. One more
+// line break after an empty line makes a block.
 func (c *cutter) openBlock(send func(string) error) error {
 	if !c.noBlock {
 		return nil

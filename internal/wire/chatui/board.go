@@ -20,7 +20,7 @@ type board struct {
 	log  *turn.Log
 	seen int // position in the log
 
-	entries []*entry // in the order in which they began
+	entries []*entry // in the order in which they began; see arrange
 	byID    map[string]*entry
 	over    bool  // the reply is final, and err says how it ended
 	err     error // nil for success
@@ -36,7 +36,7 @@ type outcome struct {
 	at       time.Time
 }
 
-// entry is a message as far as it has arrived.
+// entry is a message, as far as it has arrived.
 type entry struct {
 	id      string // of the message; stays the same when another message of the turn replaces it
 	current string // id of the turn's message that it shows
@@ -154,9 +154,9 @@ func appendContent(dst []byte, text string) []byte {
 	return append(dst[:from], dst[from+1:len(dst)-1]...)
 }
 
-// end makes the reply final: the turn has ended, or took too long. Open messages fail with its error. If
-// none is open, an error occurred after the last message, which therefore may not be kept. Only the
-// first call has an effect.
+// end makes the reply final: the turn has ended, or took too long. Open messages fail with err. If
+// none is open, err occurred after the last message, which may then not have been saved, so that message fails,
+// unless its terminal event was sent. Only the first call has an effect.
 func (b *board) end(err error, at time.Time) {
 	if b.over {
 		return

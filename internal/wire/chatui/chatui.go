@@ -1,4 +1,4 @@
-// Package chatui speaks the Chat UI API: standard and multi-agent chat, as JSON and as server-sent
+// Package chatui implements the Chat UI API: standard and multi-agent chat, as JSON and as server-sent
 // events, and the history of chats that its clients keep on the server. No two generations of that
 // client read the same reply, so a message has the fields of all of them (see message).
 //
@@ -43,7 +43,7 @@ type pace struct {
 const settle = 300 * time.Millisecond
 
 // paceOf returns the pace for a team. When a turn is cut off, every open message still needs an event
-// with its last words and one with its end, so a team of more than two agents is cut off earlier.
+// with its last text and a terminal one, so a team of more than two agents is cut off earlier.
 func paceOf(agents int) pace {
 	answer := max(27*time.Second-time.Duration(max(0, agents-2))*2*settle, 15*time.Second)
 	return pace{
@@ -68,7 +68,7 @@ func New(cfg Config) *Handler {
 	return &Handler{cfg: cfg}
 }
 
-// Streaming says whether a route streams.
+// Streaming determines whether a route streams its replies.
 type Streaming uint8
 
 // The values of Streaming.
@@ -119,7 +119,7 @@ func (h *Handler) Protocol() wire.Protocol {
 	return wire.Protocol{OpenAPI: openAPI, Routes: append(wire.Slashed(slashed...), chat("/api/chat", Form{}))}
 }
 
-// chat handles requests of a form. It answers with one message, or with one for each agent.
+// chat returns the handler for requests of a form. The reply has one message, or one for each agent.
 func (h *Handler) chat(form Form) func(http.ResponseWriter, *wire.Request) error {
 	return func(w http.ResponseWriter, r *wire.Request) error {
 		x := h.exchange(r, form)

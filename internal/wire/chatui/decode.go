@@ -34,13 +34,13 @@ func (h *Handler) exchange(r *wire.Request, form Form) *exchange {
 	return x
 }
 
-// body is the body of a request for an answer; a Value that was not sent is nil.
+// body is the body of a request for an answer. A nil Value means that the member is missing.
 type body struct {
 	ConversationID wire.Value `json:"conversationId"`
 	Messages       wire.Value `json:"messages"`
 }
 
-// bodyMessage is one of its messages.
+// bodyMessage is one element of "messages".
 type bodyMessage struct {
 	Role    wire.Value `json:"role"`
 	Content wire.Value `json:"content"`

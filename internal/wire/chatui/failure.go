@@ -11,8 +11,8 @@ func (h *Handler) fail(w http.ResponseWriter, r *wire.Request, err error) {
 	(&exchange{}).fail(h, nil)(w, r, err)
 }
 
-// failTurn responds to a request for a turn whose handler has not begun. If the body has been read, the
-// message belongs to a conversation.
+// failTurn responds to a request for a turn with an error from before its handler ran. If the body has been read,
+// the message has the id of a new conversation.
 func (h *Handler) failTurn(w http.ResponseWriter, r *wire.Request, err error) {
 	x := &exchange{}
 	if r.Body != nil {

@@ -28,7 +28,7 @@ const (
 	maxTitle      = 1000     // characters
 	maxFolder     = 64       // bytes of the id of a folder
 	maxStored     = 10_000   // messages of one chat
-	maxPage       = 500      // chats, or messages, that a page may be asked for
+	maxPage       = 500      // largest page that may be requested, in chats or messages
 	maxTranscript = 16 << 20 // bytes of all messages of one chat
 )
 
@@ -67,8 +67,8 @@ func answering(bodyOf func(*wire.Request) ([]byte, error)) func(http.ResponseWri
 	})
 }
 
-// paged returns a handler that responds with the body that bodyOf returns, and links to the next page if its parameter
-// before is not "".
+// paged returns a handler that responds with the body that bodyOf returns. next is the parameter "before" of the next
+// page, to which the response links; "" means that there is none.
 func paged(bodyOf func(*wire.Request) (body []byte, next string, err error)) func(http.ResponseWriter, *wire.Request) error {
 	return func(w http.ResponseWriter, r *wire.Request) error {
 		body, next, err := bodyOf(r)
@@ -79,7 +79,7 @@ func paged(bodyOf func(*wire.Request) (body []byte, next string, err error)) fun
 		}
 		switch {
 		case err == nil && r.Method == http.MethodGet && (r.URL.RawQuery == "" || r.URL.Query().Has("limit")):
-			return wire.WriteCompressed(w, r, body) // what a search found depends on the request
+			return wire.WriteCompressed(w, r, body) // not for a search: its result depends on text from the request
 		case err == nil:
 			return wire.WriteJSON(w, http.StatusOK, body)
 		case errors.Is(err, transcript.ErrNotFound):
@@ -91,8 +91,8 @@ func paged(bodyOf func(*wire.Request) (body []byte, next string, err error)) fun
 	}
 }
 
-// chats handles GET /chat-history. It lists the caller's chats, or with ?mode= those of one mode. With ?limit= it begins
-// with those that are pinned or in a folder, and of the others it lists one page.
+// chats handles GET /chat-history. It lists the caller's chats, or with ?mode= those of one mode. With ?limit= it
+// lists one page of those that are neither pinned nor in a folder. The first page begins with all others, in addition to limit.
 func (h *Handler) chats(r *wire.Request) (body []byte, next string, err error) {
 	query := r.URL.Query()
 	list := transcript.List{Mode: query.Get("mode")}
@@ -105,7 +105,7 @@ func (h *Handler) chats(r *wire.Request) (body []byte, next string, err error) {
 	}
 	var kept []transcript.Chat
 	if limit > 0 {
-		list.Part, list.Limit = transcript.Loose, limit+1 // to see whether there are more
+		list.Part, list.Limit = transcript.Loose, limit+1 // one more than returned, to find out whether another page follows
 		if token := query.Get("before"); token != "" {
 			if list.Before, err = transcript.ParsePlace(token); err != nil {
 				return nil, "", wire.Invalidf(`"before" was not issued by this server`)
@@ -125,7 +125,7 @@ func (h *Handler) chats(r *wire.Request) (body []byte, next string, err error) {
 	return appendChats(append(kept, chats...)), next, nil
 }
 
-// limitOf reads the length of a page; 0 asks for everything.
+// limitOf reads the length of a page; 0 means no limit.
 func limitOf(query url.Values) (int, error) {
 	text := query.Get("limit")
 	if text == "" {
@@ -204,7 +204,7 @@ func titleOf(v wire.Value) (string, error) {
 
 func isMode(mode string) bool { return mode == standardMode || mode == teamMode }
 
-// chatOf handles GET /chat-history/{id}, a chat as lists show it.
+// chatOf handles GET /chat-history/{id}. It returns the chat as lists show it, without messages.
 func (h *Handler) chatOf(r *wire.Request) ([]byte, error) {
 	t, err := h.cfg.Store.Transcript(r.Context(), h.scopeOf(r), r.PathValue("id"))
 	if err != nil {
@@ -213,8 +213,8 @@ func (h *Handler) chatOf(r *wire.Request) ([]byte, error) {
 	return appendChat(nil, &t.Chat), nil
 }
 
-// messages handles GET /chat-history/{id}/messages. It returns the messages as they were stored; with ?limit= the last
-// ones, or with ?before= also those before a message.
+// messages handles GET /chat-history/{id}/messages. It returns the messages as they were stored. With ?limit= it
+// returns only the last ones, or with ?before= the last ones before that message; see pageBefore.
 func (h *Handler) messages(r *wire.Request) (body []byte, next string, err error) {
 	query := r.URL.Query()
 	limit, err := limitOf(query)
@@ -235,8 +235,8 @@ func (h *Handler) messages(r *wire.Request) (body []byte, next string, err error
 }
 
 // putMessages handles PUT /chat-history/{id} and PUT /chat-history/{id}/messages, which both add or
-// change messages of a chat. A title, with or without messages, renames the chat; pinned keeps it at the
-// top of lists, or no longer; folder moves it.
+// change messages of a chat. A title, with or without messages, renames the chat; pinned pins or
+// unpins it; folder moves it to a folder, or out of its folder.
 func (h *Handler) putMessages(r *wire.Request) ([]byte, error) {
 	put, err := changesOf(r.Body)
 	if err != nil {
@@ -275,8 +275,8 @@ func checkSize(messages []transcript.Message) error {
 	return nil
 }
 
-// describe sets the values of a chat in lists: its last message, and its title unless the client has set
-// one.
+// describe sets the values of a chat that lists show: its last message, and its title if it is still
+// untitled.
 func describe(t *transcript.Transcript) {
 	if n := len(t.Messages); n > 0 {
 		t.LastMessage = shorten(readFields(t.Messages[n-1].Body).content)
@@ -293,7 +293,7 @@ func describe(t *transcript.Transcript) {
 	}
 }
 
-// shorten returns a text for lists: without invisible characters, and cut with three dots if it is too
+// shorten returns a text for lists: without invisible characters, and truncated with three dots if it is too
 // long.
 func shorten(s string) string {
 	const dots = "..."

@@ -10,12 +10,12 @@ type sniffer struct {
 	line     int // start of the last line that was examined
 }
 
-// look examines the text that was added since the last call.
+// look examines what was added to text since the last call, and returns whether text is Markdown.
 func (s *sniffer) look(text string) bool {
 	if s.markdown || s.seen == len(text) {
 		return s.markdown
 	}
-	fresh := text[max(0, s.seen-1):] // a mark may have been cut in two
+	fresh := text[max(0, s.seen-1):] // from one byte earlier, because a mark may be split between two calls
 	for _, mark := range []string{"**", "__", "`", "]("} {
 		s.markdown = s.markdown || strings.Contains(fresh, mark)
 	}

@@ -35,8 +35,8 @@ type changes struct {
 	title    string // "" means no change
 }
 
-// changesOf reads a body {"messages":[…], "title"?, "pinned"?, "folder"?}. The messages may be missing only if there is
-// something else.
+// changesOf reads a body {"messages":[…], "title"?, "pinned"?, "folder"?}. "messages" may be missing only if another
+// member changes something.
 func changesOf(body []byte) (c changes, err error) {
 	object, err := wire.ParseObject(body)
 	if err != nil {
@@ -121,7 +121,7 @@ func fieldsOf(object wire.Object) (f fields) {
 	return f
 }
 
-// idOf returns an id, which may be a number.
+// idOf returns an id, which may be a string or a number; "" for other values.
 func idOf(v wire.Value) string {
 	if text, ok := v.Text(); ok {
 		return text
@@ -141,7 +141,7 @@ func readFields(body json.RawMessage) fields {
 	return fieldsOf(object)
 }
 
-// complete adds the members to a message that other generations of the client read.
+// complete adds the members to a message that other generations of the client read in place of the sent ones.
 func complete(object wire.Object, body json.RawMessage) json.RawMessage {
 	for _, pair := range pairs {
 		for i, key := range pair {
@@ -158,7 +158,7 @@ func complete(object wire.Object, body json.RawMessage) json.RawMessage {
 
 // merge returns the messages to store after a client sent a list. A message with the id of a stored one
 // replaces it; other messages are appended. If some have no id and the list begins with all stored
-// messages, the list replaces everything, because the client evidently sends the whole chat each time.
+// messages, the list replaces all of them, because the client evidently sends the whole chat each time.
 func merge(stored []transcript.Message, list []item) []transcript.Message {
 	at := make(map[string]int, len(stored))
 	for i, m := range stored {

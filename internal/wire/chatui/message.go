@@ -48,7 +48,7 @@ func sourcesOf(base string, citations []chat.Citation) []source {
 	return list
 }
 
-// appendNarrow appends the fields of the protocol, and does not close the object.
+// appendNarrow appends the fields of the protocol. It does not close the object.
 func (m *message) appendNarrow(dst []byte) []byte {
 	dst = wire.AppendString(append(dst, `{"messageId":`...), m.id)
 	if m.conversation != "" {
@@ -83,7 +83,7 @@ func (m *message) appendNarrow(dst []byte) []byte {
 	return append(appendTime(dst, m.at), '"')
 }
 
-// appendWide appends the fields of the protocol and those of all generations of the client, and does not
+// appendWide appends the fields of the protocol and those of all generations of the client. It does not
 // close the object.
 func (m *message) appendWide(dst []byte) []byte {
 	dst = m.appendNarrow(dst)

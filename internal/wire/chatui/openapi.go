@@ -2,7 +2,7 @@ package chatui
 
 import _ "embed"
 
-// openAPI describes the routes; see wire.OpenAPI for what it omits.
+// openAPI describes the routes; wire.OpenAPI adds what follows from the routes themselves.
 //
 //go:embed openapi.json
 var openAPI []byte

@@ -8,21 +8,21 @@ import (
 	"parley/internal/wire"
 )
 
-// Places of parents that are not messages of the chat.
+// Values of tree.parents that are not indexes of messages.
 const (
-	beginning = -1 // the message is a first one
-	nowhere   = -2
+	beginning = -1 // the message has no parent
+	nowhere   = -2 // the parent is not in the chat
 )
 
-// tree is a chat as clients show it: an edited question, or an answer that was asked for again, has the parent of the
-// former one. Of all versions the last one is shown, and what follows it.
+// tree is a chat as clients show it. An edited question or a regenerated answer has the same parent as its earlier
+// version. Clients show only the last version, and the messages that follow it.
 type tree struct {
-	ids     []string // of the messages, by their places; "" for messages that are not shown
-	parents []int
+	ids     []string // of the messages, in order; "" for roles that are never shown
+	parents []int    // index of each message's parent, or beginning or nowhere
 }
 
-// treeOf reads the tree of a chat. A message that names no parent follows the one before it. It reports false if some
-// message has no id of its own.
+// treeOf returns the tree of a chat. The parent of a message that names none is the message before it. ok is false if a
+// message has no id, or the id of another message.
 func treeOf(messages []transcript.Message) (t tree, ok bool) {
 	at := make(map[string]int, len(messages))
 	named := make([]string, len(messages)) // the parents' ids
@@ -57,7 +57,7 @@ func treeOf(messages []transcript.Message) (t tree, ok bool) {
 	return t, true
 }
 
-// placeOf reads what the place of a message in its chat depends on. parent is nil if the message does not name any.
+// placeOf returns the role of a message and the id of its parent; nil if the message names none.
 func placeOf(m transcript.Message) (role string, parent *string) {
 	object, err := wire.ParseObject(m.Body)
 	if err != nil {
@@ -76,7 +76,7 @@ func placeOf(m transcript.Message) (role string, parent *string) {
 	return role, parent
 }
 
-// shown reports for each message whether it is among those that are shown.
+// shown reports for each message whether clients show it.
 func (t tree) shown() []bool {
 	last := map[int]int{} // the last child of each message
 	for i, id := range t.ids {
@@ -91,11 +91,11 @@ func (t tree) shown() []bool {
 	return shown
 }
 
-// cuts reports for each message whether the chat can be cut before it: it is shown, it has no other version, and its link to its parent
-// is the only one across the cut.
+// cuts reports for each message whether a page can begin with it: it is shown, it has no other version, and no other
+// message has its parent on the other side of the cut.
 func (t tree) cuts() []bool {
 	n := len(t.ids)
-	least := make([]int, n+1) // place of a parent of what is there or later
+	least := make([]int, n+1) // lowest parent of the messages from this index on
 	least[n] = n
 	for i := n - 1; i >= 0; i-- {
 		if least[i] = least[i+1]; t.ids[i] != "" {
@@ -109,7 +109,7 @@ func (t tree) cuts() []bool {
 		}
 	}
 	cuts := t.shown()
-	highest := nowhere // place of a parent of what was before
+	highest := nowhere // highest parent of the messages so far
 	for i, id := range t.ids {
 		if id == "" {
 			continue
@@ -121,9 +121,9 @@ func (t tree) cuts() []bool {
 	return cuts
 }
 
-// pageBefore returns the last messages before the one with an id, or before the end if the id is "": at least limit,
-// from where the chat can be cut. next is the id for the page before it; "" if there is none. It reports false if the
-// chat has no such message.
+// pageBefore returns the last messages before the one with an id, or the last of all if id is "": at least limit of
+// them, beginning where the chat can be cut. next is the id for the page before that; "" if there is none. ok is false
+// if the chat has no message with the id.
 func pageBefore(all []transcript.Message, id string, limit int) (page []transcript.Message, next string, ok bool) {
 	end := len(all)
 	if id != "" {

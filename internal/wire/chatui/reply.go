@@ -8,7 +8,7 @@ import (
 	"parley/internal/wire"
 )
 
-// reply responds without a stream, from the same board. It responds after a time limit even if the turn
+// reply responds with a whole reply, written from the board. After a time limit it responds even if the turn
 // has not ended.
 func (h *Handler) reply(w http.ResponseWriter, r *wire.Request, x *exchange) error {
 	b, finish := h.run(r, x)
@@ -41,7 +41,7 @@ func (b *board) panicked() bool {
 	}
 }
 
-// failure returns the error of a turn without any reply: nothing was said, or every message has failed.
+// failure returns the error of a turn without any successful message: there is none, or all have failed.
 func (b *board) failure() error {
 	if len(b.entries) == 0 {
 		if b.err == nil {

@@ -15,22 +15,22 @@ import (
 // Limits of a search in chats.
 const (
 	maxSearch      = 200      // bytes of the search text
-	maxSearchWords = 10       // words of it that count
+	maxSearchWords = 10       // further words are ignored
 	maxFound       = 50       // chats
-	maxSearched    = 64 << 20 // bytes of messages that are looked at, newest chats first
-	snippetBefore  = 50       // characters before the first word that was found
+	maxSearched    = 64 << 20 // bytes of messages that are searched, most recently updated chats first
+	snippetBefore  = 50       // characters of a snippet before the first match
 	snippetLength  = 180      // characters
 )
 
-// found is a chat that a search has found, with the words around the first hit in its messages.
+// found is a chat that matches a search, with the text around the first match in its messages.
 type found struct {
 	chat    transcript.Chat
 	message string // id of the message of the snippet
-	snippet string // "" when only the title matches
+	snippet string // "" if only the title matches
 }
 
-// search answers GET /chat-history/search?q=&mode=: the caller's chats in which every word of q occurs in one
-// message or in the title, in either case, the last updated first.
+// search handles GET /chat-history/search?q=&mode=. It returns the caller's chats whose title, or one of whose messages,
+// contains every word of q regardless of case; the most recently updated come first.
 func (h *Handler) search(r *wire.Request) ([]byte, error) {
 	mode, q := r.URL.Query().Get("mode"), r.URL.Query().Get("q")
 	if mode != "" && !isMode(mode) {
@@ -60,7 +60,7 @@ func (h *Handler) search(r *wire.Request) ([]byte, error) {
 	return append(body, ']'), nil
 }
 
-// find searches titles, then messages.
+// find returns the chats that match all words, the most recently updated first. It searches titles, then messages.
 func (h *Handler) find(r *wire.Request, mode string, words []string) ([]found, error) {
 	chats, err := h.cfg.Store.Chats(r.Context(), h.scopeOf(r), transcript.List{Mode: mode})
 	if err != nil {
@@ -97,7 +97,7 @@ func (h *Handler) find(r *wire.Request, mode string, words []string) ([]found, e
 	return all[:min(len(all), maxFound)], nil
 }
 
-// plainWords returns the words that stand in JSON as they are.
+// plainWords returns the words of ASCII letters and digits only, which are the same in JSON; Store.Search finds no others.
 func plainWords(words []string) []string {
 	var plain []string
 	for _, w := range words {
@@ -108,7 +108,7 @@ func plainWords(words []string) []string {
 	return plain
 }
 
-// lower maps each character to one in lower case, so that places stay the same when counted in characters.
+// lower converts each character to lower case separately, so that positions counted in characters stay the same.
 func lower(s string) string { return strings.Map(unicode.ToLower, s) }
 
 func hasAll(text string, words []string) bool {
@@ -120,7 +120,7 @@ func hasAll(text string, words []string) bool {
 	return true
 }
 
-// snippetOf returns the text around the first word in one line, or "" if a word is missing.
+// snippetOf returns the text around the first match, as one line, or "" if a word is missing.
 func snippetOf(content string, words []string) string {
 	text := strings.Join(strings.Fields(chat.Seen(content)), " ")
 	small := lower(text)

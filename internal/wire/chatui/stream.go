@@ -26,7 +26,7 @@ func (h *Handler) run(r *wire.Request, x *exchange) (b *board, finish func()) {
 	}
 }
 
-// session is the streamed reply to one exchange. Only one goroutine uses it.
+// session is the streamed reply of one exchange. It is used by one goroutine.
 type session struct {
 	h      *Handler
 	x      *exchange
@@ -89,12 +89,12 @@ func (s *session) run(giveUp time.Time) error {
 	}
 }
 
-// next returns the next event if it may be sent now, or otherwise the time when it may. If there is
-// neither, more reports whether another event will follow.
+// next returns the next event if it may be sent now, otherwise the time when it may. If there is
+// no event yet, more reports whether one may follow.
 func (s *session) next(now time.Time) (line []byte, due time.Time, more bool) {
 	s.changed = s.board.update()
 	if s.board.over && !s.stream.Begun() && s.board.failure() != nil {
-		return nil, time.Time{}, false // it gets its own status
+		return nil, time.Time{}, false // the failure gets its own status
 	}
 	m, terminal := s.choose()
 	if m == nil {
@@ -152,7 +152,7 @@ func (s *session) choose() (m *entry, terminal bool) {
 	return nil, false
 }
 
-// unseen reports whether a message has text that was not sent yet.
+// unseen reports whether a message has text that must be sent in a processing event.
 func (s *session) unseen(m *entry) bool {
 	return s.x.partials && len(m.content) > max(m.shown, 1)
 }
@@ -171,7 +171,7 @@ func (b *board) mayClose(at int) bool {
 	return false
 }
 
-// wait waits for news on the board, and sends a comment if that takes long.
+// wait waits until the board may have more to send. It sends a comment if that takes long.
 func (s *session) wait(now, giveUp time.Time) error {
 	idle := s.last.Add(s.h.cfg.pace.idle)
 	if idle.After(giveUp) {

@@ -18,7 +18,7 @@ import (
 const (
 	defaultLimit  = 4
 	maxConditions = 200
-	maxValues     = 1000 // of all conditions
+	maxValues     = 1000 // names and values of all conditions together
 )
 
 // request is the decoded body of POST /retrieval.
@@ -56,7 +56,7 @@ func requestOf(object wire.Object) (in request, err error) {
 	return in, err
 }
 
-// settingOf reads retrieval_setting. More records than chat.MaxTop are never returned.
+// settingOf reads retrieval_setting. It reduces limit to chat.MaxTop.
 func settingOf(v wire.Value) (limit int, least float64, err error) {
 	limit = defaultLimit
 	if !v.IsGiven() {
@@ -86,23 +86,24 @@ func settingOf(v wire.Value) (limit int, least float64, err error) {
 	return limit, least, nil
 }
 
-// where is a metadata_condition. The zero where holds for everything.
+// where is a metadata_condition. The zero value holds for every record.
 type where struct {
 	text       string // of the metadata_condition
-	either     bool   // one of the conditions is enough
+	either     bool   // one condition that holds is enough ("or")
 	conditions []condition
 }
 
 // condition compares a member of the metadata with values.
 type condition struct {
-	names  []string // the condition holds if it does for one of these members
+	names  []string // it is enough that the test succeeds for one of these members
 	negate bool
-	values int                 // how many names and values it has
+	values int                 // number of names and values, for the limit
 	test   func(have any) bool // have is a string, a float64 or a bool; nil if the member is missing
 }
 
-// passageMembers are the members of the metadata that passages have, and documentMembers those that documents have. The
-// others are attributes of documents, or of files in a vector store.
+// passageMembers are the members of the metadata that differ between the passages of a document. documentMembers are
+// those of the document, with the names of their attributes. All others are attributes of documents, or of files in a
+// vector store, under their own names.
 var (
 	passageMembers  = []string{"url", "section", "page"}
 	documentMembers = map[string]string{
@@ -111,11 +112,11 @@ var (
 	}
 )
 
-// reserved are the members that attributes cannot set.
+// reserved are the members that attributes cannot override.
 var reserved = slices.Concat(passageMembers, slices.Collect(maps.Keys(documentMembers)))
 
-// holds tests the metadata of a record: a JSON object, some members of which clients have named. Of a list, one value is
-// enough.
+// holds reports whether a condition holds for the metadata of a record. For a list, it is enough that one value passes
+// the test.
 func (c condition) holds(metadata attribute.Values) bool {
 	return slices.ContainsFunc(c.names, func(name string) bool {
 		if list, ok := metadata[name].([]any); ok {
@@ -134,8 +135,8 @@ func (w where) holds(metadata attribute.Values) bool {
 	return !w.either || len(w.conditions) == 0
 }
 
-// part returns the conditions that name only members of a kind. ok is false if there are none, or if other conditions may hold
-// instead.
+// part returns the conditions that name only members of a kind. ok is false if there are none, or if they are alternatives to
+// other conditions.
 func (w where) part(ofKind func(name string) bool) (part where, ok bool) {
 	part = where{text: w.text, either: w.either}
 	for _, c := range w.conditions {
@@ -146,7 +147,7 @@ func (w where) part(ofKind func(name string) bool) (part where, ok bool) {
 	return part, len(part.conditions) > 0 && (!w.either || len(part.conditions) == len(w.conditions))
 }
 
-// examines reports whether there is a condition that only passages can meet, so that the search itself cannot filter by it.
+// examines reports whether a condition names a member of passages, so that the search itself cannot filter by it.
 func (w where) examines() bool {
 	return slices.ContainsFunc(w.conditions, func(c condition) bool { return slices.ContainsFunc(c.names, isOfPassage) })
 }
@@ -220,7 +221,7 @@ func conditionOf(v wire.Value) (c condition, err error) {
 	return c, nil
 }
 
-// textsOf returns a string, or the strings of a list; nil if v is something else.
+// textsOf returns a string, or the strings of a list of at most maxValues; nil if v is something else.
 func textsOf(v wire.Value) (texts []string) {
 	elements, ok := v.Elements()
 	if !ok {
@@ -242,15 +243,15 @@ func textsOf(v wire.Value) (texts []string) {
 	return texts
 }
 
-// operator makes the test of a comparison operator from the value of the condition; ok is false if the
-// value does not suit it.
+// operator is a comparison operator. of makes its test for the value of a condition; ok is false if the
+// value is not suitable.
 type operator struct {
 	of     func(v wire.Value) (test func(have any) bool, ok bool)
-	negate bool   // the condition holds if the test does not; so it does for missing members
-	wants  string // what the value must be, for errors
+	negate bool   // the condition holds if the test fails. Every test except empty fails for a missing member
+	wants  string // what the value must be, for error messages
 }
 
-// operators are Dify's, by name.
+// operators are Dify's comparison operators, by name.
 var operators = map[string]operator{
 	"contains":     {of: texts(strings.Contains), wants: wantsText},
 	"not contains": {of: texts(strings.Contains), negate: true, wants: wantsText},
@@ -289,7 +290,7 @@ var operatorNames = func() (names []string) {
 
 func equal(have, want string) bool { return have == want }
 
-// texts compares as strings. Of a list of values, one is enough.
+// texts compares as strings. For a list of wanted values, it is enough that one matches.
 func texts(compare func(have, want string) bool) func(wire.Value) (func(any) bool, bool) {
 	return func(v wire.Value) (func(any) bool, bool) {
 		wanted := textsOf(v)
@@ -307,7 +308,7 @@ func among(v wire.Value) (func(any) bool, bool) {
 	if text, ok := v.Text(); ok {
 		list = strings.Split(text, ",")
 	}
-	wanted := make(map[string]bool, len(list)) // a text may have very many
+	wanted := make(map[string]bool, len(list)) // a string may have very many
 	for _, text := range list {
 		wanted[strings.TrimSpace(text)] = true
 	}

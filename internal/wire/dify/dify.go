@@ -1,5 +1,5 @@
-// Package dify is an external knowledge base for Dify: POST /retrieval finds passages for Dify's
-// applications, which write the answers themselves. A knowledge base is a namespace.
+// Package dify implements Dify's API for external knowledge bases: POST /retrieval finds passages for Dify's
+// applications, which write the answers themselves. A knowledge base is a namespace or a vector store.
 //
 // README.md in this directory describes the protocol as implemented.
 package dify
@@ -28,14 +28,13 @@ import (
 type Config struct {
 	// Search finds passages in a namespace.
 	Search func(context.Context, retrieval.Query) (retrieval.Result, error)
-	// Namespaces returns the namespaces that a caller may ask, beside Namespace, which is always one. Nil
-	// means that there are no others.
+	// Namespaces returns the namespaces that a caller may search, in addition to Namespace. Optional.
 	Namespaces func(context.Context, access.Principal) ([]string, error)
-	// Library has the vector stores, whose files have attributes. Nil means that there are none.
+	// Library has the vector stores, whose files have attributes. Nil means that there are no vector stores.
 	Library *library.Library
 
 	Mode      retrieval.Mode // of searches; "" means hybrid
-	Namespace string         // the server's; "" means "default"
+	Namespace string         // of the server; "" means "default"
 	PublicURL string         // the URL of the server for clients; "" means the URL of each request
 }
 
@@ -60,7 +59,7 @@ func (h *Handler) Protocol() wire.Protocol {
 	return wire.Protocol{OpenAPI: openAPI, Routes: wire.Slashed(ask.At("POST /retrieval", h.retrieve))}
 }
 
-// Dify's numbers for errors. It names only these three; other errors have their HTTP status.
+// Dify's error codes. Its API defines only these three; other errors have their HTTP status as code.
 const (
 	malformedAuthorization = 1001
 	refusedAuthorization   = 1002
@@ -92,12 +91,12 @@ type record struct {
 	Content string  `json:"content"`
 	Score   float64 `json:"score"`
 	Title   string  `json:"title"`
-	// Metadata must be an object: Dify adds members to it. Its members are those that conditions can name,
-	// among them attributes with names that a client has chosen.
+	// Metadata must be an object, because Dify adds members to it. Its members are those that conditions can name,
+	// including attributes, whose names clients choose.
 	Metadata attribute.Values `json:"metadata"`
 }
 
-// maxExamined is the number of passages that are examined when conditions name fields by which the index cannot filter.
+// maxExamined is the number of passages that are examined if conditions name members by which the index cannot filter.
 const maxExamined = 1000
 
 // retrieve handles POST /retrieval.
@@ -158,8 +157,8 @@ func (h *Handler) records(r *wire.Request, in request) ([]record, error) {
 	return records, nil
 }
 
-// confine limits a query to documents that fit, and returns a function that finds the attributes of a document, or of its file in a
-// vector store.
+// confine limits a query to documents that meet the conditions, as far as the index can filter by them. It returns a
+// function that returns the attributes of a document, or of its file in a vector store.
 func (h *Handler) confine(r *wire.Request, in request, q *retrieval.Query) (func(retrieval.Document) (json.RawMessage, error), error) {
 	if part, ok := in.where.part(func(name string) bool { return !isOfPassage(name) }); ok {
 		q.Where = whereDocuments(part)
@@ -172,7 +171,7 @@ func (h *Handler) confine(r *wire.Request, in request, q *retrieval.Query) (func
 	}
 	s, err := h.cfg.Library.Store(r.Context(), r.Who.Subject, in.knowledge)
 	if errors.Is(err, library.ErrNotFound) {
-		return nil, errUnknownKnowledge // it was deleted just now
+		return nil, errUnknownKnowledge // the store was deleted in the meantime
 	}
 	if err != nil {
 		return nil, err
@@ -181,13 +180,13 @@ func (h *Handler) confine(r *wire.Request, in request, q *retrieval.Query) (func
 	return func(d retrieval.Document) (json.RawMessage, error) {
 		m, err := finder.Find(r.Context(), d.ID)
 		if errors.Is(err, library.ErrNotFound) {
-			return nil, nil // it was removed just now
+			return nil, nil // the file was removed in the meantime
 		}
 		return m.Attributes, err
 	}, err
 }
 
-// whereDocuments returns the conditions as one on attributes of documents.
+// whereDocuments converts the conditions to one condition on attributes of documents.
 func whereDocuments(w where) *attribute.Condition {
 	return attribute.Test("dify"+w.text, func(v attribute.Values) bool {
 		all := maps.Clone(v)
@@ -201,7 +200,7 @@ func whereDocuments(w where) *attribute.Condition {
 	})
 }
 
-// nameable returns what conditions on a passage can name: the attributes of its document, and the members of its record.
+// nameable returns the values that conditions can name for a passage: its document's attributes and its record's metadata.
 func nameable(d retrieval.Document, attributes json.RawMessage, rec record) attribute.Values {
 	d.Attributes = attributes
 	named := d.AllAttributes()
@@ -218,7 +217,7 @@ func (h *Handler) recordOf(p retrieval.Passage, attributes json.RawMessage, base
 	if m == nil {
 		m = attribute.Values{}
 	}
-	for _, name := range reserved { // a document cannot say these
+	for _, name := range reserved { // attributes cannot override these
 		delete(m, name)
 	}
 	m["path"], m["document_title"], m["url"] = p.Document.Name, p.Document.Title, h.catalog.Link(p.Document.Name, page, base, namespace)

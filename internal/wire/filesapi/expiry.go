@@ -11,7 +11,7 @@ import (
 	"parley/internal/wire/openai"
 )
 
-// The limits of expires_after, as in OpenAI's API: of files in seconds, of vector stores in days.
+// The limits of expires_after in OpenAI's API: in seconds for files, in days for vector stores.
 const (
 	minSeconds   = 3600
 	maxSeconds   = 30 * 24 * 3600
@@ -32,10 +32,11 @@ var (
 type expiry struct {
 	given  bool
 	anchor string
-	n      int // of seconds or days
+	n      int // seconds or days
 }
 
-// expiryOf reads expires_after from JSON. The unit is the name of the number in it.
+// expiryOf reads expires_after from JSON. unit is the name of the member with the number, and invalid the error if that
+// is not a whole number.
 func expiryOf(v wire.Value, unit string, invalid error) (e expiry, err error) {
 	if !v.IsGiven() {
 		return e, nil
@@ -52,7 +53,7 @@ func expiryOf(v wire.Value, unit string, invalid error) (e expiry, err error) {
 	return e, nil
 }
 
-// lifetime returns how long a file lives; 0 means for ever.
+// lifetime returns the lifetime of a file; 0 means that it does not expire.
 func (e expiry) lifetime() (time.Duration, error) {
 	switch {
 	case !e.given:
@@ -63,7 +64,7 @@ func (e expiry) lifetime() (time.Duration, error) {
 	return time.Duration(e.n) * time.Second, nil
 }
 
-// days returns after how many days without use a store expires; 0 means never.
+// days returns the number of days without use after which a store expires; 0 means never.
 func (e expiry) days() (int, error) {
 	if e.given && (e.anchor != storeAnchor || e.n < 1 || e.n > maxDays) {
 		return 0, errStoreExpiry
@@ -84,7 +85,7 @@ func storeExpiryOf(s library.Store) *storeExpiry {
 	return &storeExpiry{storeAnchor, s.Days}
 }
 
-// unixOf returns a time in seconds; nil for the zero time.
+// unixOf returns a time in Unix seconds; nil for the zero time.
 func unixOf(at time.Time) *int64 {
 	if at.IsZero() {
 		return nil

@@ -63,10 +63,10 @@ type form struct {
 	r       *wire.Request
 	purpose string
 	expiry  expiry
-	file    *library.File // set once it is stored
+	file    *library.File // nil until it is stored
 }
 
-// read stores the file of the form. If the purpose follows the file, it is stored with a second write.
+// read stores the file of the form. FinishFile then sets the purpose, which may follow the file, and the lifetime.
 func (f *form) read(w http.ResponseWriter) (library.File, error) {
 	if err := (wire.Form{File: f.store, Field: f.field}).Read(w, f.r, f.h.cfg.MaxUpload); err != nil {
 		return library.File{}, err
@@ -127,7 +127,7 @@ func (f *form) field(name, value string) error {
 	return nil
 }
 
-// discard deletes the file of an incomplete upload.
+// discard deletes the file of an upload that failed.
 func (f *form) discard() {
 	if f.file != nil { // if this fails, the owner can delete the file
 		_ = f.h.cfg.Library.DeleteFile(context.WithoutCancel(f.r.Context()), f.r.Who.Subject, f.file.ID)
@@ -164,8 +164,8 @@ func (h *Handler) deleteFile(w http.ResponseWriter, r *wire.Request) error {
 	return deleted(w, id, "file")
 }
 
-// content handles GET /v1/files/{id}/content. It returns the content of the file in a form that no
-// browser displays.
+// content handles GET /v1/files/{id}/content. It returns the content of the file as a download, which browsers
+// do not display.
 func (h *Handler) content(w http.ResponseWriter, r *wire.Request) error {
 	f, file, err := h.cfg.Library.Open(r.Context(), r.Who.Subject, r.PathValue("id"))
 	if err != nil {
@@ -201,8 +201,8 @@ type page[T any] struct {
 	HasMore bool    `json:"has_more"`
 }
 
-// listOf reads what a page of a list shall have. The list asks for one more item, to see whether there is
-// another page.
+// listOf reads the parameters of a page; standard is the default limit. Limit is one more than requested, to find
+// out whether another page follows.
 func listOf(r *wire.Request, standard int) (shelf.List, error) {
 	l, err := openai.ListOf(r, standard)
 	return shelf.List{Oldest: l.Oldest, After: l.After, Before: l.Before, Limit: l.Limit + 1}, err
@@ -216,7 +216,7 @@ func badCursor(err error) error {
 	return err
 }
 
-// reply responds with a page of a list.
+// reply responds with a page of a list. found has up to l.Limit items, one more than the page.
 func reply[T, B any](w http.ResponseWriter, l shelf.List, found []T, body func(T) B, id func(B) string) error {
 	p := page[B]{Object: "list", Data: []B{}, HasMore: len(found) == l.Limit}
 	if p.HasMore {

@@ -1,6 +1,6 @@
-// Package filesapi speaks the part of OpenAI's API with which clients add documents: /v1/files and
-// /v1/vector_stores. A vector store is a namespace of Parley, so its content is found by the tool
-// file_search of the Responses API, by the route search here, and by every other protocol that can name
+// Package filesapi implements the part of OpenAI's API with which clients add documents: /v1/files, /v1/uploads
+// and /v1/vector_stores. A vector store is a namespace of Parley, so its content is found by the tool
+// file_search of the Responses API, by the search route of this package, and by every other protocol that can name
 // a namespace.
 //
 // Package library does the work; this package decodes requests and encodes responses in the form of the
@@ -35,23 +35,22 @@ type Config struct {
 	Search func(context.Context, retrieval.Query) (retrieval.Result, error)
 
 	// Read returns the title and the text of the file at a path, which may be hostile. The error for a file that
-	// cannot be read is an *extract.Error. Without it questions cannot bring files. Optional.
+	// cannot be read is an *extract.Error. Required only if Give is used.
 	Read func(ctx context.Context, name, path string) (title string, chunks []retrieval.Chunk, err error)
 
 	Corpus Corpus
 
-	// Namespaces returns the namespaces that a caller may search, beside Namespace, which is always one. Nil means
-	// that there are no others.
+	// Namespaces returns the namespaces that a caller may search, in addition to Namespace. Optional.
 	Namespaces func(context.Context, access.Principal) ([]string, error)
 
 	Mode      retrieval.Mode // of searches; "" means hybrid
-	Namespace string         // the server's; "" means "default"
+	Namespace string         // of the server; "" means "default"
 	PublicURL string         // the URL of the server for clients; "" means the URL of each request
 	MaxUpload int64          // bytes of a file; 0 means 200 MiB
-	Temp      string         // folder for files of questions while they are read; "" means the system's
+	Temp      string         // directory for files of questions while they are read; "" means the system's
 }
 
-// Corpus is what is read of documents.
+// Corpus reads documents and their pages.
 type Corpus interface {
 	// Pages returns the pages of a revision of a document, in order.
 	Pages(ctx context.Context, revision int64) ([]retrieval.Page, error)
@@ -67,7 +66,7 @@ type Corpus interface {
 type Handler struct {
 	cfg       Config
 	catalog   openai.Catalog
-	since     time.Time  // when the server started, given as the creation time of namespaces
+	since     time.Time  // when the server started; returned as the creation time of namespaces
 	receiving wire.Slots // for uploads
 	giving    wire.Slots // for requests whose files are being read
 	readings  *lru.Cache[string, reading]
@@ -134,7 +133,7 @@ func (h *Handler) Protocol() wire.Protocol {
 	return wire.Protocol{OpenAPI: openAPI, Types: types, Routes: wire.Slashed(routes...)}
 }
 
-// Failure gives an error of the library its status.
+// Failure converts an error of package library to one with a status and a sentence for clients.
 func Failure(err error) error {
 	name, badName := errors.AsType[*upload.NameError](err)
 	quota, exceeded := errors.AsType[*documents.QuotaError](err)

@@ -26,16 +26,16 @@ import (
 	"parley/internal/wire/openai"
 )
 
-// The limits of files that a question brings with it.
+// The limits of files that are part of a question.
 const (
 	maxGiven       = 10       // files
-	maxGivenBytes  = 32 << 20 // of one file
-	maxGivenChunks = 2000     // of all together
-	maxGiving      = 4        // requests whose files are read at one time
-	givenCache     = 32 << 20 // bytes of texts that are kept, since clients send their files with each question
+	maxGivenBytes  = 32 << 20 // bytes of one file
+	maxGivenChunks = 2000     // of all files together
+	maxGiving      = 4        // requests whose files are read concurrently
+	givenCache     = 32 << 20 // bytes of extracted texts that are cached, because clients send their files with each question
 )
 
-// reading is the text of a file that a question brought, without its name and id.
+// reading is the title and the text of a file that is part of a question.
 type reading struct {
 	title  string
 	chunks []retrieval.Chunk
@@ -51,8 +51,8 @@ func newReadings() *lru.Cache[string, reading] {
 	})
 }
 
-// Give reads the files that a conversation brings with it, newest last, for a search among them. Files are not stored. A file
-// of an earlier request that is gone by now is left out; if none remains, the request has brought none.
+// Give reads the files of a conversation, newest last, for a search in them. It does not store them. It skips a file of
+// an earlier request that no longer exists or cannot be read. The result is nil if no file remains.
 func (h *Handler) Give(ctx context.Context, owner string, files []chat.File) (*retrieval.Given, error) {
 	if len(files) == 0 {
 		return nil, nil //nolint:nilnil // nothing to search
@@ -75,7 +75,7 @@ func (h *Handler) giveAll(ctx context.Context, owner string, files []chat.File) 
 	}
 	left := maxGivenChunks
 	seen := map[string]bool{}
-	for _, f := range slices.Backward(files) { // the newest count most
+	for _, f := range slices.Backward(files) { // newest first, because they matter most
 		if len(given) == maxGiven {
 			break
 		}
@@ -104,7 +104,7 @@ func (h *Handler) giveAll(ctx context.Context, owner string, files []chat.File) 
 	return given, nil
 }
 
-// give reads one file. Content and name identify an inline file.
+// give reads one file. The id of an inline file is a hash of its name and content.
 func (h *Handler) give(ctx context.Context, owner string, f chat.File) (b retrieval.Brought, err error) {
 	var content io.Reader = bytes.NewReader(f.Data)
 	if f.ID != "" {
@@ -145,7 +145,8 @@ func (h *Handler) give(ctx context.Context, owner string, f chat.File) (b retrie
 // plain is the extension of plain text.
 const plain = ".txt"
 
-// readAs returns the name that says how a file is read: text that was taken out of a file of another format is plain text.
+// readAs returns the name whose extension determines how a file is read. Text that a client extracted from a file in a
+// binary or unsupported format is plain text.
 func readAs(name string, pasted bool) string {
 	if f := format.ByExtension(format.Ext(name)); pasted && (f == nil || f.Binary || f.Unread) {
 		return name + plain
@@ -153,7 +154,7 @@ func readAs(name string, pasted bool) string {
 	return name
 }
 
-// readable names the formats of documents.
+// readable returns the names of the formats that can be read, for an error message.
 var readable = sync.OnceValue(func() string {
 	var names []string
 	for _, f := range format.Table {
@@ -172,7 +173,7 @@ func (h *Handler) read(ctx context.Context, name string, content io.Reader) (r r
 	}
 	defer os.Remove(temp.Name())
 	hash := sha256.New()
-	_, _ = io.WriteString(hash, name+"\x00") // a hash takes everything
+	_, _ = io.WriteString(hash, name+"\x00") // never fails for a hash
 	n, err := io.Copy(io.MultiWriter(temp, hash), io.LimitReader(content, maxGivenBytes+1))
 	if err = errors.Join(err, temp.Close()); err != nil {
 		return r, "", fmt.Errorf("store a file for reading: %w", err)

@@ -9,7 +9,7 @@ import (
 	"parley/internal/wire/openai"
 )
 
-// otherChunking says that the server cuts files in its own way.
+// otherChunking is the chunking strategy in responses: one that the API does not define.
 var otherChunking = json.RawMessage(`{"type":"other"}`)
 
 // memberBody is a file of a store in responses.
@@ -134,15 +134,15 @@ func (h *Handler) member(w http.ResponseWriter, r *wire.Request) error {
 	return wire.Reply(w, http.StatusOK, memberBodyOf(m))
 }
 
-// pageBody is a page of a file of a store as it was read.
+// pageBody is the extracted text of a page of a file.
 type pageBody struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
 	Page int    `json:"page,omitempty"` // Parley's own
 }
 
-// memberContent handles GET /v1/vector_stores/{id}/files/{file}/content. It returns the text that was read, by pages; none
-// while there is none.
+// memberContent handles GET /v1/vector_stores/{id}/files/{file}/content. It returns the extracted text by pages: none
+// if the file has not been read yet.
 func (h *Handler) memberContent(w http.ResponseWriter, r *wire.Request) error {
 	revisions, err := h.revisionsIn(r)
 	if err != nil {
@@ -287,7 +287,7 @@ func batchOf(object wire.Object) ([]library.Attachment, error) {
 	return filesOf(in.Files)
 }
 
-// filesOf reads a list of files that have their own attributes.
+// filesOf reads a list of files, each with its own attributes.
 func filesOf(v wire.Value) ([]library.Attachment, error) {
 	elements, ok := v.Elements()
 	if n, few := wire.AtMost(maxBatch, elements); !ok || !few || n == 0 {

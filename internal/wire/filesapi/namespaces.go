@@ -16,8 +16,8 @@ import (
 	"parley/internal/wire/openai"
 )
 
-// A namespace that was not made as a vector store is shown like one. Its files are the documents that the caller may see, under
-// the ids of the documents.
+// A namespace that is not a vector store is presented as one. Its files are the documents that the caller may see; their ids
+// are those of the documents.
 
 // namespace returns the filter for the documents of the namespace in the path of a request.
 func (h *Handler) namespace(r *wire.Request) (f retrieval.Filter, err error) {
@@ -90,7 +90,8 @@ func documentBodyOf(d retrieval.Document) memberBody {
 	}
 }
 
-// plainAttributes returns the attributes of a document as OpenAI's API has them: a list is a text with commas.
+// plainAttributes returns the attributes of a document in the form of OpenAI's API, which has no lists: a list becomes one
+// string, with commas between the values.
 func plainAttributes(d retrieval.Document) json.RawMessage {
 	all := attribute.Decode(d.Attributes)
 	for key, value := range all {
@@ -108,8 +109,8 @@ func plainAttributes(d retrieval.Document) json.RawMessage {
 	return all.Encode()
 }
 
-// notStore replaces ErrNotFound if the path names a namespace and, where it names a file, one of its documents: both can be read
-// but not changed.
+// notStore replaces a not-found error if the path names a namespace and, if it names a file, a document in that: both can be
+// read here, but not changed.
 func (h *Handler) notStore(r *wire.Request, missing error) error {
 	id, file := r.PathValue("id"), r.PathValue("file")
 	if library.IsStore(id) {

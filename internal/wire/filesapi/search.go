@@ -50,7 +50,7 @@ type contentBody struct {
 	Text string `json:"text"`
 }
 
-// resultsPage is the response to a search. It is always complete.
+// resultsPage is the response to a search. There is never a next page.
 type resultsPage struct {
 	Object   string       `json:"object"`
 	Query    any          `json:"search_query"`
@@ -84,7 +84,7 @@ func (h *Handler) search(w http.ResponseWriter, r *wire.Request) error {
 	return wire.Reply(w, http.StatusOK, resultsPage{Object: "vector_store.search_results.page", Query: q.texts, Data: data})
 }
 
-// searchedBy returns what the path of a request names: a vector store, or another namespace.
+// searchedBy returns the target of a search from the path of the request: a vector store or another namespace.
 func (h *Handler) searchedBy(r *wire.Request) (Searched, error) {
 	id := r.PathValue("id")
 	if library.IsStore(id) {
@@ -161,7 +161,7 @@ func ThresholdOf(v wire.Value, param string) (float64, error) {
 	return n, nil
 }
 
-// textsOf reads a question or a list of questions.
+// textsOf reads "query": a question or a list of questions.
 func textsOf(v wire.Value) (texts []string, err error) {
 	values := []wire.Value{v}
 	if elements, ok := v.Elements(); ok {
@@ -242,7 +242,7 @@ func (h *Handler) results(r *wire.Request, from Searched, passages []retrieval.P
 		if from.File != nil {
 			var err error
 			if m, err = from.File(r.Context(), p.Document.ID); errors.Is(err, library.ErrNotFound) {
-				continue // it was removed just now
+				continue // the file was removed in the meantime
 			} else if err != nil {
 				return nil, err
 			}

@@ -95,7 +95,7 @@ func (h *Handler) find(r *wire.Request) (library.Store, error) {
 	return h.cfg.Library.Store(r.Context(), r.Who.Subject, r.PathValue("id"))
 }
 
-// storeChange has the members of a request that changes a store.
+// storeChange has the members of a request that creates or changes a store.
 type storeChange struct {
 	Name        wire.Value `json:"name"`
 	Description wire.Value `json:"description"`
@@ -104,7 +104,7 @@ type storeChange struct {
 	Expires     wire.Value `json:"expires_after"`
 }
 
-// changeOf reads the changes of a store. Members that are absent stay unchanged.
+// changeOf reads the changes to a store. Absent members change nothing.
 func changeOf(object wire.Object) (in storeChange, change func(*library.Store), err error) {
 	object.Read(&in)
 	name, err := textOf(in.Name, "name", maxName)
@@ -173,7 +173,7 @@ func (h *Handler) createStore(w http.ResponseWriter, r *wire.Request) error {
 	return h.replyStore(r.Context(), w, s)
 }
 
-// fileIDs reads a list of file ids. All files get the same attributes.
+// fileIDs reads a list of file ids without duplicates. All files get the same attributes.
 func fileIDs(v wire.Value, param string, attributes json.RawMessage) ([]library.Attachment, error) {
 	if !v.IsGiven() {
 		return nil, nil

@@ -16,7 +16,7 @@ import (
 	"parley/internal/wire/openai"
 )
 
-// maxPart is OpenAI's limit of a part in bytes.
+// maxPart is the maximum size of a part in OpenAI's API, in bytes.
 const maxPart = 64 << 20
 
 // uploadBody is an upload in responses.
@@ -56,7 +56,7 @@ func (h *Handler) createUpload(w http.ResponseWriter, r *wire.Request) error {
 	return wire.Reply(w, http.StatusOK, uploadBodyOf(u, nil))
 }
 
-// uploadOf reads the description of the file that will come.
+// uploadOf reads the description of the file that will be uploaded.
 func (h *Handler) uploadOf(object wire.Object) (u library.Upload, err error) {
 	var in struct {
 		Filename wire.Value `json:"filename"`
@@ -102,7 +102,7 @@ type partBody struct {
 	Upload    string `json:"upload_id"`
 }
 
-// formFrame is the number of bytes that a form may add to the content of a part: clients send parts of maxPart.
+// formFrame is the number of bytes that a form may have in addition to the part, because clients send parts of maxPart bytes.
 const formFrame = 64 << 10
 
 // addPart handles POST /v1/uploads/{id}/parts, a form with the file data.
@@ -126,7 +126,7 @@ func (h *Handler) addPart(w http.ResponseWriter, r *wire.Request) error {
 	}
 	form := wire.Form{File: store, Field: func(string, string) error { return nil }}
 	if err := form.Read(w, r, min(maxPart, h.cfg.MaxUpload)+formFrame); err != nil {
-		return err // a part that was stored is not used, and goes with its upload
+		return err // a part that was stored is never used, and is deleted with its upload
 	}
 	if id == "" {
 		return openai.Refusef("data", openai.Missing, `The request has no content: expected a part named "data" with a file name.`)
@@ -134,7 +134,7 @@ func (h *Handler) addPart(w http.ResponseWriter, r *wire.Request) error {
 	return wire.Reply(w, http.StatusOK, partBody{id, "upload.part", at.Unix(), r.PathValue("id")})
 }
 
-// checksums are MD5 sums.
+// checksums matches MD5 sums in hexadecimal.
 var checksums = lazyregexp.New(`^[0-9A-Fa-f]{32}$`)
 
 // completeUpload handles POST /v1/uploads/{id}/complete.

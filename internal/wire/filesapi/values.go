@@ -12,10 +12,10 @@ import (
 
 func has(list []string, s string) bool { return slices.Contains(list, s) }
 
-// quoted shortens a client's text for use in a sentence.
+// quoted quotes and shortens a client's text for use in an error message.
 func quoted(s string) string { return strconv.Quote(wire.Clip(s)) }
 
-// The limits of metadata and attributes, as in OpenAI's API.
+// The limits of OpenAI's API. Texts are measured in characters.
 const (
 	maxKeys        = 16
 	maxKeyRunes    = 64
@@ -25,7 +25,7 @@ const (
 	maxBatch       = 500 // files
 )
 
-// metadataOf returns an object of strings unchanged; nil for none.
+// metadataOf checks an object of strings and returns it; nil if there is none.
 func metadataOf(v wire.Value) (json.RawMessage, error) {
 	return objectOf(v, "metadata", "strings", func(v wire.Value) bool {
 		text, ok := v.Text()
@@ -33,7 +33,7 @@ func metadataOf(v wire.Value) (json.RawMessage, error) {
 	})
 }
 
-// attributesOf returns an object of strings, numbers and booleans unchanged; nil for none.
+// attributesOf checks an object of strings, numbers and booleans, and returns it; nil if there is none.
 func attributesOf(v wire.Value, param string) (json.RawMessage, error) {
 	return objectOf(v, param, "strings, numbers and booleans", func(v wire.Value) bool {
 		value, ok := v.Scalar()
@@ -59,7 +59,7 @@ func objectOf(v wire.Value, param, of string, fits func(wire.Value) bool) (json.
 	return v.Compact(), nil
 }
 
-// textOf returns a text of limited length; "" if it is absent.
+// textOf returns a text, which may have up to most characters; "" if it is absent.
 func textOf(v wire.Value, param string, most int) (string, error) {
 	if !v.IsGiven() {
 		return "", nil
@@ -71,7 +71,7 @@ func textOf(v wire.Value, param string, most int) (string, error) {
 	return text, nil
 }
 
-// checkChunking checks a chunking strategy, which changes nothing: the server chooses how to cut files.
+// checkChunking checks a chunking strategy. It has no effect, because the server decides how to split files.
 func checkChunking(object wire.Object) error {
 	var in struct {
 		Chunking wire.Value `json:"chunking_strategy"`

@@ -11,11 +11,11 @@ import (
 	"parley/internal/chat"
 )
 
-// divert reads a JSON body with one top-level string member that may be too large for memory: a file in
+// divert reads a JSON body in which one top-level string member may be too large for memory: a file in
 // base64. It passes the content of that string to take as it arrives, and returns the body with an empty
-// string in its place, to be parsed like any other. The rest of the body is limited to limit bytes.
+// string in its place, to be parsed like any other. The returned body is limited to limit bytes.
 //
-// It only looks for the string. The parser decides whether the body is JSON.
+// It only finds the string; it does not check that the body is valid JSON, which is left to the parser.
 func divert(body io.Reader, member string, limit int64, take func(content io.Reader) error) (rest []byte, err error) {
 	d := &diverter{r: bufio.NewReaderSize(body, 64<<10), limit: limit}
 	for {
@@ -63,7 +63,7 @@ func (d *diverter) keep(c byte) error {
 	return d.rest.WriteByte(c)
 }
 
-// text keeps a string whose opening quote was kept, and returns it in its encoded form.
+// text keeps the rest of a string whose opening quote was read, and returns its content, with escapes not decoded.
 func (d *diverter) text() (string, error) {
 	start := d.rest.Len()
 	for escaped := false; ; {
@@ -87,7 +87,7 @@ func (d *diverter) text() (string, error) {
 	}
 }
 
-// value passes the string value of a key to take. It does nothing for another value.
+// value reads what follows the key. It passes a string value to take, and leaves any other value unread.
 func (d *diverter) value(take func(io.Reader) error) error {
 	colon := false
 	for {
@@ -113,7 +113,7 @@ func (d *diverter) value(take func(io.Reader) error) error {
 			}
 			_, err := io.Copy(io.Discard, content) // the part that take did not read
 			return err
-		default: // another value; or the string was not a key
+		default: // not a string, or what seemed to be a key was not one
 			return d.r.UnreadByte()
 		}
 		if err := d.keep(c); err != nil {
@@ -122,8 +122,8 @@ func (d *diverter) value(take func(io.Reader) error) error {
 	}
 }
 
-// stringReader reads the content of a JSON string up to its closing quote. It supports only escapes of
-// slashes and line ends.
+// stringReader reads the content of a JSON string up to its closing quote. The only escapes it accepts are those
+// that base64 may contain: of slashes and line ends.
 type stringReader struct {
 	r    *bufio.Reader
 	done bool
@@ -143,7 +143,7 @@ func (s *stringReader) Read(b []byte) (n int, err error) {
 		case err == nil && c == '\\':
 			c, err = s.escape()
 		case err == nil && c < ' ':
-			err = errNotBase64 // JSON requires an escape
+			err = errNotBase64 // JSON requires control characters to be escaped
 		}
 		switch {
 		case err != nil:
@@ -178,8 +178,8 @@ func (s *stringReader) escape() (byte, error) {
 	return 0, errNotBase64
 }
 
-// base64Reader decodes base64 of either alphabet, with or without padding and line ends. It skips the
-// prefix of a data: URL.
+// base64Reader decodes base64 in the standard or the URL alphabet, with or without padding and line ends. It
+// skips the prefix of a data: URL.
 func base64Reader(r io.Reader) io.Reader {
 	b := bufio.NewReader(r)
 	if head, _ := b.Peek(5); string(head) == "data:" {
@@ -222,7 +222,7 @@ func (a *alphabet) Read(b []byte) (int, error) {
 	return len(kept), err
 }
 
-// strictBase64 converts errors of the decoder.
+// strictBase64 converts the decoder's errors to errNotBase64.
 type strictBase64 struct{ r io.Reader }
 
 func (s *strictBase64) Read(b []byte) (int, error) {

@@ -6,8 +6,8 @@ import (
 	"parley/internal/wire"
 )
 
-// fields reads members of an object and keeps the first error. Null counts as absent. Strings with a
-// number or a boolean are converted, because clients send the values of input fields unchanged.
+// fields reads members of an object and keeps the first error. Null counts as absent. Where a number or a boolean
+// is expected, a string that contains one is accepted, because some clients send the values of input fields unchanged.
 type fields struct {
 	o   wire.Object
 	err error
@@ -36,7 +36,7 @@ func (f *fields) text(key string) string {
 	return text
 }
 
-// number reads a whole number of at most most.
+// number reads a whole number from -most to most; 0 if absent.
 func (f *fields) number(key string, most int) int {
 	v, given := f.get(key)
 	if !given {
@@ -70,7 +70,7 @@ func (f *fields) flag(key string) bool {
 	return b
 }
 
-// texts reads a list of at most most strings, which must not be empty.
+// texts reads a list of at most most strings. It skips empty strings, which do not count.
 func (f *fields) texts(key string, most int) []string {
 	v, given := f.get(key)
 	if !given {

@@ -21,11 +21,11 @@ import (
 )
 
 // outcome is the response of the Chat-with-RAG ingestion routes when a job has ended. The keys are those
-// of the original, except job_id and state, which are Parley's.
+// of the original; job_id and state are additions.
 type outcome struct {
 	Message        string    `json:"message"`
 	ChunksIndexed  int       `json:"chunks_indexed"`
-	VectorsIndexed int       `json:"vectors_indexed"` // the original has one for each chunk
+	VectorsIndexed int       `json:"vectors_indexed"` // equal to ChunksIndexed, as in the original
 	TokensUsed     int       `json:"tokens_used"`
 	EmbeddingCost  float64   `json:"embedding_cost"`
 	AlreadyIndexed bool      `json:"already_indexed,omitempty"`
@@ -43,7 +43,7 @@ type refused struct {
 	Error  string `json:"error"`
 }
 
-// estimate is the response of these routes if nothing is to be written.
+// estimate is the response of these routes to a request for an estimate, which writes nothing.
 type estimate struct {
 	Message       string    `json:"message"`
 	ChunksPlanned int       `json:"chunks_planned"`
@@ -52,7 +52,7 @@ type estimate struct {
 	Errors        []refused `json:"errors"`
 }
 
-// options are the common members of the bodies of these routes.
+// options are the members that the bodies of these routes have in common.
 type options struct {
 	namespace    string
 	skipSections []string
@@ -68,7 +68,7 @@ func optionsOf(o wire.Object) (opts options, err error) {
 	if opts.namespace == "" {
 		opts.namespace = read.text("active_domain")
 	}
-	opts.maxChunks = max(read.number("max_chunks", 1_000_000), 0) // less than 1 means all
+	opts.maxChunks = max(read.number("max_chunks", 1_000_000), 0) // 0 or less means all
 	opts.skipSections = read.texts("skip_sections", 200)
 	opts.force = read.flag("force_delete")
 	opts.estimate = read.flag("estimate")
@@ -114,7 +114,7 @@ func (h *Handler) mediaWiki(w http.ResponseWriter, r *wire.Request) error {
 	})
 }
 
-// siteOf reads the address of a body with one address.
+// siteOf returns the site at the "url" in a body.
 func siteOf(o wire.Object, opts options) (ingest.Site, error) {
 	read := fields{o: o}
 	site := ingest.Site{URL: read.text("url"), SkipSections: opts.skipSections, MaxChunks: opts.maxChunks}
@@ -124,8 +124,8 @@ func siteOf(o wire.Object, opts options) (ingest.Site, error) {
 	return site, read.err
 }
 
-// sites handles the routes that read the web. The function of returns the sites in a body, and whether
-// to read unchanged pages again.
+// sites handles the routes that index web pages. The function of returns the sites that a body names, and whether
+// to index unchanged pages again.
 func (h *Handler) sites(w http.ResponseWriter, r *wire.Request, kind string,
 	of func(wire.Object, options) ([]ingest.Site, bool, error)) error {
 	object, err := r.Object()
@@ -172,7 +172,7 @@ func (h *Handler) readSites(w http.ResponseWriter, r *wire.Request, at upload.Sc
 	return h.conclude(w, r, j, outcome{URL: sites[0].URL})
 }
 
-// siteFailure gives errors about an address their status.
+// siteFailure is like failure, but also converts errors about an address.
 func siteFailure(err error) error {
 	if bad, ok := errors.AsType[*ingest.SiteError](err); ok {
 		return unprocessable("%s", sentence(strings.TrimSuffix(bad.Error(), ".")))
@@ -191,8 +191,8 @@ func (h *Handler) estimated(e documents.Estimate) estimate {
 	return out
 }
 
-// conclude responds with the result of a job if it ends in time, and otherwise with 202 and the address
-// of the job. Prefer: respond-async (RFC 7240) asks not to wait.
+// conclude responds with the result of a job if it ends within Config.Wait, and otherwise with 202 and the URL
+// of the job. It does not wait if the client sends Prefer: respond-async (RFC 7240).
 func (h *Handler) conclude(w http.ResponseWriter, r *wire.Request, j job.Job, out outcome) error {
 	r.Changed = changedBy(j)
 	if !strings.Contains(strings.ToLower(r.Header.Get("Prefer")), "respond-async") {
@@ -232,7 +232,7 @@ func (h *Handler) pdf(w http.ResponseWriter, r *wire.Request) error {
 		return err
 	}
 	defer leave()
-	// The file arrives before its scope is known. The batch gets the scope later.
+	// The file may arrive before the namespace, so batch.Settle sets the scope later.
 	batch := h.cfg.Service.Begin(upload.Scope{}, documents.PDF)
 	kept := false
 	defer func() {
@@ -293,13 +293,13 @@ func (h *Handler) pdf(w http.ResponseWriter, r *wire.Request) error {
 	return h.conclude(w, r, j, outcome{Source: j.Files[0].Name})
 }
 
-// unnamed is the name of a file until its own name is known.
+// unnamed is the name of a PDF until its name is known, and if it has none.
 const unnamed = "upload.pdf"
 
-// pdfStart is the number of bytes that must contain the PDF header (ISO 32000-1, annex H, note 13).
+// pdfStart is the number of bytes at the start of a PDF that must contain its header (ISO 32000-1, annex H, note 13).
 const pdfStart = 1024
 
-// receivePDF reads the body and adds a file in it to the batch.
+// receivePDF reads the body, and adds the PDF in it, if any, to the batch. It returns the body without the file's content.
 func (h *Handler) receivePDF(w http.ResponseWriter, r *wire.Request, batch *documents.Batch) (wire.Object, error) {
 	body := wire.NewPaced(w, r.Request, (h.cfg.MaxUpload+2)/3*4+h.cfg.MaxBody)
 	defer body.Drain()
@@ -307,7 +307,7 @@ func (h *Handler) receivePDF(w http.ResponseWriter, r *wire.Request, batch *docu
 		decoded := bufio.NewReader(&limitedReader{r: base64Reader(content), left: h.cfg.MaxUpload})
 		switch start, err := decoded.Peek(pdfStart); {
 		case len(start) == 0 && errors.Is(err, io.EOF):
-			return nil // counts as no file
+			return nil // an empty string counts as no file
 		case err != nil && !errors.Is(err, io.EOF):
 			return err
 		case !bytes.Contains(start, []byte("%PDF-")):
@@ -327,7 +327,7 @@ func (h *Handler) receivePDF(w http.ResponseWriter, r *wire.Request, batch *docu
 	return wire.ParseObject(rest)
 }
 
-// limitedReader fails if there are more than left bytes.
+// limitedReader returns a TooLarge error if r has more than left bytes.
 type limitedReader struct {
 	r    io.Reader
 	left int64
@@ -341,7 +341,7 @@ func (l *limitedReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// pdfName returns the name of a PDF: the client's, or else the end of its address.
+// pdfName returns the name of a PDF: the client's, or the last part of its address, or unnamed.
 func pdfName(name, address string) (string, error) {
 	if name == "" {
 		if u, err := url.Parse(address); err == nil {
@@ -354,11 +354,10 @@ func pdfName(name, address string) (string, error) {
 	return upload.Clean(name)
 }
 
-// delete handles DELETE /delete/{url…}. The path contains the address, either escaped or verbatim; a
-// verbatim address includes the query.
+// delete handles DELETE /delete/{url…}. The path ends with the address of a document, escaped or verbatim.
 func (h *Handler) delete(w http.ResponseWriter, r *wire.Request) error {
 	address, namespace := addressOf(r)
-	if c, ok := wire.ParseContentURL(wire.BaseURL(r.Request, h.cfg.PublicURL, false), address); ok { // in the form of /search
+	if c, ok := wire.ParseContentURL(wire.BaseURL(r.Request, h.cfg.PublicURL, false), address); ok { // a link from /search
 		address, namespace = c.Name, cmp.Or(c.Namespace, namespace)
 	}
 	at, err := h.editing(r.Who, namespace)
@@ -378,8 +377,8 @@ func (h *Handler) delete(w http.ResponseWriter, r *wire.Request) error {
 	}{"Document deleted successfully", n})
 }
 
-// addressOf returns the address at the end of a path of DELETE /delete/, and the namespace. The query
-// belongs to an address that is not escaped.
+// addressOf returns the address at the end of the path of DELETE /delete/, and the namespace. If the address is
+// verbatim (not escaped), the query is part of it, and cannot name a namespace.
 func addressOf(r *wire.Request) (address, namespace string) {
 	raw := strings.TrimPrefix(r.URL.EscapedPath(), deletePath)
 	address, err := url.PathUnescape(raw)

@@ -1,6 +1,6 @@
-// Package ingestapi serves the routes with which clients add documents and follow the progress: the
-// uploads of the Azure front ends, the ingestion routes of the Chat-with-RAG API, and Parley's own
-// routes for jobs. README.md lists them and how they differ from the originals.
+// Package ingestapi has the routes with which clients add and delete documents and follow the progress: the
+// uploads of the Azure front ends, the ingestion routes of the Chat-with-RAG API, and Parley's own routes for
+// jobs and remote sources. README.md lists them, and says how they differ from the originals.
 package ingestapi
 
 import (
@@ -30,10 +30,10 @@ type Config struct {
 	PublicURL string // as in wire.BaseURL; "" means the URL of each request
 	MaxUpload int64  // bytes of an upload, all files together; 0 means 200 MiB
 	MaxBody   int64  // bytes of a JSON body without a file in it; 0 means wire.DefaultBodyLimit
-	// Cost returns the price of embedding a number of tokens in US dollars, or false if the price is
-	// unknown.
+	// Cost returns the price in US dollars of embedding a number of tokens, or false if the price is
+	// unknown. Optional; without it, embedding is free.
 	Cost     func(tokens int) (float64, bool)
-	Schedule time.Duration // how often remote sources are read; 0 for never
+	Schedule time.Duration // interval at which remote sources are read; 0 means never
 	Wait     time.Duration // how long to wait for the end of a job before responding with 202; 0 means 25 s
 }
 
@@ -97,13 +97,13 @@ func (h *Handler) Protocol() wire.Protocol {
 	)}
 }
 
-// deletePath precedes the address of a document to delete.
+// deletePath is the path before the address of a document to delete.
 const deletePath = "/delete/"
 
 var errBusy = &chat.Error{Kind: chat.RateLimited, Msg: "Too many such requests are at work at the moment. Please try again later."}
 
-// scope returns the scope of a request: the caller's files in the namespace that it names, or in the
-// server's.
+// scope returns the scope of a request: the caller's files in namespace, or in the server's namespace if that is
+// "". It is an error if the caller may not use the namespace.
 func (h *Handler) scope(who access.Principal, namespace string) (upload.Scope, error) {
 	namespace = cmp.Or(namespace, h.cfg.Namespace)
 	if err := retrieval.CheckNamespace(namespace); err != nil {
@@ -115,7 +115,7 @@ func (h *Handler) scope(who access.Principal, namespace string) (upload.Scope, e
 	return upload.Scope{Namespace: namespace, Owner: who.Subject}, nil
 }
 
-// editing is scope for requests that change something.
+// editing is like scope, for requests that change documents. The caller must be allowed to edit the namespace.
 func (h *Handler) editing(who access.Principal, namespace string) (upload.Scope, error) {
 	at, err := h.scope(who, namespace)
 	if err == nil && !who.MayEdit(at.Namespace) {
@@ -126,16 +126,16 @@ func (h *Handler) editing(who access.Principal, namespace string) (upload.Scope,
 
 var errNoEditor = &chat.Error{Kind: chat.Forbidden, Msg: "You may read this namespace, but not change its documents."}
 
-// queryNamespace returns the namespace in a URL.
+// queryNamespace returns the namespace that the query of a request names, or "".
 func queryNamespace(r *wire.Request) string {
 	q := r.URL.Query()
 	if ns := q.Get("namespace"); ns != "" {
 		return ns
 	}
-	return q.Get("active_domain") // the original's name
+	return q.Get("active_domain") // the name in the Chat-with-RAG API
 }
 
-// unprocessable returns the error for a body that is well-formed but makes no sense.
+// unprocessable returns the error, with status 422, for a body that is well-formed but invalid.
 func unprocessable(format string, args ...any) error {
 	return wire.Refuse(http.StatusUnprocessableEntity, "validation_error", fmt.Sprintf(format, args...))
 }
@@ -160,7 +160,7 @@ func TooManyJobs(e *job.QueueError) error {
 		Msg: fmt.Sprintf("%d of your jobs have not ended yet. Wait until some have, or cancel some with DELETE /api/jobs/{id}.", e.Limit)}
 }
 
-// failure gives an error of the service its status.
+// failure converts an error of documents.Service to one with a status and a sentence for the client. It returns others unchanged.
 func failure(err error) error {
 	name, badName := errors.AsType[*upload.NameError](err)
 	quota, exceeded := errors.AsType[*documents.QuotaError](err)
@@ -190,7 +190,7 @@ func failure(err error) error {
 
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
 
-// message is the response of routes that report in a sentence what they did.
+// message is the response of routes that report what they did in a sentence.
 type message struct {
 	Message string `json:"message"`
 	JobID   string `json:"job_id,omitempty"`
@@ -246,8 +246,7 @@ func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z
 // encode encodes a job as JSON on one line.
 func encode(j job.Job) (json.RawMessage, error) { return wire.AppendJSON(nil, bodyOf(j)) }
 
-// ended waits until a job ends, ctx ends or patience has passed, and returns the current state of the
-// job.
+// ended waits until the job ends, ctx ends or patience has passed, and returns the job's last known state.
 func (h *Handler) ended(ctx context.Context, j job.Job, patience time.Duration) job.Job {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

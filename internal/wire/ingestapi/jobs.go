@@ -11,7 +11,7 @@ import (
 	"parley/internal/wire"
 )
 
-// The sizes of a page of jobs.
+// The default and maximum number of jobs on a page.
 const (
 	defaultJobs = 20
 	maxJobs     = 100
@@ -20,7 +20,7 @@ const (
 // jobsPage is a page of jobs, newest first.
 type jobsPage struct {
 	Jobs []jobBody `json:"jobs"`
-	Next *string   `json:"next"` // the parameter before for the next page; null on the last page
+	Next *string   `json:"next"` // value of the parameter "before" for the next page; null on the last page
 }
 
 // jobs handles GET /api/jobs?limit=&before=&namespace=. It returns a page of the caller's jobs.
@@ -34,7 +34,7 @@ func (h *Handler) jobs(w http.ResponseWriter, r *wire.Request) error {
 		}
 		list.Limit = min(n, maxJobs)
 	}
-	list.Limit++ // one more, to see whether there is another page
+	list.Limit++ // one more, to find out whether there is another page
 	all, err := h.cfg.Service.Jobs().Jobs(r.Context(), list)
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func (h *Handler) find(r *wire.Request) (job.Job, error) {
 	return j, failure(err)
 }
 
-// cancel handles POST /api/jobs/{id}/cancel and DELETE /api/jobs/{id}. It returns the job; a running job
+// cancel handles POST /api/jobs/{id}/cancel and DELETE /api/jobs/{id}. It responds with the job; a running job
 // ends soon after.
 func (h *Handler) cancel(w http.ResponseWriter, r *wire.Request) error {
 	j, err := h.cfg.Service.Jobs().Cancel(r.Context(), r.Who.Subject, r.PathValue("id"))
@@ -77,13 +77,13 @@ func (h *Handler) cancel(w http.ResponseWriter, r *wire.Request) error {
 	return wire.Reply(w, http.StatusOK, bodyOf(j))
 }
 
-// retry handles POST /api/jobs/{id}/retry. It returns the job, which is queued again.
+// retry handles POST /api/jobs/{id}/retry. It queues the job again and responds with it.
 func (h *Handler) retry(w http.ResponseWriter, r *wire.Request) error {
 	waits, err := h.find(r)
 	if err != nil {
 		return err
 	}
-	if !r.Who.MayEdit(waits.Namespace) { // any more
+	if !r.Who.MayEdit(waits.Namespace) { // may have lost the right since
 		return errNoEditor
 	}
 	j, err := h.cfg.Service.Jobs().Retry(r.Context(), r.Who.Subject, r.PathValue("id"))
@@ -98,8 +98,8 @@ func (h *Handler) retry(w http.ResponseWriter, r *wire.Request) error {
 
 const keepAlive = 12 * time.Second
 
-// finalEvent is the id of the last event of a job. The response to a browser that reconnects after it tells it not to
-// (HTML standard, section 9.2.2).
+// finalEvent is the id of the last event of a job. A browser that reconnects after it gets status 204, which tells it to
+// stop reconnecting (HTML standard, section 9.2.2).
 const finalEvent = 1
 
 // events handles GET /api/jobs/{id}/events. It sends the job's current state and each change as
@@ -116,7 +116,7 @@ func (h *Handler) events(w http.ResponseWriter, r *wire.Request) error {
 	stream, last := wire.SSE(w), ""
 	for now, err := range h.cfg.Service.Jobs().Watch(r.Context(), j.Owner, j.ID, keepAlive) {
 		if err != nil {
-			return failure(err) // the job is gone; after the first event the client does not see this error
+			return failure(err) // for example, the job was deleted; after the first event the client does not see the error
 		}
 		raw, err := encode(now)
 		switch {

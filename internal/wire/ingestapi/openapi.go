@@ -11,7 +11,7 @@ import (
 //go:embed openapi.json
 var openAPI []byte
 
-// types are the Go types behind schemas of the description.
+// types are the Go types that schemas in openapi.json are derived from; see wire.Protocol.Types.
 var types = map[string]any{
 	"Job":      jobBody{},
 	"JobFile":  job.File{},

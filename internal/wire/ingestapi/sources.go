@@ -13,14 +13,14 @@ import (
 	"parley/internal/wire"
 )
 
-// sourceBody is a remote source in responses. It never holds a secret: the configuration has them.
+// sourceBody is a remote source in responses. It contains no secrets, which only the configuration has.
 type sourceBody struct {
 	Address      string                  `json:"address"`
 	Kind         string                  `json:"kind"`
 	State        string                  `json:"state"`
 	Began        *string                 `json:"began"` // of the last run; null if there was none
 	Ended        *string                 `json:"ended"` // null while it runs
-	Next         *string                 `json:"next"`  // null for none
+	Next         *string                 `json:"next"`  // null if none is planned
 	Indexed      int                     `json:"indexed"`
 	Updated      int                     `json:"updated"`
 	Unchanged    int                     `json:"unchanged"`
@@ -57,8 +57,8 @@ var (
 	errNoSource = &chat.Error{Kind: chat.NotFound, Msg: "There is no such source in the namespace."}
 )
 
-// managing returns the namespace of a request about sources. A caller may manage them if it may change the documents
-// that the program itself has brought in.
+// managing returns the namespace of a request about sources. It is an error unless the caller may manage them, which
+// requires the right to change documents that the server itself has added.
 func (h *Handler) managing(r *wire.Request, namespace string) (string, error) {
 	at, err := h.editing(r.Who, namespace)
 	if err == nil && !r.Who.MayChange(at.Namespace, "") {
@@ -82,8 +82,8 @@ func (h *Handler) sources(w http.ResponseWriter, r *wire.Request) error {
 	}{all})
 }
 
-// listed returns the sources of a namespace. Names of files that failed may tell of documents that the caller may not
-// see, so owners of the namespace alone get them, and everybody where nobody signs in.
+// listed returns the sources of a namespace. Names of files that failed may reveal documents that the caller may not see,
+// so only owners of the namespace, administrators and callers without sign-in get them.
 func (h *Handler) listed(r *wire.Request, namespace string) ([]sourceBody, error) {
 	all, err := h.cfg.Service.RemoteSources(r.Context(), namespace, h.cfg.Schedule)
 	out := []sourceBody{}
@@ -93,7 +93,8 @@ func (h *Handler) listed(r *wire.Request, namespace string) ([]sourceBody, error
 	return out, err
 }
 
-// changingSource handles POST /api/sources/run, /pause and /resume with {"address": …, "namespace": …}.
+// changingSource returns the handler of POST /api/sources/run, /pause or /resume. It calls change with the source that the body
+// {"address": …, "namespace": …} names, and responds with the source.
 func (h *Handler) changingSource(change func(ctx context.Context, namespace, address string) error) func(http.ResponseWriter, *wire.Request) error {
 	return func(w http.ResponseWriter, r *wire.Request) error {
 		namespace, address, err := h.namedSource(r)
@@ -114,7 +115,8 @@ func (h *Handler) changingSource(change func(ctx context.Context, namespace, add
 	}
 }
 
-// namedSource returns the source that a body {"address": …, "namespace": …} names, which the caller may manage.
+// namedSource returns the source that a body {"address": …, "namespace": …} names. It is an error if there is no such
+// source, or the caller may not manage it.
 func (h *Handler) namedSource(r *wire.Request) (namespace, address string, err error) {
 	object, err := r.Object()
 	if err != nil {
@@ -134,7 +136,7 @@ func (h *Handler) namedSource(r *wire.Request) (namespace, address string, err e
 	return namespace, address, err
 }
 
-// estimateSource handles POST /api/sources/estimate, and changes nothing.
+// estimateSource handles POST /api/sources/estimate. It changes nothing.
 func (h *Handler) estimateSource(w http.ResponseWriter, r *wire.Request) error {
 	namespace, address, err := h.namedSource(r)
 	if err != nil {
@@ -168,7 +170,7 @@ func (h *Handler) estimateSource(w http.ResponseWriter, r *wire.Request) error {
 	return wire.Reply(w, http.StatusOK, out)
 }
 
-// source returns the source with an address, as the list has it.
+// source returns the source with an address, as GET /api/sources shows it.
 func (h *Handler) source(r *wire.Request, namespace, address string) (sourceBody, error) {
 	all, err := h.listed(r, namespace)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 const maxFields = 100
 
 // upload handles POST /upload, a form with files. It responds with {"message", "job_id"}. The files are
-// written to the disk as they arrive; nothing of an incomplete upload is kept.
+// written to disk as they arrive. If the upload fails, none of them is kept.
 func (h *Handler) upload(w http.ResponseWriter, r *wire.Request) error {
 	at, err := h.editing(r.Who, queryNamespace(r))
 	if err != nil {
@@ -47,7 +47,7 @@ func (h *Handler) upload(w http.ResponseWriter, r *wire.Request) error {
 	return wire.Reply(w, http.StatusOK, message{Message: text, JobID: j.ID})
 }
 
-// changedBy names what a job brings in, for the audit log.
+// changedBy names a job and its files, for the audit log.
 func changedBy(j job.Job) string {
 	names := make([]string, len(j.Files))
 	for i, f := range j.Files {
@@ -56,12 +56,12 @@ func changedBy(j job.Job) string {
 	return "job " + j.ID + ": " + strings.Join(names, ", ")
 }
 
-// receive reads the files of a form and makes a job of them.
+// receive adds the files of a form to batch, and returns the job that indexes them.
 func (h *Handler) receive(w http.ResponseWriter, r *wire.Request, batch *documents.Batch, boundary string) (job.Job, error) {
 	body := wire.NewPaced(w, r.Request, h.cfg.MaxUpload)
 	defer body.Drain()
 	if err := takeParts(r, batch, multipart.NewReader(body, boundary)); err != nil {
-		if broken := body.Err(); broken != nil { // the form's reader wraps it
+		if broken := body.Err(); broken != nil { // the multipart reader wraps it, so return the original
 			return job.Job{}, broken
 		}
 		return job.Job{}, failure(err)
@@ -69,14 +69,14 @@ func (h *Handler) receive(w http.ResponseWriter, r *wire.Request, batch *documen
 	if batch.Len() == 0 {
 		return job.Job{}, wire.Invalidf("The upload has no file: expected a part named \"file\" with a file name.")
 	}
-	if _, err := io.Copy(io.Discard, body); err != nil { // the rest after the form
+	if _, err := io.Copy(io.Discard, body); err != nil { // what follows the form
 		return job.Job{}, body.Err()
 	}
 	j, err := batch.Commit(r.Context())
 	return j, failure(err)
 }
 
-// takeParts adds the files of a form to a batch. It ignores other fields.
+// takeParts adds the files of a form to a batch. It ignores parts that are not files, but limits their number.
 func takeParts(r *wire.Request, batch *documents.Batch, parts *multipart.Reader) error {
 	for fields := 0; ; {
 		part, err := parts.NextRawPart()
@@ -102,8 +102,8 @@ func takeParts(r *wire.Request, batch *documents.Batch, parts *multipart.Reader)
 	}
 }
 
-// uploaded handles GET /list_uploaded with the names of the caller's files. Headers report the bytes of
-// the caller's files in all namespaces, and their limit.
+// uploaded handles GET /list_uploaded. It responds with the names of the caller's files in a namespace. Headers report
+// the size in bytes of the caller's files in all namespaces, and its limit if there is one.
 func (h *Handler) uploaded(w http.ResponseWriter, r *wire.Request) error {
 	at, err := h.scope(r.Who, queryNamespace(r))
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package keysapi lets administrators manage API keys over HTTP, as `parley keys` does on the machine.
+// Package keysapi lets administrators manage API keys over HTTP, as `parley keys` does on the server's machine.
 //
-//	POST   /api/keys       creates a key and returns it, once
+//	POST   /api/keys       creates a key and returns it with its secret, which is shown only once
 //	GET    /api/keys       lists the keys, without their secrets
 //	DELETE /api/keys/{id}  revokes a key
 package keysapi
@@ -25,7 +25,7 @@ type Keys interface {
 	AddKey(ctx context.Context, k apikey.Key) error
 	// Keys returns all keys, newest first.
 	Keys(ctx context.Context) ([]apikey.Key, error)
-	// RevokeKey revokes a key, or returns apikey.ErrNotFound.
+	// RevokeKey marks a key as revoked at the given time. It returns apikey.ErrNotFound if there is no such key.
 	RevokeKey(ctx context.Context, id string, at time.Time) error
 }
 
@@ -47,10 +47,10 @@ func (h *Handler) Protocol() wire.Protocol {
 	}}
 }
 
-// shown is a key in responses. A null list means all.
+// shown is a key in responses. A null list of namespaces or routes means all.
 type shown struct {
 	ID         string      `json:"id"`
-	Key        string      `json:"key,omitempty"` // only in the response to its creation
+	Key        string      `json:"key,omitempty"` // the secret; only in the response to POST /api/keys
 	Name       string      `json:"name"`
 	State      string      `json:"state"`
 	Role       access.Role `json:"role"`

@@ -7,7 +7,7 @@ import _ "embed"
 //go:embed openapi.json
 var openAPI []byte
 
-// types are the Go types behind schemas of the description.
+// types are the Go types that schemas in openapi.json are derived from; see wire.Protocol.Types.
 var types = map[string]any{
 	"Key": shown{},
 }

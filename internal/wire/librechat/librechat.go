@@ -1,7 +1,7 @@
-// Package librechat stands in for LibreChat's rag_api: LibreChat embeds the files that its users attach here,
-// searches them, and has text read out of them. RAG_API_URL is the address of the server with Mount.
+// Package librechat replaces LibreChat's rag_api, to which LibreChat sends the files that its users attach, to index them,
+// search in them and extract their text. LibreChat's RAG_API_URL must be the URL of the server followed by Mount.
 //
-// A user's files are in a vector store of the user (package library). README.md in this directory describes
+// The files of a user are in a vector store of the user (package library). README.md in this directory describes
 // the protocol as implemented.
 package librechat
 
@@ -19,8 +19,8 @@ import (
 	"parley/internal/wire/filesapi"
 )
 
-// Mount is where the routes are, without a slash at the end. The tokens of LibreChat's users are good here
-// only.
+// Mount is the path of the routes, without a trailing slash. The tokens of LibreChat's users are valid only
+// there.
 const Mount = "/p/librechat"
 
 // SubjectPrefix begins the subjects of LibreChat's users.
@@ -35,12 +35,12 @@ type Config struct {
 	Pages func(ctx context.Context, revision int64) ([]retrieval.Page, error)
 	// Chunks returns the chunks of a revision of a document, in order.
 	Chunks func(ctx context.Context, revision int64) ([]retrieval.Chunk, error)
-	// Extract reads the text out of a file. It may be hostile.
+	// Extract returns the text of a file, which may be hostile.
 	Extract func(context.Context, extract.Request) (*extract.Result, error)
 
 	Mode      retrieval.Mode // of searches; "" means hybrid
 	MaxUpload int64          // bytes of a file; 0 means 200 MiB
-	Temp      string         // folder for files of which only the text is wanted; "" means that of the system
+	Temp      string         // directory for files of POST /text; "" means the system's
 }
 
 // Handler handles LibreChat's requests. It is safe for concurrent use.
@@ -86,7 +86,7 @@ func (h *Handler) Protocol() wire.Protocol {
 	return wire.Protocol{OpenAPI: openAPI, Types: types, Routes: routes}
 }
 
-// failure gives an error of the library its status.
+// failure converts an error of package library to one with a status and a sentence for clients.
 func failure(err error) error {
 	switch {
 	case errors.Is(err, library.ErrBadID):

@@ -18,11 +18,11 @@ import (
 // The limits of requests.
 const (
 	defaultPassages = 4
-	maxIDs          = 100     // of one request
-	maxContext      = 8 << 20 // bytes of a document as one text
+	maxIDs          = 100     // ids of files in one request
+	maxContext      = 8 << 20 // bytes of the response to GET /documents/{id}/context
 )
 
-// passage is a document of LangChain: a piece of a file.
+// passage is a piece of a file, in the form of a LangChain document.
 type passage struct {
 	ID       *string  `json:"id"` // always null
 	Metadata metadata `json:"metadata"`
@@ -30,15 +30,15 @@ type passage struct {
 	Type     string   `json:"type"`
 }
 
-// metadata says where a passage stands.
+// metadata describes where a passage is from.
 type metadata struct {
 	FileID string `json:"file_id"`
 	UserID string `json:"user_id"`
 	Source string `json:"source"`         // name of the file
-	Page   int    `json:"page,omitempty"` // from 1; absent where the format has no pages
+	Page   int    `json:"page,omitempty"` // from 1; absent if the format has no pages
 }
 
-// place is a file that a caller may search.
+// place is a file that a caller may search, and the store that it is in.
 type place struct {
 	file   library.File
 	store  library.Store
@@ -49,7 +49,7 @@ func (p place) passage(text string, page int) passage {
 	return passage{Content: text, Type: "Document", Metadata: metadata{FileID: p.file.ID, UserID: p.userID, Source: p.file.Name, Page: page}}
 }
 
-// find returns a file of the caller, or of the entity that the request names.
+// find returns a file of the caller, or one that its owner has shared with the entity. entity may be "".
 func (h *Handler) find(ctx context.Context, who access.Principal, id, entity string) (place, error) {
 	owner, userID := who.Subject, strings.TrimPrefix(who.Subject, SubjectPrefix)
 	f, err := h.cfg.Library.File(ctx, owner, id)
@@ -66,7 +66,7 @@ func (h *Handler) find(ctx context.Context, who access.Principal, id, entity str
 	return place{f, s, userID}, err
 }
 
-// query handles POST /query: passages of one file.
+// query handles POST /query, which finds passages in one file.
 func (h *Handler) query(w http.ResponseWriter, r *wire.Request) error {
 	object, err := r.Object()
 	if err != nil {
@@ -95,7 +95,7 @@ func (h *Handler) query(w http.ResponseWriter, r *wire.Request) error {
 	return wire.Reply(w, http.StatusOK, found)
 }
 
-// queryMultiple handles POST /query_multiple: passages of several files of the caller.
+// queryMultiple handles POST /query_multiple, which finds passages in several files of the caller.
 func (h *Handler) queryMultiple(w http.ResponseWriter, r *wire.Request) error {
 	object, err := r.Object()
 	if err != nil {
@@ -182,8 +182,8 @@ func idsOf(v wire.Value, name string) (all []string, err error) {
 	return all, nil
 }
 
-// search returns pairs of a passage and its distance from the question, the nearest first. All places are in
-// one store.
+// search returns pairs of a passage and its distance from the question, the nearest first. All places must be in
+// the same store.
 func (h *Handler) search(ctx context.Context, all []place, in question) ([][2]any, error) {
 	pairs := [][2]any{}
 	if len(all) == 0 {
@@ -196,7 +196,7 @@ func (h *Handler) search(ctx context.Context, all []place, in question) ([][2]an
 	}
 	within, err := h.cfg.Library.WithinFiles(ctx, s, files)
 	if errors.Is(err, library.ErrNotFound) {
-		return pairs, nil // it is not in the store any more
+		return pairs, nil // the files are no longer in the store
 	}
 	if err != nil {
 		return nil, err
@@ -225,7 +225,7 @@ func (h *Handler) search(ctx context.Context, all []place, in question) ([][2]an
 	return pairs, nil
 }
 
-// ids handles GET /ids: the ids of the caller's files.
+// ids handles GET /ids, which lists the ids of the caller's files.
 func (h *Handler) ids(w http.ResponseWriter, r *wire.Request) error {
 	s, err := h.home(r.Context(), r.Who.Subject)
 	if err != nil {
@@ -242,7 +242,7 @@ func (h *Handler) ids(w http.ResponseWriter, r *wire.Request) error {
 	return wire.Reply(w, http.StatusOK, all)
 }
 
-// documents handles GET /documents?ids=…&ids=…: all passages of files.
+// documents handles GET /documents?ids=…&ids=…, which returns all passages of files.
 func (h *Handler) documents(w http.ResponseWriter, r *wire.Request) error {
 	given := r.URL.Query()["ids"]
 	if len(given) == 0 || len(given) > maxIDs {
@@ -289,7 +289,7 @@ func (h *Handler) each(r *wire.Request, id string, visit func(at place, revision
 	return nil
 }
 
-// context handles GET /documents/{id}/context: a file as one text, with a heading for each page.
+// context handles GET /documents/{id}/context. It returns the text of a file, with a heading for each page.
 func (h *Handler) context(w http.ResponseWriter, r *wire.Request) error {
 	var all strings.Builder
 	err := h.each(r, r.PathValue("id"), func(at place, revision int64) error {

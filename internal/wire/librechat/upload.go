@@ -17,17 +17,17 @@ import (
 	"parley/internal/wire"
 )
 
-// purpose is the purpose of the files in the library.
+// purpose is the purpose that all files have in the library.
 const purpose = "assistants"
 
 // form has the fields of an upload.
 type form struct {
 	id     string // file_id
 	entity string // entity_id: an agent whose users may search the file; "" for none
-	name   string // of the file; "" before it has come
+	name   string // of the file; "" until its part arrives
 }
 
-// read reads a form. keep is called with the content of its file, once all fields that come before it are set.
+// read reads a form. It calls keep with the content of the file, and with the fields that came before it.
 func (h *Handler) read(w http.ResponseWriter, r *wire.Request, keep func(f *form, content io.Reader) error) (f form, err error) {
 	release, err := h.receiving.Take(wire.ErrTooManyUploads)
 	if err != nil {
@@ -66,7 +66,7 @@ func (h *Handler) read(w http.ResponseWriter, r *wire.Request, keep func(f *form
 	return f, err
 }
 
-// uploaded is the response to an upload. LibreChat takes known_type false for a format that cannot be read.
+// uploaded is the response to an upload. known_type false tells LibreChat that the format cannot be read.
 type uploaded struct {
 	Status    bool   `json:"status"`
 	Message   string `json:"message"`
@@ -75,7 +75,7 @@ type uploaded struct {
 	KnownType bool   `json:"known_type"`
 }
 
-// embed handles POST /embed and /embed-upload. It answers when the file has been read.
+// embed handles POST /embed and /embed-upload. It responds once the file has been indexed.
 func (h *Handler) embed(w http.ResponseWriter, r *wire.Request) error {
 	stored := false
 	f, err := h.read(w, r, func(f *form, content io.Reader) error {
@@ -83,7 +83,7 @@ func (h *Handler) embed(w http.ResponseWriter, r *wire.Request) error {
 		stored = err == nil
 		return err
 	})
-	if err == nil && f.entity != "" { // the field comes behind the file
+	if err == nil && f.entity != "" { // not in AddNamed, because the field may come after the file
 		err = h.cfg.Library.Share(r.Context(), r.Who.Subject, f.id, f.entity)
 	}
 	var m library.Member
@@ -106,7 +106,7 @@ func (h *Handler) embed(w http.ResponseWriter, r *wire.Request) error {
 	return wire.Reply(w, http.StatusOK, uploaded{Status: true, Message: "File processed successfully.", FileID: f.id, Filename: f.name, KnownType: true})
 }
 
-// index puts a file into the user's store and waits until it has been read.
+// index adds a file to the user's store and waits until it has been indexed.
 func (h *Handler) index(r *wire.Request, id string) (library.Member, error) {
 	s, err := h.home(r.Context(), r.Who.Subject)
 	if err == nil {
@@ -127,7 +127,7 @@ type unknownTypeError struct{ text string }
 
 func (e *unknownTypeError) Error() string { return e.text }
 
-// refused returns the error for a file that was not read.
+// refused returns the error for a file that was not indexed.
 func refused(m library.Member) error {
 	switch {
 	case m.State == library.InProgress:

@@ -19,7 +19,7 @@ type fetchArgs struct {
 	ID string `json:"id" jsonschema:"of a result of search"`
 }
 
-// fetchResult has the shape in which the connectors of ChatGPT look for a page.
+// fetchResult is a page in the shape that ChatGPT's connectors expect.
 type fetchResult struct {
 	ID       string            `json:"id"`
 	Title    string            `json:"title"`
@@ -28,10 +28,10 @@ type fetchResult struct {
 	Metadata map[string]string `json:"metadata" jsonschema:"document, namespace, and where there are pages page and pages; truncated is true where text is not all"`
 }
 
-// maxFetch is the maximum number of bytes of text that a fetch returns: a model can read no more.
+// maxFetch limits the text of a fetch or a prompt, in bytes. Models cannot read more.
 const maxFetch = 256 << 10
 
-// fetch returns the text of a page, or of a document.
+// fetch returns the text of a page, or of a whole document.
 func (c *client) fetch(ctx context.Context, _ *sdk.CallToolRequest, args fetchArgs) (*sdk.CallToolResult, fetchResult, error) {
 	var out fetchResult
 	d, pages, err := c.document(ctx, args.ID)
@@ -72,7 +72,7 @@ func (c *client) fetch(ctx context.Context, _ *sdk.CallToolRequest, args fetchAr
 	return res, out, err
 }
 
-// clip returns what fits into maxFetch.
+// clip cuts a text to maxFetch bytes, without splitting a character.
 func clip(s string) string {
 	if len(s) <= maxFetch {
 		return s
@@ -80,7 +80,7 @@ func clip(s string) string {
 	return strings.ToValidUTF8(s[:maxFetch], "")
 }
 
-// pageIn returns the page that an id names, 0 for none.
+// pageIn returns the page number in an id, or 0 if the id names no page. It is an error if the document lacks the page.
 func pageIn(id string, pages []retrieval.Page) (int, error) {
 	_, number, named := strings.Cut(id, "#page=")
 	if !named {
@@ -95,7 +95,7 @@ func pageIn(id string, pages []retrieval.Page) (int, error) {
 	return 0, errors.New("the document has no such page")
 }
 
-// idOf names a page, by its citation, as fetch and resources/read take it.
+// idOf returns the id of the page that label cites. It is a URI that fetch and resources/read accept.
 func idOf(d retrieval.Document, label string) string {
 	id := resourceURI(d)
 	if i := strings.LastIndex(label, "#page="); i >= 0 {
@@ -104,7 +104,7 @@ func idOf(d retrieval.Document, label string) string {
 	return id
 }
 
-// titleOf names a page for people.
+// titleOf returns a title for people of the page that label cites.
 func titleOf(d retrieval.Document, label string) string {
 	title := cmp.Or(d.Title, d.Name)
 	if i := strings.LastIndex(label, "#page="); i >= 0 {
@@ -113,8 +113,8 @@ func titleOf(d retrieval.Document, label string) string {
 	return title
 }
 
-// document finds the document of a resource's URI, with its pages. One that the caller may not see is as if it
-// did not exist.
+// document returns the document that a resource's URI names, with its pages. It reports documents that the caller may not
+// see as chat.NotFound, like missing ones.
 func (c *client) document(ctx context.Context, uri string) (d retrieval.Document, pages []retrieval.Page, err error) {
 	missing := &chat.Error{Kind: chat.NotFound, Msg: "There is no such document."}
 	ns, name, ok := parseURI(uri)
@@ -158,7 +158,7 @@ func (c *client) read(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.R
 	return res, nil
 }
 
-// resourceURI is parley://NAMESPACE/PATH, each segment escaped.
+// resourceURI returns parley://NAMESPACE/NAME, with each segment of the name escaped.
 func resourceURI(d retrieval.Document) string {
 	segments := strings.Split(d.Name, "/")
 	for i, s := range segments {

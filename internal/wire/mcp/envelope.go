@@ -19,7 +19,7 @@ const (
 	invalidParams  = -32602
 )
 
-// envelope is a message as far as it must be known to answer it with an error.
+// envelope has the members of a message that checkMessage checks. A member that was not sent is nil.
 type envelope struct {
 	Version json.RawMessage `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
@@ -29,8 +29,8 @@ type envelope struct {
 	Error   json.RawMessage `json:"error"`
 }
 
-// checkEnvelope judges a body, which is valid JSON, by JSON-RPC 2.0 and the types of ids that MCP allows. It
-// returns the id to answer with, or null where there is none or there are several messages.
+// checkEnvelope checks a body, which must be valid JSON, against JSON-RPC 2.0 and the types of ids that MCP allows. It
+// returns the id for the response, or nil if the message has no valid id or the body is a batch.
 func checkEnvelope(body []byte) (id json.RawMessage, err error) {
 	if body = bytes.TrimSpace(body); body[0] != '[' {
 		return checkMessage(body)
@@ -74,7 +74,7 @@ func checkMessage(message []byte) (id json.RawMessage, err error) {
 	return e.ID, err
 }
 
-// isID reports whether a value can be echoed exactly: a number must be one that every client can hold.
+// isID reports whether every client can represent an id exactly: a string, or an integer between -2^53 and 2^53.
 func isID(v json.RawMessage) bool {
 	if v[0] == '"' {
 		return true
@@ -84,7 +84,7 @@ func isID(v json.RawMessage) bool {
 	return err == nil && -exact < n && n < exact
 }
 
-// failAs returns an answer with an error of JSON-RPC 2.0. Without an id it is null, as section 5 demands.
+// failAs returns a function that responds with a JSON-RPC 2.0 error. A nil id becomes null, as section 5 demands.
 func failAs(code int, id json.RawMessage) wire.Fail {
 	return func(w http.ResponseWriter, _ *wire.Request, err error) {
 		f := wire.FailureOf(err)
@@ -101,17 +101,17 @@ func errorObject(code int, id json.RawMessage, text string) []byte {
 	return append(wire.AppendString(append(b, `,"message":`...), text), "}}"...)
 }
 
-// unknownMethod is how the SDK's sentence about a method begins that it does not know.
+// unknownMethod is the prefix of the SDK's error for a method that it does not know.
 const unknownMethod = "JSON RPC not handled: "
 
-// translator passes on what the SDK answers, except for its errors in plain text, which become errors
-// of JSON-RPC 2.0.
+// translator passes on the SDK's response, but converts errors in plain text to JSON-RPC 2.0 errors, and removes Go
+// types from error messages (plainWords).
 type translator struct {
 	http.ResponseWriter
 	id     json.RawMessage
 	status int
-	plain  bool   // the answer is an error in plain text
-	text   []byte // of it
+	plain  bool   // the response is an error in plain text
+	text   []byte // of that error
 }
 
 // Unwrap lets http.ResponseController reach the connection.
@@ -132,7 +132,7 @@ func (t *translator) Write(b []byte) (int, error) {
 		}
 		return len(b), nil
 	}
-	const most = 1 << 10 // of a sentence
+	const most = 1 << 10 // bytes kept of each write
 	t.text = append(t.text, b[:min(len(b), most)]...)
 	return len(b), nil
 }
@@ -144,8 +144,8 @@ func (t *translator) Flush() {
 	}
 }
 
-// end answers with the error that the SDK wrote in plain text, if it did. A request for an unknown
-// method gets an ordinary response, because clients look for its error there.
+// end sends the SDK's error in plain text, if there was one, as a JSON-RPC error. For a request with an unknown method
+// the status is 200, because clients look for the error in an ordinary response.
 func (t *translator) end() {
 	if !t.plain {
 		return
@@ -165,14 +165,14 @@ func (t *translator) end() {
 	_, _ = t.ResponseWriter.Write(errorObject(code, t.id, text))
 }
 
-// plainWords returns a response without the words in which the SDK says that params have another type: they
-// hold the names of its own types.
+// plainWords replaces the SDK's message about params of the wrong type, which contains the names of Go types. response is
+// a JSON reply or one event.
 func plainWords(response []byte) []byte {
 	if !bytes.Contains(response, []byte("unmarshaling")) {
 		return response
 	}
 	if head, data, ok := bytes.Cut(response, []byte("data: ")); ok && len(response) > 0 && response[0] != '{' && response[0] != '[' {
-		// The SDK writes an event at once.
+		// The SDK writes each event with a single Write.
 		return slices.Concat(head, []byte("data: "), plainWords(bytes.TrimSpace(data)), []byte("\n\n"))
 	}
 	var batch []json.RawMessage

@@ -1,7 +1,7 @@
-// Package mcp makes Parley a server of the Model Context Protocol, over streamable HTTP at /mcp
-// and over standard input and output in `parley mcp`: the tools `search`, `fetch` and
-// `ask`, prompts, and the documents as resources. Each request runs with the rights of its caller, as in every other
-// protocol. README.md beside this file describes what is served.
+// Package mcp makes Parley a server of the Model Context Protocol (MCP), over streamable HTTP at /mcp and, in
+// `parley mcp`, over standard input and output. It serves the tools `search`, `fetch` and `ask`, prompts, and the
+// documents as resources. Each request runs with the rights of its caller, as in every other protocol. README.md in this
+// directory describes what is served.
 package mcp
 
 import (
@@ -26,12 +26,12 @@ import (
 	"parley/internal/wire"
 )
 
-// Searcher finds passages. retrieval.Corpus is one.
+// Searcher finds passages. retrieval.Corpus implements it.
 type Searcher interface {
 	Search(ctx context.Context, q retrieval.Query) (retrieval.Result, error)
 }
 
-// Documents reads what is stored. A retrieval.Store is one.
+// Documents reads stored documents. retrieval.Store implements it.
 type Documents interface {
 	Document(ctx context.Context, f retrieval.Filter, name string) (retrieval.Document, error)
 	Documents(ctx context.Context, f retrieval.Filter, after string, limit int) ([]retrieval.Document, error)
@@ -45,7 +45,7 @@ type Config struct {
 	Search    Searcher
 	Documents Documents
 
-	SignIn  SignIn       // none unless it has issuers
+	SignIn  SignIn       // not offered without issuers
 	Version string       // of Parley
 	Logger  *slog.Logger // nil means that nothing is logged
 }
@@ -53,8 +53,8 @@ type Config struct {
 // Handler answers the requests of MCP clients. It is safe for concurrent use.
 type Handler struct {
 	cfg    Config
-	http   http.Handler // answers with JSON
-	stream http.Handler // answers with events, for those who ask for progress
+	http   http.Handler // responds with JSON
+	stream http.Handler // responds with events, for requests with a progress token
 }
 
 // New returns a Handler with the defaults of cfg filled in.
@@ -63,9 +63,8 @@ func New(cfg Config) *Handler {
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	cfg.Defaults.FollowUps = false // the protocol has no place for them
 	h := &Handler{cfg: cfg}
-	// Stateless: a request stands for itself, so any replica can answer it, and its rights are
-	// those of its own sender, not those of the client that opened the session. Hosts and origins were checked
-	// by the server that this handler is mounted in.
+	// Stateless: requests are independent, so any replica can answer them, and each has the rights of its own sender,
+	// not those of the client that opened a session. The server that mounts this handler has checked hosts and origins.
 	h.http = sdk.NewStreamableHTTPHandler(h.serverOf, &sdk.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, DisableLocalhostProtection: true,
 	})
@@ -75,12 +74,11 @@ func New(cfg Config) *Handler {
 	return h
 }
 
-// maxBody is the size of a message in bytes: none holds more than a question.
+// maxBody is the maximum size of a message in bytes. Messages contain little more than a question.
 const maxBody = 256 << 10
 
-// Protocol returns the routes of the streamable HTTP transport, and of the metadata by which clients find out how to sign
-// in. The transport has no streams of the server's own, so GET and DELETE are not allowed (MCP 2025-06-18, Transports,
-// section 2.1).
+// Protocol returns the routes of the streamable HTTP transport and of the metadata that tells clients how to sign in. The
+// server opens no streams and has no sessions, so GET and DELETE are not allowed (MCP 2025-06-18, Transports, section 2.1).
 func (h *Handler) Protocol() wire.Protocol {
 	return wire.Protocol{OpenAPI: openAPI, Routes: append(wire.Slashed(wire.Route{
 		Pattern: "POST /mcp", Right: wire.Ask, Body: wire.JSON, Limit: maxBody, Fail: h.refuse, Handle: h.serve,
@@ -101,7 +99,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *wire.Request) error {
 	again := r.WithContext(context.WithValue(r.Context(), callerKey{}, c))
 	again.Body = io.NopCloser(bytes.NewReader(r.Body))
 	again.Header = r.Header.Clone()
-	again.Header.Set("Content-Type", "application/json") // all that the route lets through is
+	again.Header.Set("Content-Type", "application/json") // the route admits nothing else
 	t := &translator{ResponseWriter: w, id: id}
 	if asksForProgress(r.Body) {
 		h.stream.ServeHTTP(t, again)
@@ -112,8 +110,8 @@ func (h *Handler) serve(w http.ResponseWriter, r *wire.Request) error {
 	return nil
 }
 
-// asksForProgress reports whether a message wants to be told how it gets on. A batch, which only old versions
-// know, is not.
+// asksForProgress reports whether a message has a progress token. It returns false for batches, which only old versions of
+// the protocol allow.
 func asksForProgress(body []byte) bool {
 	var m struct {
 		Params struct {
@@ -125,14 +123,14 @@ func asksForProgress(body []byte) bool {
 	return bytes.Contains(body, []byte(`"progressToken"`)) && json.Unmarshal(body, &m) == nil && m.Params.Meta.Token != nil
 }
 
-// callerKey is the key of a caller in the context of a request: the SDK makes the server itself.
+// callerKey is the context key of the caller. serverOf needs it, because the SDK passes it only the HTTP request.
 type callerKey struct{}
 
-// caller is who asks, and where documents are for them.
+// caller is the sender of a request. base and request depend on the transport.
 type caller struct {
 	access.Principal
-	base    string          // URL of the server; "" when there is none
-	request context.Context // of the HTTP request, which ends when the client leaves; nil when there is none
+	base    string          // URL of the server; "" if unknown
+	request context.Context // of the HTTP request, canceled when the client leaves; nil without HTTP
 }
 
 func (h *Handler) serverOf(r *http.Request) *sdk.Server {
@@ -143,13 +141,13 @@ func (h *Handler) serverOf(r *http.Request) *sdk.Server {
 	return h.server(who)
 }
 
-// Serve answers one client over a transport, such as standard input and output, until it leaves
-// or ctx ends. The client has the rights of who.
+// Serve serves one client over a transport, such as standard input and output, until the client leaves or ctx ends. The
+// client has the rights of who.
 func (h *Handler) Serve(ctx context.Context, who access.Principal, t sdk.Transport) error {
 	return h.server(caller{Principal: who, base: h.cfg.PublicURL}).Run(ctx, t)
 }
 
-// server returns the server for one caller.
+// server returns an SDK server for one caller.
 func (h *Handler) server(who caller) *sdk.Server {
 	c := &client{Handler: h, caller: who}
 	s := sdk.NewServer(&sdk.Implementation{Name: "parley", Title: "Parley", Version: h.cfg.Version}, &sdk.ServerOptions{
@@ -186,20 +184,21 @@ func (h *Handler) server(who caller) *sdk.Server {
 	return s
 }
 
-// client is one caller's view.
+// client implements the tools, prompts and resources for one caller.
 type client struct {
 	*Handler
 	caller
 }
 
-// explain logs an error and returns what a client may learn of it: the error of a tool is shown to
-// the model.
+// explain logs an error and returns one that is safe to show to the client: errors of tools are shown to the model. doing
+// names the operation in the log.
 func (c *client) explain(ctx context.Context, doing string, err error) error {
 	c.cfg.Logger.Log(ctx, wire.LevelOf(ctx, err), "mcp request ended with an error", "doing", doing, "error", err)
 	return errors.New(wire.FailureOf(err).Text)
 }
 
-// namespace returns the namespace that is meant, if the caller may ask it.
+// namespace returns the named namespace, or the server's own for "". The error is chat.NotFound if the caller may not ask
+// it.
 func (c *client) namespace(ctx context.Context, name string) (string, error) {
 	if name == "" || name == c.cfg.Namespace {
 		return c.cfg.Namespace, nil
@@ -216,7 +215,7 @@ func (c *client) namespace(ctx context.Context, name string) (string, error) {
 	return "", &chat.Error{Kind: chat.NotFound, Msg: "There is no such namespace."}
 }
 
-// leaving ends what a client has asked for when it leaves: the SDK lets it go on.
+// leaving is middleware that cancels a request when its client leaves. The SDK would let it continue.
 func (c *client) leaving(next sdk.MethodHandler) sdk.MethodHandler {
 	if c.request == nil {
 		return next
@@ -229,8 +228,8 @@ func (c *client) leaving(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// listing answers resources/list from the store, page by page, which the SDK would only do from a
-// list in memory.
+// listing is middleware that answers resources/list from the store, page by page. The SDK can only list resources that
+// it holds in memory.
 func (c *client) listing(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		if method != "resources/list" {
@@ -253,8 +252,8 @@ const (
 	scheme   = "parley://"
 	pageSize = 200
 
-	// callersOnly is the scope of every result that a client may keep: no gateway hands a document on to somebody who may not
-	// see it (MCP 2026-07-28, Caching).
+	// callersOnly is the cache scope of every result, so that no gateway passes a document on to somebody who may not see
+	// it (MCP 2026-07-28, Caching).
 	callersOnly = "private"
 )
 

@@ -19,7 +19,7 @@ const (
 	documentArg   = "document"
 )
 
-// addPrompts adds what people can start with in their client.
+// addPrompts adds the prompts that people can choose in their client.
 func (c *client) addPrompts(s *sdk.Server) {
 	s.AddPrompt(&sdk.Prompt{
 		Name: answerPrompt, Title: "Answer from the documents",
@@ -74,11 +74,11 @@ func asPrompt(description string, contents ...sdk.Content) *sdk.GetPromptResult 
 	return res
 }
 
-// maxCompletions is the protocol's limit (MCP 2025-06-18, Completion).
+// maxCompletions is the protocol's limit on suggested values (MCP 2025-06-18, Completion).
 const maxCompletions = 100
 
-// complete suggests the names of documents that the caller may see, where a prompt or the template of resources
-// asks for one, and the namespaces that they may ask.
+// complete suggests values for the document of a prompt, and for the name and namespace in the resource template. It
+// suggests only documents and namespaces that the caller may see.
 func (c *client) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
 	res := &sdk.CompleteResult{Completion: sdk.CompletionResultDetails{Values: []string{}}}
 	ref, begun := req.Params.Ref, req.Params.Argument.Value
@@ -117,13 +117,13 @@ func (c *client) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.C
 	return res, nil
 }
 
-// namesLike returns the names of documents that begin with a text, at most one more than can be suggested.
+// namesLike returns names of documents that begin with a text: if possible, more than maxCompletions of them.
 func (c *client) namesLike(ctx context.Context, namespace, begun string) (names []string, err error) {
 	f := retrieval.Filter{Principal: c.Principal, Namespace: namespace}
 	if begun != "" {
 		d, err := c.cfg.Documents.Document(ctx, f, begun)
 		if err == nil {
-			names = append(names, d.Name) // the list begins behind it
+			names = append(names, d.Name) // Documents lists only names after begun
 		}
 	}
 	docs, err := c.cfg.Documents.Documents(ctx, f, begun, maxCompletions+1)

@@ -10,24 +10,24 @@ import (
 	"parley/internal/wire"
 )
 
-// SignIn says where clients get the tokens that this server takes.
+// SignIn says where clients get tokens that this server accepts.
 type SignIn struct {
 	Issuers []string // authorization servers, by their issuer identifiers
-	Scopes  []string // that a client asks for there; nil leaves it to the client
+	Scopes  []string // that clients request there; nil leaves the choice to them
 }
 
-// wellKnown is the path of the metadata of a protected resource. The path of the resource follows it (RFC 9728 section 3.1).
+// wellKnown is the path of a protected resource's metadata. The path of the resource follows it (RFC 9728 section 3.1).
 const wellKnown = "/.well-known/oauth-protected-resource"
 
-// metadataRoutes return the routes of the metadata: that of /mcp, and that of the server for clients that do not look for
-// a path.
+// metadataRoutes returns the routes of the metadata: one for /mcp, and one without a path, for clients that ignore the path
+// of the resource.
 func (h *Handler) metadataRoutes() []wire.Route {
 	rt := wire.Route{Right: wire.Anybody, Fail: wire.PlainError}
 	return append(wire.Slashed(rt.At("GET "+wellKnown+"/mcp", h.metadata)), rt.At("GET "+wellKnown, h.metadata))
 }
 
-// metadata describes the resource whose path follows wellKnown (RFC 9728 section 3.2). Clients check that the resource is
-// the URL that they asked for.
+// metadata describes the resource whose path follows wellKnown (RFC 9728 section 3.2). Clients check that the member
+// resource is the URL that they want to use.
 func (h *Handler) metadata(w http.ResponseWriter, r *wire.Request) error {
 	if len(h.cfg.SignIn.Issuers) == 0 {
 		return &chat.Error{Kind: chat.NotFound, Msg: "This server takes no tokens of an authorization server. A key may be needed: see its administrator."}
@@ -51,8 +51,8 @@ func (h *Handler) baseOf(r *wire.Request) string {
 // scopeToken matches the tokens that the syntax of a challenge allows (RFC 6749 section 3.3).
 var scopeToken = lazyregexp.New(`^[!#-\[\]-~]+$`)
 
-// refuse answers requests that were not admitted. A challenge names the metadata (RFC 9728 section 5.1) and the scopes
-// (RFC 6750 section 3), from which clients find out how to sign in.
+// refuse responds to requests that were not admitted. To a challenge it adds the URL of the metadata (RFC 9728 section 5.1)
+// and the scopes (RFC 6750 section 3), from which clients learn how to sign in.
 func (h *Handler) refuse(w http.ResponseWriter, r *wire.Request, err error) {
 	if challenge := w.Header().Get("WWW-Authenticate"); challenge != "" && len(h.cfg.SignIn.Issuers) > 0 {
 		separator := " "

@@ -31,19 +31,18 @@ type searchArgs struct {
 	Filter filter `json:"filter,omitempty" jsonschema:"only documents whose attributes pass, for example {\"type\":\"eq\",\"key\":\"category\",\"value\":\"policy\"}; types eq, ne, gt, gte, lt, lte, in, nin, and, or"`
 }
 
-// searchResult has the results in the shape in which the connectors of ChatGPT look for them, and the passages
-// in which they were found.
+// searchResult has the matching pages, in the shape that ChatGPT's connectors expect, and the passages on them.
 type searchResult struct {
 	Results  []found   `json:"results" jsonschema:"the pages that were found, best first; fetch takes their ids"`
 	Passages []passage `json:"passages" jsonschema:"best first"`
 }
 
-// found is a page in which something was found.
+// found is a page with a matching passage.
 type found struct {
 	ID    string `json:"id" jsonschema:"what fetch takes"`
 	Title string `json:"title"`
 	URL   string `json:"url" jsonschema:"where people can read the page"`
-	Text  string `json:"text,omitempty"`
+	Text  string `json:"text,omitempty"` // the passage after its citation; only in the text of a result
 }
 
 type passage struct {
@@ -54,7 +53,7 @@ type passage struct {
 	Score    float64 `json:"score" jsonschema:"between 0 and 1"`
 }
 
-// The limits of a call's arguments.
+// The number of passages that search returns.
 const (
 	defaultLimit = 5
 	maxLimit     = 50
@@ -108,7 +107,7 @@ func (c *client) search(ctx context.Context, _ *sdk.CallToolRequest, args search
 	return res, out, err
 }
 
-// conditionOf returns the condition that a filter means; nil for none.
+// conditionOf converts a filter to a condition. It returns nil for a nil filter.
 func conditionOf(f filter) (*attribute.Condition, error) {
 	if f == nil {
 		return nil, nil //nolint:nilnil // no condition is not an error
@@ -124,7 +123,7 @@ func conditionOf(f filter) (*attribute.Condition, error) {
 	return where, nil
 }
 
-// asText returns a result whose one text is JSON, as connectors want it. Each text begins with its citation.
+// asText returns a result whose only content is a text with v as JSON, which is what connectors expect.
 func asText(v any) (*sdk.CallToolResult, error) {
 	text, err := wire.AppendJSON(nil, v)
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: string(text)}}}, err
@@ -182,8 +181,8 @@ func (c *client) ask(ctx context.Context, req *sdk.CallToolRequest, args askArgs
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: m.Text}}}, out, nil
 }
 
-// tellingStages passes on the events of a turn, and tells a client that asks for progress which stage begins.
-// Progress is a help: that it cannot be told is not an error.
+// tellingStages passes on the events of a turn. If the client asked for progress, it also sends a notification at the
+// beginning of each stage. It ignores failures to send one.
 func tellingStages(ctx context.Context, req *sdk.CallToolRequest, events iter.Seq2[chat.Event, error]) iter.Seq2[chat.Event, error] {
 	token := req.Params.GetProgressToken()
 	if token == nil {
@@ -203,7 +202,8 @@ func tellingStages(ctx context.Context, req *sdk.CallToolRequest, events iter.Se
 	}
 }
 
-// link is where people can read a document: its own URL, or the server's copy.
+// link returns the URL at which people can read a document: its own, or that of the server's copy. It returns "" if the
+// server's URL is unknown.
 func (c *client) link(d retrieval.Document, label string) string {
 	if d.URL != "" || c.base == "" {
 		return d.URL

@@ -16,7 +16,7 @@ import (
 	"parley/internal/wire"
 )
 
-// Rights reads who may see which documents.
+// Rights looks up who may see which documents.
 type Rights interface {
 	// Rules returns the rules of a namespace, sorted by path and owner.
 	Rules(ctx context.Context, namespace string) ([]retrieval.Rule, error)
@@ -24,13 +24,13 @@ type Rights interface {
 	RightsOf(ctx context.Context, namespace, name string) (retrieval.Ruled, error)
 }
 
-// Corpus changes who may see documents. A retrieval.Corpus is one.
+// Corpus changes who may see documents. Its methods return the number of documents that the rule decides over.
+// retrieval.Corpus implements it.
 type Corpus interface {
 	PutRule(ctx context.Context, namespace string, r retrieval.Rule) (documents int, err error)
 	DropRule(ctx context.Context, namespace, path, owner string) (documents int, err error)
 }
 
-// Values of everybody.
 // Limits of a rule.
 const (
 	maxNames = 1000
@@ -42,7 +42,7 @@ const (
 type list struct {
 	Users     []string `json:"users,omitempty"`
 	Groups    []string `json:"groups,omitempty"`
-	Everybody string   `json:"everybody,omitempty"` // public or signed_in; then nobody is named
+	Everybody string   `json:"everybody,omitempty"` // "public" or "signed_in"; excludes users and groups
 }
 
 func showList(l access.List) list {
@@ -55,7 +55,7 @@ func showList(l access.List) list {
 	return list{Users: l.Users, Groups: l.Groups}
 }
 
-// read returns the access list, or why it is none. An empty one is none, because it would admit everybody.
+// read validates a list and converts it. An empty list is an error, because it would admit everybody.
 func (l list) read() (access.List, error) {
 	named := len(l.Users)+len(l.Groups) > 0
 	switch {
@@ -89,7 +89,7 @@ type ruleShown struct {
 	list
 }
 
-// showFolder returns the path of a folder without the slash at its end. The path of the whole namespace is that slash.
+// showFolder returns the path of a folder without its trailing slash, except for "/", which is the whole namespace.
 func showFolder(path string) *string {
 	if path != retrieval.WholeNamespace {
 		path = strings.TrimSuffix(path, "/")
@@ -104,7 +104,8 @@ func showRule(r retrieval.Rule) ruleShown {
 	return ruleShown{Document: &r.Path, list: showList(r.Access)}
 }
 
-// target returns the path of the rule that a request is about, and its owner: that of the document, which must exist.
+// target returns a rule without access, with the path that a request names and, for a document, its owner. The error is
+// errNoDocument if there is no such document.
 func (h *Handler) target(ctx context.Context, namespace string, document, folder *string) (r retrieval.Rule, err error) {
 	switch {
 	case (document == nil) == (folder == nil):
@@ -135,7 +136,7 @@ func isFolder(path string) bool {
 	})
 }
 
-// readAccess handles GET: the rules of the namespace, or the rights of one document.
+// readAccess handles GET. It returns the rules of the namespace, or the rights of one document.
 func (h *Handler) readAccess(w http.ResponseWriter, r *wire.Request) error {
 	namespace, err := namespace(r)
 	if err != nil {
@@ -204,7 +205,7 @@ func (h *Handler) putAccess(w http.ResponseWriter, r *wire.Request) error {
 		return err
 	}
 	if rule.Access = wanted; rule.Owner != "" && wanted.Restricted() && !wanted.SignedIn && !slices.Contains(wanted.Users, rule.Owner) {
-		rule.Access.Users = append([]string{rule.Owner}, wanted.Users...) // who brought it in goes on seeing it
+		rule.Access.Users = append([]string{rule.Owner}, wanted.Users...) // the owner keeps access
 	}
 	r.Changed = fmt.Sprintf("rights of %q: %s", rule.Path, sentence(rule.Access))
 	n, err := h.corpus.PutRule(r.Context(), namespace, rule)
@@ -244,7 +245,7 @@ func (h *Handler) dropAccess(w http.ResponseWriter, r *wire.Request) error {
 	document := query("document")
 	rule, err := h.target(r.Context(), namespace, document, query("folder"))
 	if errors.Is(err, errNoDocument) && document != nil {
-		rule, err = retrieval.Rule{Path: *document}, nil // a file that is gone may have left its rule
+		rule, err = retrieval.Rule{Path: *document}, nil // the rule of a document without an owner outlives it
 	}
 	if err != nil {
 		return err

@@ -25,8 +25,8 @@ type instructionsBody struct {
 	Text string `json:"text"`
 }
 
-// readInstructions handles GET. Everyone who may ask a namespace may read its instructions: they shape the answers, and are part
-// of the prompt that the page shows.
+// readInstructions handles GET. Everyone who may ask a namespace may read its instructions, because they shape the answers and
+// are part of the prompt that the web page shows.
 func (h *Handler) readInstructions(w http.ResponseWriter, r *wire.Request) error {
 	name := r.PathValue("name")
 	if err := CheckNamespace(name); err != nil || !r.Who.MayUse(name) {

@@ -1,16 +1,16 @@
-// Package membersapi manages the members of namespaces, as `parley members` does on the machine, and the rights of their
-// documents, and the instructions that models get.
+// Package membersapi manages the members of namespaces, as `parley members` does on the command line, who may see their
+// documents, and their instructions for models.
 //
-//	GET    /api/namespaces/{name}/members                lists them
-//	PUT    /api/namespaces/{name}/members                adds one, or changes its role
-//	DELETE /api/namespaces/{name}/members?user=|group=   removes one
+//	GET    /api/namespaces/{name}/members                lists the members
+//	PUT    /api/namespaces/{name}/members                adds a member, or changes its role
+//	DELETE /api/namespaces/{name}/members?user=|group=   removes a member
 //	DELETE /api/namespaces/{name}/members?all=true       opens the namespace to everybody, for administrators
 //	GET    /api/namespaces/{name}/access                 lists the rules that say who may see documents and folders
-//	GET    /api/namespaces/{name}/access?document=       who may see a document, and why
+//	GET    /api/namespaces/{name}/access?document=       says who may see a document, and why
 //	PUT    /api/namespaces/{name}/access                 sets a rule
-//	DELETE /api/namespaces/{name}/access?document=|folder=  removes one, so that the files decide
-//	GET    /api/namespaces/{name}/instructions           the instructions for models, for everyone who may ask the namespace
-//	PUT    /api/namespaces/{name}/instructions           changes that
+//	DELETE /api/namespaces/{name}/access?document=|folder=  removes a rule, so that the next rule or the files decide
+//	GET    /api/namespaces/{name}/instructions           returns the instructions, to everyone who may ask the namespace
+//	PUT    /api/namespaces/{name}/instructions           changes the instructions
 package membersapi
 
 import (
@@ -28,13 +28,13 @@ import (
 	"parley/internal/wire"
 )
 
-// Store keeps members.
+// Store stores the members of namespaces.
 type Store interface {
-	// All returns the namespaces that have members only, and all members.
+	// All returns the namespaces that only members may use, and all members.
 	All(ctx context.Context) (closed []string, all []access.Member, err error)
-	// Put adds a member, or changes the role of one. From then on only members use the namespace.
+	// Put adds a member, or changes a member's role. From then on only members may use the namespace.
 	Put(ctx context.Context, m access.Member, at time.Time) error
-	// Remove removes a member, or returns roster.ErrNotFound. The namespace stays for members, even if there is none left.
+	// Remove removes a member, or returns roster.ErrNotFound. The namespace remains closed to others, even without members.
 	Remove(ctx context.Context, m access.Member) error
 	// Open removes all members of a namespace, so that everybody may use it again, or returns roster.ErrNotFound.
 	Open(ctx context.Context, namespace string) error
@@ -50,7 +50,7 @@ type Handler struct {
 	instructions Instructions
 }
 
-// New returns a handler. After a change it tells the book, if there is one.
+// New returns a Handler. After each change of members it makes book read them again. book may be nil.
 func New(store Store, book *roster.Book, rights Rights, corpus Corpus, instructions Instructions) *Handler {
 	return &Handler{store, book, rights, corpus, instructions}
 }
@@ -88,8 +88,8 @@ func show(m access.Member) shown {
 	return shown{User: &m.Name, Role: m.Role}
 }
 
-// namespace returns the namespace of a request whose members the caller may manage. One that the caller may not use is like
-// one that does not exist.
+// namespace returns the namespace in the path of a request, if the caller may manage its members. It treats a namespace that
+// the caller may not use as missing.
 func namespace(r *wire.Request) (string, error) {
 	name := r.PathValue("name")
 	if err := CheckNamespace(name); err != nil || !r.Who.MayUse(name) {
@@ -103,7 +103,7 @@ func namespace(r *wire.Request) (string, error) {
 
 var errNoNamespace = &chat.Error{Kind: chat.NotFound, Msg: "There is no such namespace."}
 
-// CheckNamespace returns an error for a name that no namespace with members can have. Vector stores belong to their makers.
+// CheckNamespace returns an error if a namespace of that name cannot have members. Vector stores belong to their creators.
 func CheckNamespace(name string) error {
 	if strings.HasPrefix(name, storePrefix) {
 		return errors.New("a vector store has no members: it belongs to its creator")
@@ -111,7 +111,7 @@ func CheckNamespace(name string) error {
 	return retrieval.CheckNamespace(name)
 }
 
-// storePrefix begins the namespaces of vector stores, library.StorePrefix.
+// storePrefix is the prefix of the namespaces of vector stores. It equals library.StorePrefix.
 const storePrefix = "vs_"
 
 // list handles GET.
@@ -170,7 +170,7 @@ func (h *Handler) put(w http.ResponseWriter, r *wire.Request) error {
 	return wire.Reply(w, http.StatusOK, show(m))
 }
 
-// Name names a member for people.
+// Name returns a member's name for people, with its kind.
 func Name(m access.Member) string {
 	if m.Group {
 		return "group " + m.Name

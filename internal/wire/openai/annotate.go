@@ -12,27 +12,27 @@ import (
 	"parley/internal/wire"
 )
 
-// Annotation is a url_citation: a mark in the answer and what it points to.
+// Annotation is a url_citation: a mark in the answer, and the page that it cites.
 type Annotation struct {
-	Start, End int // of the mark, in Unicode code points; End is behind it
+	Start, End int // of the mark, in Unicode code points; End is exclusive
 	Title, URL string
 	Name       string // of the document
 	Document   string // its id; "" in records of earlier versions
-	Page       int    // 0 where there are no pages
+	Page       int    // 0 if the document has no pages
 }
 
-// span is a part of a text, in bytes.
+// span is a range of bytes in a text.
 type span struct{ start, end int }
 
 func (h *Handler) annotationsOf(x *exchange, m chat.MessageFinished) []Annotation {
 	if x.links {
-		return nil // their places in the text would be wrong
+		return nil // links change the text, so offsets would be wrong
 	}
 	return h.catalog.Annotations(m, x.base, x.req.Namespace)
 }
 
-// Annotations returns an annotation for each mark in the text of an answer from a namespace that is one of
-// its citations, in the order of the text. Their URLs begin with base, the server's.
+// Annotations returns an annotation for each mark in the text of m that is one of its citations, in the order of the text.
+// base is the server's URL, with which the URLs begin. namespace is the one that the turn searched.
 func (c Catalog) Annotations(m chat.MessageFinished, base, namespace string) []Annotation {
 	if len(m.Citations) == 0 {
 		return nil
@@ -42,7 +42,7 @@ func (c Catalog) Annotations(m chat.MessageFinished, base, namespace string) []A
 		cited[m.Citations[i].Label] = &m.Citations[i]
 	}
 	var list []Annotation
-	runes, counted := 0, 0 // how many code points there are before byte counted
+	runes, counted := 0, 0 // number of code points before byte counted
 	index := func(offset int) int {
 		runes += utf8.RuneCountInString(m.Text[counted:offset])
 		counted = offset
@@ -58,8 +58,8 @@ func (c Catalog) Annotations(m chat.MessageFinished, base, namespace string) []A
 	return list
 }
 
-// marks yields where the text cites what: the brackets around one citation, or one of several
-// that share a pair of brackets, without them.
+// marks yields each citation in a text with its span. The span includes the brackets, unless several citations share a pair
+// of brackets.
 func marks(text string, cited map[string]*chat.Citation) iter.Seq2[span, *chat.Citation] {
 	return func(yield func(span, *chat.Citation) bool) {
 		for from := 0; ; {
@@ -91,7 +91,7 @@ func marks(text string, cited map[string]*chat.Citation) iter.Seq2[span, *chat.C
 	}
 }
 
-// insideOf returns what stands before the closing bracket on the same line.
+// insideOf returns the text before the closing bracket on the same line, or false if there is none.
 func insideOf(s string) (string, bool) {
 	end := strings.IndexAny(s, "[]\n")
 	if end < 0 || s[end] != ']' {

@@ -16,22 +16,22 @@ import (
 	"parley/internal/wire"
 )
 
-// General chat pages ask the model that answers for more than answers: a title for the chat, tags, questions to
-// ask next, a search query, the rest of a text that somebody is typing. These are chores: they are about the
-// conversation that their prompt quotes, not about documents. A chore is answered from that conversation by
-// rules, without a search or a model, so that it costs nothing and is never a refusal.
+// Besides questions, general chat pages send the model chores: requests for a title of the chat, tags, follow-up
+// questions, a search query, or the rest of a text that somebody is typing. Chores are about the conversation that
+// their prompt quotes, not about documents. Parley answers them from that conversation by rules, without a search or
+// a model. This costs nothing, and the answer is never a refusal.
 
-// The chores, by the names that their JSON has in Open WebUI.
+// The chores, named by the keys of their JSON in Open WebUI.
 const (
 	titleChore     = "title"
 	tagsChore      = "tags"
 	followUpsChore = "follow_ups"
 	queriesChore   = "queries"
 	textChore      = "text"   // the rest of a text that somebody is typing
-	promptChore    = "prompt" // for a model that paints
+	promptChore    = "prompt" // for a model that generates images
 )
 
-// Two chores of LobeHub. A request cannot choose them by name.
+// Two chores of LobeHub. choreHeader cannot name them.
 const (
 	chipsChore = "chips" // replies to choose from
 	queryChore = "query" // the last question, as plain text
@@ -39,8 +39,8 @@ const (
 
 var choreNames = []string{titleChore, tagsChore, followUpsChore, queriesChore, textChore, promptChore}
 
-// choreHeader names the chore that a request is: for clients whose prompts are not known here. "none" says
-// that it is a question, whatever it looks like.
+// choreHeader names the chore of a request, for clients whose prompts Parley does not recognize. "none" means that the
+// request is a question, whatever it looks like.
 const choreHeader = "X-Parley-Task"
 
 // said is one utterance of the conversation that a chore is about.
@@ -49,15 +49,16 @@ type said struct {
 	text string
 }
 
-// chore is a request that is not a question. It is the runner of its own turn.
+// chore is a request that is not a question. It is the Runner of its own turn.
 type chore struct {
 	name         string
-	json         bool // the answer is a JSON object with the name as its member
-	schema       bool // the object is LibreChat's, with a language
+	json         bool // the answer is a JSON object with the key name
+	schema       bool // the object also has LibreChat's key language
 	conversation []said
 }
 
-// choreOf recognizes a chore; nil for a question.
+// choreOf returns the chore that a request is, or nil for a question. named is the value of choreHeader. A request with
+// tools is never a chore.
 func choreOf(messages []chat.Message, o *chat.Options, named string) (*chore, error) {
 	if len(o.Tools) > 0 {
 		return nil, nil //nolint:nilnil // the absence of a chore is not an error
@@ -94,16 +95,17 @@ func choreOf(messages []chat.Message, o *chat.Options, named string) (*chore, er
 		}
 		c.conversation = spoken(messages)
 	}
-	if _, rest, _ := strings.Cut(prompt, "\n\n"); len(c.conversation) == 0 { // Continue sends what was said behind its prompt
+	if _, rest, _ := strings.Cut(prompt, "\n\n"); len(c.conversation) == 0 { // Continue sends the text after its prompt
 		c.conversation = []said{{true, rest}}
 	}
 	return c, nil
 }
 
-// followUpInput is LobeHub's prompt for a question that stands alone.
+// followUpInput matches LobeHub's prompt to rewrite a question so that it stands alone.
 var followUpInput = lazyregexp.New(`(?s)^Follow Up Input: (.*), it's standalone query:\s*$`)
 
-// lobeChore recognizes LobeHub's prompts for replies to choose from, and for a query of its own search.
+// lobeChore recognizes LobeHub's prompts for suggested replies, and for a query of its own search. told is the system
+// message.
 func lobeChore(told, prompt string) *chore {
 	if strings.Contains(told, "quick-reply suggestions") && strings.HasPrefix(prompt, "Last assistant message:") {
 		return &chore{name: chipsChore, json: true}
@@ -121,8 +123,8 @@ var (
 	speaker      = lazyregexp.New(`(?im)^[ \t]*\**(user|human|assistant|ai|system)\**[ \t]*:[ \t]*`)
 )
 
-// jsonChore recognizes the prompts of Open WebUI and of its forks: they begin with a task, show the
-// JSON that is wanted, and quote the chat.
+// jsonChore recognizes the prompts of Open WebUI and its forks, which begin with a task, show the expected JSON, and quote
+// the chat.
 func jsonChore(prompt string) *chore {
 	prompt = strings.TrimSpace(prompt)
 	block := historyBlock.FindStringSubmatchIndex(prompt)
@@ -140,20 +142,20 @@ func jsonChore(prompt string) *chore {
 	return c
 }
 
-// titleWords are what prompts for a title say beside the word, each of them in small letters. LibreChat, LobeHub
-// and Continue have their own.
+// titleWords are phrases in lower case. A prompt for a title contains at least one of them. LibreChat, LobeHub and
+// Continue have different prompts.
 var titleWords = []string{
 	"5-word-or-less", "words or less", "title case", "title itself", "only the title", "3-4 words", "conversation summarizer", "max 40 characters",
 }
 
-// asksForTitle reports whether a prompt, by its beginning, wants a title of a conversation.
+// asksForTitle reports whether the beginning of a prompt asks for the title of a conversation.
 func asksForTitle(prompt string) bool {
 	head := strings.ToLower(prompt[:min(len(prompt), 600)])
 	return strings.Contains(head, titleChore) && (strings.Contains(head, "conversation") || strings.Contains(head, "chat")) &&
 		slices.ContainsFunc(titleWords, func(w string) bool { return strings.Contains(head, w) })
 }
 
-// quoted reads a conversation out of a prompt, without what the system says in it.
+// quoted returns the conversation that a prompt quotes, without system messages.
 func quoted(prompt string) (all []said) {
 	for role, words := range utterances(prompt) {
 		if words = strings.Trim(words, `"`); words != "" && role != llm.System {
@@ -163,8 +165,8 @@ func quoted(prompt string) (all []said) {
 	return all
 }
 
-// utterances yields who speaks in a prompt, which the beginning of a line tells ("User: "), and the words. What comes
-// before the first speaker is not yielded.
+// utterances yields the speakers in a prompt and their words. A line that begins with, for example, "User: " names the
+// speaker. The text before the first speaker is not yielded.
 func utterances(prompt string) iter.Seq2[llm.Role, string] {
 	return func(yield func(llm.Role, string) bool) {
 		marks := speaker.FindAllStringSubmatchIndex(prompt, -1)
@@ -187,7 +189,7 @@ func utterances(prompt string) iter.Seq2[llm.Role, string] {
 	}
 }
 
-// spoken is the conversation of a request's messages.
+// spoken returns what the user and the assistant said in a request's messages.
 func spoken(messages []chat.Message) (all []said) {
 	for _, m := range messages {
 		if words := strings.TrimSpace(m.Text()); words != "" && (m.Role == llm.User || m.Role == llm.Assistant) {
@@ -200,7 +202,7 @@ func spoken(messages []chat.Message) (all []said) {
 // choreModel is the system_fingerprint of the answer to a chore.
 const choreModel = "builtin:chores"
 
-// Run emits the answer.
+// Run implements chat.Runner.
 func (c *chore) Run(context.Context, *chat.Request) iter.Seq2[chat.Event, error] {
 	return func(yield func(chat.Event, error) bool) {
 		answer, err := c.answer()
@@ -242,7 +244,7 @@ func (c *chore) answer() (string, error) {
 		v = ""
 	}
 	if plain, ok := v.(string); ok && !c.json {
-		return cmp.Or(plain, " "), nil // an answer without words is none to some clients
+		return cmp.Or(plain, " "), nil // some clients treat an empty answer as missing
 	}
 	members := map[string]any{c.name: v}
 	if c.schema {
@@ -252,10 +254,10 @@ func (c *chore) answer() (string, error) {
 	return string(raw), err
 }
 
-// languages are the names of the languages that package text tells apart; English where it knows none.
+// languages maps codes of text.LanguageOf to the names that LibreChat expects.
 var languages = map[string]string{"": "English", "en": "English", "de": "German", "fr": "French", "es": "Spanish"}
 
-// question is the last thing that the user has said.
+// question returns the last utterance of the user, or "".
 func (c *chore) question() string {
 	for _, s := range slices.Backward(c.conversation) {
 		if s.user {
@@ -268,8 +270,8 @@ func (c *chore) question() string {
 // maxTitle is the maximum length of a title, in characters.
 const maxTitle = 50
 
-// title is the first thing that the user has said, as far as it fits: people find a chat again by their own
-// words.
+// title returns the first line that the user said, cut to maxTitle characters, between words if possible: people recognize
+// a chat by their own words.
 func (c *chore) title() string {
 	first := ""
 	for _, s := range c.conversation {
@@ -296,7 +298,7 @@ func (c *chore) title() string {
 
 const maxTopics = 3
 
-// topics are the words that the conversation is about: those that it uses most, the user's before others.
+// topics returns up to maxTopics of the most frequent words, without stop words. The user's words count three times.
 func (c *chore) topics() []string {
 	type topic struct {
 		word  string
@@ -329,7 +331,7 @@ func (c *chore) topics() []string {
 	return words
 }
 
-// followUps ask for more about the topics, in English conversations; in others, and after a refusal, there are none.
+// followUps returns a question about each topic. It returns none after a refusal, or if the conversation is not in English.
 func (c *chore) followUps() []string {
 	questions := []string{}
 	if last := len(c.conversation) - 1; last >= 0 && !c.conversation[last].user && text.IsRefusal(c.conversation[last].text) {

@@ -7,20 +7,20 @@ import (
 	"parley/internal/wire"
 )
 
-// encoder writes the chunks of one stream, in which only the delta differs. Every method appends
-// to dst.
+// encoder encodes the chunks of one stream, which differ only in their deltas. Its methods append a chunk to dst and return
+// the result.
 type encoder struct {
-	head  []byte // of every chunk, up to its choices
-	delta []byte // of every chunk with a choice, up to its delta
-	tail  []byte // of every chunk behind its delta, as long as the answer goes on
-	end   []byte // of every chunk behind its choices
-	plain bool   // a delta is a text, as in the chunks of POST /v1/completions
+	head  []byte // the beginning of every chunk, up to its choices
+	delta []byte // the beginning of every chunk with a choice, up to its delta
+	tail  []byte // follows the delta, until the answer ends
+	end   []byte // follows the choices, except in the chunk of usage
+	plain bool   // a delta is a text, as in POST /v1/completions
 	calls bool   // the answer may be a call of a tool, which has no text
 }
 
-// newEncoder returns the encoder of an exchange. The model that answers stands in
-// system_fingerprint, which OpenAI has for "the backend configuration that the model runs with",
-// while model stays what the client asked for and can look up in /v1/models.
+// newEncoder returns the encoder for an exchange. answering, the model that answers, is sent as system_fingerprint, which
+// OpenAI uses for "the backend configuration that the model runs with". The member model is the id that the client
+// requested, which it can look up in /v1/models.
 func newEncoder(x *exchange, answering string) *encoder {
 	e := &encoder{end: []byte(`}`), plain: x.prompted, calls: len(x.req.Options.Tools) > 0}
 	if x.usage {
@@ -40,7 +40,7 @@ func newEncoder(x *exchange, answering string) *encoder {
 	return e
 }
 
-// appendHead opens an object with what a reply and a chunk have in common.
+// appendHead begins an object with the members that replies and chunks share.
 func (x *exchange) appendHead(dst []byte, object, answering string) []byte {
 	id := "chatcmpl-"
 	if x.prompted {
@@ -56,12 +56,12 @@ func (x *exchange) appendHead(dst []byte, object, answering string) []byte {
 	return wire.AppendString(append(dst, `,"system_fingerprint":`...), answering)
 }
 
-// choice returns the beginning of a choice, up to the value of the member with the key.
+// choice returns the beginning of a choice, up to the value of the member key.
 func (x *exchange) choice(key string) string {
 	return `{"index":` + strconv.Itoa(x.index) + `,"` + key + `":`
 }
 
-// Fingerprint returns a system_fingerprint: the model that answers, with the upstream's own fingerprint.
+// Fingerprint returns a system_fingerprint: the model that answers, and the upstream's own fingerprint if it sent one.
 func Fingerprint(model string, v *llm.Vendor) string {
 	if v == nil || v.SystemFingerprint == "" {
 		return model
@@ -69,7 +69,7 @@ func Fingerprint(model string, v *llm.Vendor) string {
 	return model + " " + llm.CleanName(v.SystemFingerprint)
 }
 
-// first is the chunk that opens the answer.
+// first appends the chunk that begins the answer.
 func (e *encoder) first(dst []byte) []byte {
 	if e.plain {
 		return e.text(dst, "")
@@ -83,7 +83,7 @@ func (e *encoder) first(dst []byte) []byte {
 	return append(dst, e.tail...)
 }
 
-// text is the chunk of a piece of the answer.
+// text appends the chunk of a piece of the answer.
 func (e *encoder) text(dst []byte, text string) []byte {
 	if e.plain {
 		return append(wire.AppendString(append(dst, e.delta...), text), e.tail...)
@@ -93,21 +93,21 @@ func (e *encoder) text(dst []byte, text string) []byte {
 	return append(append(dst, '}'), e.tail...)
 }
 
-// call is the chunk of a call of a tool, which is whole.
+// call appends the chunk of a tool call, which is sent whole.
 func (e *encoder) call(dst []byte, index int, c llm.ToolCall) []byte {
 	dst = append(append(dst, e.delta...), `{"tool_calls":[`...)
 	return append(append(appendCall(dst, index, true, c), `]}`...), e.tail...)
 }
 
-// annotations is the chunk of the citations of the whole answer.
+// annotations appends the chunk with the citations of the whole answer.
 func (e *encoder) annotations(dst []byte, list []Annotation, unsupported []string) []byte {
 	dst = append(append(dst, e.delta...), `{"annotations":`...)
 	dst = appendUnsupported(appendAnnotations(dst, list), unsupported)
 	return append(append(dst, '}'), e.tail...)
 }
 
-// appendUnsupported appends a member that the API has not: the labels of citations in the answer
-// whose pages do not bear it out. Clients skip it.
+// appendUnsupported appends a member that OpenAI's API does not have: the labels of citations in the answer whose pages do
+// not support it. Clients ignore the member.
 func appendUnsupported(dst []byte, labels []string) []byte {
 	if len(labels) == 0 {
 		return dst
@@ -122,7 +122,7 @@ func appendUnsupported(dst []byte, labels []string) []byte {
 	return append(dst, ']')
 }
 
-// last is the chunk that says why the answer ended.
+// last appends the chunk that says why the answer ended.
 func (e *encoder) last(dst []byte, reason string) []byte {
 	nothing := `{}`
 	if e.plain {
@@ -133,14 +133,14 @@ func (e *encoder) last(dst []byte, reason string) []byte {
 	return append(dst, e.end...)
 }
 
-// usage is the chunk without choices behind all others, for clients that ask for it.
+// usage appends the chunk with the usage, for clients that ask for it. It has no choices and follows all other chunks.
 func (e *encoder) usage(dst []byte, u llm.Usage) []byte {
 	dst = append(append(dst, e.head...), `],"usage":`...)
 	return append(appendUsage(dst, u), '}')
 }
 
-// appendUsage appends a usage object. "estimated" is Parley's own: it says that the upstream
-// counted nothing.
+// appendUsage appends a usage object. "estimated" is Parley's own member: Parley counted the tokens, because the upstream
+// reported none.
 func appendUsage(dst []byte, u llm.Usage) []byte {
 	dst = strconv.AppendInt(append(dst, `{"prompt_tokens":`...), int64(u.Input), 10)
 	dst = strconv.AppendInt(append(dst, `,"completion_tokens":`...), int64(u.Output), 10)
@@ -154,7 +154,8 @@ func appendUsage(dst []byte, u llm.Usage) []byte {
 	return append(dst, '}')
 }
 
-// reasonOf returns the reason as the API knows it: clients validate it.
+// reasonOf returns the finish_reason for a reason. A reason that the API does not have becomes "stop", because clients
+// validate it.
 func reasonOf(reason string) string {
 	switch reason {
 	case "length", "content_filter", "tool_calls":

@@ -11,14 +11,14 @@ import (
 	"parley/internal/wire"
 )
 
-// textCompletion is the object of replies and chunks of POST /v1/completions, OpenAI's older API without messages
-// (API reference, Completions). Some clients still use it for models that they don't know to be chat models.
+// textCompletion is the value of "object" in replies and chunks of POST /v1/completions, OpenAI's older API without
+// messages (API reference, Completions). Some clients still use it for models that they do not recognize as chat models.
 const textCompletion = "text_completion"
 
 // maxPrompts is the maximum number of prompts in a request. LangChain sends 20 by default.
 const maxPrompts = 20
 
-// completePrompt answers POST /v1/completions. Each prompt is a turn of its own and a choice of the reply.
+// completePrompt answers POST /v1/completions. Each prompt is a separate turn, whose answer is a choice of the reply.
 func (h *Handler) completePrompt(w http.ResponseWriter, r *wire.Request) error {
 	var prompts [][]chat.Message
 	first, err := h.decodeWith(r, promptMembers, "prompt", func(v wire.Value) (_ []chat.Message, err error) {
@@ -31,7 +31,7 @@ func (h *Handler) completePrompt(w http.ResponseWriter, r *wire.Request) error {
 		return err
 	}
 	if len(prompts) > 1 && r.Header.Get("Idempotency-Key") != "" {
-		// The key belongs to one turn, and only this turn would be repeated.
+		// A key belongs to one turn, so only that turn could be repeated.
 		return Refusef("prompt", unsupportedValue, `"prompt" must be one text in a request with an Idempotency-Key.`)
 	}
 	first.prompted = true
@@ -52,7 +52,7 @@ var promptMembers = common.with(memberTable{
 	"logprobs": only("logprobs", "null", func(wire.Value) bool { return false }),
 })
 
-// only refuses all values of a member but the one that the server can follow.
+// only returns a function that refuses every value of a member except the one that the server supports.
 func only(param, want string, is func(wire.Value) bool) func(*exchange, wire.Value) error {
 	return func(_ *exchange, v wire.Value) error {
 		if !is(v) {
@@ -62,7 +62,7 @@ func only(param, want string, is func(wire.Value) bool) func(*exchange, wire.Val
 	}
 }
 
-// promptsOf reads a prompt or a list of prompts. A prompt is a text or the tokens of one.
+// promptsOf reads a prompt or a list of prompts, and returns the messages of each. A prompt is a text or its tokens.
 func (h *Handler) promptsOf(v wire.Value) ([][]chat.Message, error) {
 	if !v.IsGiven() {
 		return nil, Refusef("prompt", missing, `"prompt" must be a text or a list of texts.`)
@@ -89,8 +89,8 @@ func (h *Handler) promptsOf(v wire.Value) ([][]chat.Message, error) {
 	return all, nil
 }
 
-// messagesOfPrompt reads one prompt. If it ends in "Assistant:" it is a conversation, as the AI SDK and LlamaIndex
-// write one; any other is a question.
+// messagesOfPrompt reads one prompt. If it ends in "Assistant:" or "AI:", it is a conversation, in the form that the AI
+// SDK and LlamaIndex send; otherwise it is a question.
 func (h *Handler) messagesOfPrompt(v wire.Value) ([]chat.Message, error) {
 	prompt, ok := oneInput(v)
 	if !ok {

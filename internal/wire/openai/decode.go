@@ -12,13 +12,12 @@ import (
 	"parley/internal/wire"
 )
 
-// decode returns the exchange that a request for a chat completion asks for.
+// decode reads a request for a chat completion.
 func (h *Handler) decode(r *wire.Request) (*exchange, error) {
 	return h.decodeWith(r, members, "messages", h.messagesOf)
 }
 
-// decodeWith returns the exchange that a request asks for. It reads the members in the table, and the messages from the
-// member with the key.
+// decodeWith reads a request: the members in table, and the messages in the member key, which messagesOf decodes.
 func (h *Handler) decodeWith(r *wire.Request, table memberTable, key string, messagesOf func(wire.Value) ([]chat.Message, error)) (*exchange, error) {
 	x := &exchange{runner: h.cfg.Runner, created: h.cfg.Now().Unix(), base: wire.BaseURL(r.Request, h.cfg.PublicURL, false)}
 	object, err := r.Object()
@@ -45,12 +44,12 @@ func (h *Handler) decodeWith(r *wire.Request, table memberTable, key string, mes
 	return x, nil
 }
 
-// memberTable has a function for each member of a body that it reads.
+// memberTable maps members of a body to the functions that read them.
 type memberTable map[string]func(x *exchange, v wire.Value) error
 
-// members reads each member that matters, except messages and the two limits of length. Other members are
-// ignored: they are hints (seed, user, metadata), tune what a provider may not have (logit_bias), or are
-// unknown. null always means the default.
+// members has each member that matters, except messages and the two limits of length. Other members are ignored: they
+// are hints (user, metadata), settings that a provider may not have (logit_bias), or unknown. null always means the
+// default.
 var members = common.with(memberTable{
 	"reasoning_effort":    (*exchange).readEffort,
 	"response_format":     (*exchange).readResponseFormat,
@@ -66,7 +65,7 @@ var members = common.with(memberTable{
 	"top_logprobs":        hint("top_logprobs", "a whole number from 0 to 20", func(n float64) bool { return isWhole(n) && n >= 0 && n <= 20 }),
 })
 
-// common has the members that a request with messages and one with a prompt share.
+// common has the members that requests with messages and requests with a prompt share.
 var common = memberTable{
 	"model":             (*exchange).readModel,
 	"stream":            (*exchange).readStream,
@@ -80,14 +79,14 @@ var common = memberTable{
 	"seed":              hint("seed", "a whole number", isWhole),
 }
 
-// with returns the table with more members.
+// with returns a copy of the table with more members.
 func (t memberTable) with(more memberTable) memberTable {
 	all := maps.Clone(t)
 	maps.Copy(all, more)
 	return all
 }
 
-// hint checks a number that tunes what a provider may not have, and ignores it.
+// hint returns a function that checks a number but does not use it: it is a setting that a provider may not have.
 func hint(param, want string, is func(float64) bool) func(*exchange, wire.Value) error {
 	return func(_ *exchange, v wire.Value) error {
 		if n, ok := v.Number(); !ok || !is(n) {
@@ -113,7 +112,7 @@ func (x *exchange) readMembers(object wire.Object, table memberTable) error {
 			return err
 		}
 	}
-	// The newer name wins, whatever the order.
+	// max_completion_tokens, the newer name, wins in any order.
 	for _, key := range []string{"max_tokens", "max_completion_tokens"} {
 		if v, _ := object.Get(key); v.IsGiven() {
 			if err := option(key, wire.MaxOutputTokens)(x, v); err != nil {
@@ -143,7 +142,7 @@ func (x *exchange) readStream(v wire.Value) (err error) {
 	return err
 }
 
-// readStreamOptions reads include_usage, which means nothing without a stream.
+// readStreamOptions reads include_usage, which has no effect without a stream.
 func (x *exchange) readStreamOptions(v wire.Value) (err error) {
 	options, ok := v.Object()
 	if !ok {
@@ -155,7 +154,7 @@ func (x *exchange) readStreamOptions(v wire.Value) (err error) {
 	return err
 }
 
-// option returns what reads an option of the turn.
+// option returns a function that reads an option of the turn.
 func option(param string, o wire.Option) func(*exchange, wire.Value) error {
 	return func(x *exchange, v wire.Value) error {
 		if want := o.Set(&x.req.Options, v); want != "" {
@@ -165,7 +164,7 @@ func option(param string, o wire.Option) func(*exchange, wire.Value) error {
 	}
 }
 
-// readParley reads an object of the server's own options, under their names in JavaScript pages.
+// readParley reads an object of Parley's own options, under the names in wire.PageOptions.
 func (x *exchange) readParley(v wire.Value) error {
 	object, ok := v.Object()
 	if !ok {
@@ -193,7 +192,7 @@ func (x *exchange) readN(v wire.Value) error {
 	return nil
 }
 
-// readStop reads one text to stop at, or a list of them.
+// readStop reads a stop sequence, or a list of them.
 func (x *exchange) readStop(v wire.Value) error {
 	if text, ok := v.Text(); ok {
 		x.req.Options.Stop = []string{text}
@@ -218,7 +217,7 @@ func (x *exchange) readStop(v wire.Value) error {
 	return nil
 }
 
-// Efforts are the efforts of models by those of the API, which knows more of them.
+// Efforts maps the API's reasoning efforts to those of chat.Options, which are fewer.
 var Efforts = map[string]string{
 	"none": "minimal", "minimal": "minimal", "low": "low", "medium": "medium", "high": "high", "xhigh": "high",
 }
@@ -233,7 +232,7 @@ func (x *exchange) readEffort(v wire.Value) error {
 	return nil
 }
 
-// AnyObject is the schema of an answer that is to be any JSON object.
+// AnyObject is the schema of an answer that may be any JSON object.
 var AnyObject = json.RawMessage(`{"type":"object"}`)
 
 func (x *exchange) readResponseFormat(v wire.Value) error {

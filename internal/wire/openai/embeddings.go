@@ -20,12 +20,12 @@ import (
 // Embedding is the embedder that answers POST /v1/embeddings.
 type Embedding struct {
 	Model string // as provider:model
-	// Embed returns vectors. The Model of its request is left empty.
+	// Embed returns a vector for each text. The request's Model is empty.
 	Embed func(context.Context, llm.EmbedRequest) (llm.Embeddings, error)
 }
 
-// maxInputs is OpenAI's limit of texts in a request for embeddings. maxEmbedding is how many requests are
-// answered at one time: the built-in embedder takes all processors for each.
+// maxInputs is OpenAI's limit on texts in a request for embeddings. maxEmbedding limits concurrent requests, because the
+// built-in embedder uses all processors for each.
 const (
 	maxInputs     = 2048
 	maxDimensions = 16384
@@ -61,7 +61,7 @@ func (h *Handler) embed(w http.ResponseWriter, r *wire.Request) error {
 	return wire.WriteJSON(w, http.StatusOK, x.appendVectors(nil, made))
 }
 
-// embeddingOf reads a request. The deployment is the model of a request that names none in its body; "" without one.
+// embeddingOf reads a request. deployment is the model if the body names none; "" if the path has no deployment.
 func (h *Handler) embeddingOf(object wire.Object, deployment string) (x embedding, err error) {
 	x.req.Purpose, x.plain = llm.ForDocument, true
 	var in struct {
@@ -96,8 +96,8 @@ func (h *Handler) embeddingOf(object wire.Object, deployment string) (x embeddin
 	return x, h.checkDimensions(x.req.Dimensions)
 }
 
-// embedderOf returns the name under which a client asks for the embedder. There is one, and its vectors cannot
-// stand in for those of a model that the client means.
+// embedderOf returns the embedder's name as the client writes it. It refuses all other models: the server has only one
+// embedder, and its vectors cannot replace those of another model.
 func (h *Handler) embedderOf(v wire.Value) (string, error) {
 	key := h.cfg.Embedding.Model
 	_, bare, _ := strings.Cut(key, ":")
@@ -114,7 +114,7 @@ func (h *Handler) embedderOf(v wire.Value) (string, error) {
 		"The embedding model "+strconv.Quote(wire.Clip(name))+" is not there. This server embeds with "+strconv.Quote(key)+".")
 }
 
-// builtinDimensions is the length of the vectors of the built-in embedder, which has no other.
+// builtinDimensions is the only length of vectors that the built-in embedder supports.
 const builtinDimensions = 384
 
 func (h *Handler) checkDimensions(n int) error {
@@ -124,7 +124,7 @@ func (h *Handler) checkDimensions(n int) error {
 	return nil
 }
 
-// inputs reads a text or a list of texts. A text may come as its tokens in cl100k_base, because some clients, such as
+// inputs reads a text or a list of texts. A text may be a list of its cl100k_base tokens, because some clients, such as
 // LangChain's OpenAIEmbeddings for Python, send nothing else.
 func inputs(v wire.Value) ([]string, error) {
 	const want = `"input" must be a text, or a list of 1 to %d texts, none of them empty. A text may be a list of its cl100k_base tokens.`
@@ -187,7 +187,7 @@ func (x embedding) appendVectors(dst []byte, made llm.Embeddings) []byte {
 	return append(dst, `}}`...)
 }
 
-// appendVector appends the numbers, or in base64 their bytes, little end first.
+// appendVector appends the numbers of a vector, or their bytes in base64, as little-endian float32.
 func (x embedding) appendVector(dst []byte, vector []float32) []byte {
 	if x.plain {
 		dst = append(dst, '[')

@@ -11,7 +11,7 @@ import (
 	"parley/internal/wire"
 )
 
-// What the member "code" of an error says of a parameter; the values are OpenAI's.
+// Short names for the codes below.
 const (
 	missing          = Missing
 	invalid          = Invalid
@@ -19,7 +19,7 @@ const (
 	unsupportedValue = UnsupportedValue
 )
 
-// The codes that other APIs of OpenAI share.
+// Values of an error's member "code" about a parameter, as OpenAI defines them. Other packages use them too.
 const (
 	Missing          = "missing_required_parameter"
 	Invalid          = "invalid_value"
@@ -27,7 +27,7 @@ const (
 	UnsupportedValue = "unsupported_value"
 )
 
-// ParamError is a refusal that names the parameter which it is about.
+// ParamError is an error about one parameter of a request.
 type ParamError struct {
 	Param string // path of a member, for example messages[0].content
 	Code  string
@@ -36,15 +36,15 @@ type ParamError struct {
 
 func (e *ParamError) Error() string { return e.err.Error() }
 
-// Unwrap returns the error that says how to answer.
+// Unwrap returns the *chat.Error, which determines the status and the message.
 func (e *ParamError) Unwrap() error { return e.err }
 
-// Refusef returns a ParamError for an invalid value, with a sentence for the client.
+// Refusef returns a ParamError of the kind chat.Invalid, with a formatted sentence for the client.
 func Refusef(param, code, format string, args ...any) error {
 	return Refuse(chat.Invalid, param, code, fmt.Sprintf(format, args...))
 }
 
-// Refuse returns a ParamError of a kind, with a sentence for the client.
+// Refuse returns a ParamError of the given kind. text is a sentence for the client.
 func Refuse(kind chat.Kind, param, code, text string) error {
 	return &ParamError{Param: param, Code: code, err: &chat.Error{Kind: kind, Msg: text}}
 }
@@ -59,23 +59,23 @@ func fail(w http.ResponseWriter, _ *wire.Request, err error) {
 	_ = wire.WriteJSON(w, f.Status, appendError(nil, err))
 }
 
-// elsewhere says, by the first name behind /v1/, what to use in place of a route of OpenAI's API that is
-// not there.
+// elsewhere maps the first path segment below /v1/ of routes that OpenAI's API has and Parley lacks to a hint about what to
+// use instead.
 var elsewhere = map[string]string{
 	"assistants": assistantsElsewhere, "threads": assistantsElsewhere,
 }
 
 const assistantsElsewhere = "Assistants and threads are not there: POST /v1/conversations begins a conversation, and POST /v1/responses answers in it."
 
-// unknown answers for a path below /v1/ that has no route.
+// unknown responds for a path below /v1/ that has no route.
 func unknown(w http.ResponseWriter, r *wire.Request, _ error) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/v1/"), "/")
 	text := cmp.Or(elsewhere[name], "Of OpenAI's API there are POST /v1/responses, /v1/conversations, POST /v1/chat/completions, POST /v1/completions, POST /v1/embeddings, /v1/files, /v1/uploads, /v1/vector_stores and GET /v1/models.")
 	fail(w, r, wire.Refuse(http.StatusNotFound, "not_found", text))
 }
 
-// appendError appends the error object, which is a whole reply, or the last event of a stream:
-// the official clients throw when an event has a member "error".
+// appendError appends the error object, which is a whole reply or the last event of a stream. The official clients throw
+// when an event has a member "error".
 func appendError(dst []byte, err error) []byte {
 	f := wire.FailureOf(err).OpenAI()
 	if e, ok := errors.AsType[*ParamError](err); ok {
@@ -99,8 +99,8 @@ func appendOrNull(dst []byte, s string) []byte {
 	return wire.AppendString(dst, s)
 }
 
-// typeOf returns the type of error for a status. Those of OpenAI's own API are server_error and
-// invalid_request_error for almost everything else.
+// typeOf returns the type of error for a status. OpenAI itself uses server_error, and invalid_request_error for almost
+// everything else.
 func typeOf(status int) string {
 	switch {
 	case status >= http.StatusInternalServerError:

@@ -17,15 +17,16 @@ import (
 	"parley/internal/wire"
 )
 
-// Give reads the files that a conversation brings with it, for a search among them. It returns nil if there are none.
+// Give reads the files of a conversation, so that a turn can search them. Ids in files name stored files of owner. It returns
+// nil if there are none.
 type Give func(ctx context.Context, owner string, files []chat.File) (*retrieval.Given, error)
 
-// GivenTop is the least number of passages of a turn that answers from files of its request: a client expects that all of a
-// short file is read.
+// GivenTop is the minimum number of passages of a turn that answers from files of its request: clients expect a short file to
+// be read whole.
 const GivenTop = 24
 
-// Bring lets a request be answered from the files of its messages, if they have some. It reports whether they have. For a
-// built-in model, these include files whose text stands in a message; a language model reads such a message as it is.
+// Bring makes the turn of req search the files of its messages. It reports whether there are any. For a built-in model, they
+// include files whose text a client put into a message: Bring takes them out. A language model reads such a message as it is.
 func (give Give) Bring(ctx context.Context, who access.Principal, req *chat.Request) (bool, error) {
 	if give != nil && chat.IsBuiltin(req.Options.Models.Inference) {
 		unpaste(req.Messages)
@@ -46,7 +47,7 @@ func (give Give) Bring(ctx context.Context, who access.Principal, req *chat.Requ
 	return true, nil
 }
 
-// fileOf reads a part that is a file; ok is false for any other part.
+// fileOf reads a file part. ok is false for other parts, and if a message with this role cannot have files.
 func (h *Handler) fileOf(v wire.Value, role llm.Role, at wire.Element) (f chat.File, ok bool, err error) {
 	part, _ := v.Object()
 	kind, _ := part.Get("type")
@@ -63,7 +64,7 @@ func (h *Handler) fileOf(v wire.Value, role llm.Role, at wire.Element) (f chat.F
 	return f, true, err
 }
 
-// FileOf reads a file of a message, which has a file_id, or file_data and a filename. param is its place in the request.
+// FileOf reads a file of a message: either a file_id or file_data, and perhaps a filename. param is its path in the request.
 func FileOf(file wire.Object, param string) (f chat.File, err error) {
 	f.Param = param
 	var data string
@@ -92,7 +93,8 @@ func FileOf(file wire.Object, param string) (f chat.File, err error) {
 	return f, err
 }
 
-// FileOfURL returns the file in a data: URL. param is its place in the request, and at that of its URL.
+// FileOfURL returns the file in a data: URL. media is its media type, if known. param is its path in the request, and at the
+// path of its URL.
 func FileOfURL(url, media, name, param, at string) (f chat.File, err error) {
 	if !isDataURL(url) {
 		return f, Refusef(at, unsupported, "%q must be a data: URL: this server fetches no files for its clients.", at)
@@ -108,7 +110,7 @@ func isDataURL(s string) bool {
 	return len(s) >= len(dataScheme) && strings.EqualFold(s[:len(dataScheme)], dataScheme)
 }
 
-// decodeFile returns the content of a file, which is in base64 or in a data: URL, and its name.
+// decodeFile decodes a file that is in base64 or in a data: URL, and returns its content and name.
 func decodeFile(data, media, name, param string) (content []byte, named string, err error) {
 	kind, based := "", true
 	if isDataURL(data) {
@@ -133,7 +135,8 @@ func decodeFile(data, media, name, param string) (content []byte, named string, 
 	return content, nameOf(name, media, kind), nil
 }
 
-// nameOf returns the name of a file. One that tells no format gets the extension of the first media type that has one.
+// nameOf returns the name of a file. If its extension is not that of a known format, nameOf appends the extension of the first
+// media type that has one.
 func nameOf(name string, types ...string) string {
 	if format.ByExtension(format.Ext(name)) != nil {
 		return name
@@ -147,8 +150,8 @@ func nameOf(name string, types ...string) string {
 	return name
 }
 
-// LinkTo returns the URL that a citation points to, for clients that see the server at base. namespace is where the
-// turn searched. The URL is "" for a file that the request has brought and nobody stores.
+// LinkTo returns the URL of a citation, for clients that see the server at base. namespace is the one that the turn
+// searched. The URL is "" for a file that came with the request and is not stored.
 func (c Catalog) LinkTo(cited *chat.Citation, base, namespace string) string {
 	switch {
 	case cited.Namespace != retrieval.InGiven:

@@ -11,8 +11,8 @@ import (
 	"parley/internal/wire"
 )
 
-// Clients that drop annotations can have the citations in the text as Markdown links to the cited pages: they
-// ask for a model with this suffix, or set the header.
+// Clients that drop annotations can get the citations in the text as Markdown links to the cited pages: they request a
+// model with this suffix, or send this header.
 const (
 	linksSuffix = ":links"
 	linksHeader = "X-Parley-Links"
@@ -33,12 +33,12 @@ func (x *exchange) readLinks(h http.Header) (model string, err error) {
 	return model, nil
 }
 
-// linker writes the citations in an answer as links while it streams. Text is held back only from an opening
-// bracket on that may begin a citation.
+// linker turns the citations in an answer into links while it streams. It holds text back only from an opening bracket
+// that may begin a citation.
 type linker struct {
 	h      *Handler
 	x      *exchange
-	labels map[string]*chat.Citation // that the answer may use; the values are not needed
+	labels map[string]*chat.Citation // that the answer may cite; the values are unused
 	held   string
 }
 
@@ -46,7 +46,7 @@ func (h *Handler) linkerOf(x *exchange) *linker {
 	return &linker{h: h, x: x, labels: map[string]*chat.Citation{}}
 }
 
-// note remembers what the answer may cite.
+// note remembers the labels that an event allows the answer to cite.
 func (l *linker) note(e chat.Event) {
 	switch e := e.(type) {
 	case chat.PromptBuilt:
@@ -64,10 +64,10 @@ func (l *linker) note(e chat.Event) {
 	}
 }
 
-// maxHeld is the number of bytes of text that may be held back: labels are shorter.
+// maxHeld is the maximum number of bytes that are held back. Labels are shorter.
 const maxHeld = 2 << 10
 
-// add takes a piece of the answer and returns what may be sent.
+// add takes a piece of the answer and returns the text that can be sent now.
 func (l *linker) add(piece string) string {
 	text := l.held + piece
 	cut := l.openAt(text)
@@ -75,14 +75,14 @@ func (l *linker) add(piece string) string {
 	return l.link(text[:cut])
 }
 
-// rest returns what was held back.
+// rest returns the text that is still held back.
 func (l *linker) rest() string {
 	text := l.held
 	l.held = ""
 	return l.link(text)
 }
 
-// openAt returns where a citation begins of which the end may still come; the length of the text if there is none.
+// openAt returns the offset of the first bracket that may begin an incomplete citation, or the length of the text.
 func (l *linker) openAt(text string) int {
 	from := max(0, len(text)-maxHeld)
 	for i := from; i < len(text); i++ {
@@ -96,7 +96,7 @@ func (l *linker) openAt(text string) int {
 	return len(text)
 }
 
-// begins reports whether a text is the beginning of a label, whose names may hold brackets, and no more.
+// begins reports whether a text is a prefix of a label. Labels may contain brackets.
 func (l *linker) begins(text string) bool {
 	for label := range l.labels {
 		if len(text) <= len(label) && strings.HasPrefix(label, text) {
@@ -115,7 +115,7 @@ func (l *linker) link(text string) string {
 	for s := range marks(text, l.labels) {
 		label := text[s.start:s.end]
 		if bare, ok := strings.CutPrefix(label, "["); ok {
-			if _, known := l.labels[label]; !known { // not one of several that share a pair of brackets
+			if _, known := l.labels[label]; !known { // the brackets are not part of the label
 				label = strings.TrimSuffix(bare, "]")
 			}
 		}
@@ -136,8 +136,7 @@ var (
 	unescapeLabel = strings.NewReplacer(`\\`, `\`, `\[`, `[`, `\]`, `]`)
 )
 
-// unlink writes the links of earlier answers as the citations that they were, so that the model sees the form in
-// which it is to cite.
+// unlink turns links in an earlier answer back into citations, so that the model sees the form in which it must cite.
 func unlink(parts []llm.Part) {
 	for i := range parts {
 		if !strings.Contains(parts[i].Text, "/content/") {

@@ -8,18 +8,18 @@ import (
 	"parley/internal/wire"
 )
 
-// maxListed is OpenAI's limit of items in a page of most lists.
+// maxListed is OpenAI's limit on the items in a page, for most lists.
 const maxListed = 100
 
-// List is what a request for a page of a list asks for.
+// List has the parameters of a request for a page of a list.
 type List struct {
 	Limit         int
 	Oldest        bool   // oldest first instead of newest first
 	After, Before string // ids of items of the list; "" for none
 }
 
-// ListOf reads limit, order, after and before. A page has as many items as standard says, unless the request says
-// something else, up to 100 or to standard.
+// ListOf reads limit, order, after and before. standard is the default limit. A request may ask for up to 100 items, or
+// standard if that is more.
 func ListOf(r *wire.Request, standard int) (l List, err error) {
 	q := r.URL.Query()
 	l = List{Limit: standard, After: q.Get("after"), Before: q.Get("before")}

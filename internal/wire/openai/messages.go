@@ -42,7 +42,7 @@ func (h *Handler) messagesOf(v wire.Value) ([]chat.Message, error) {
 	return messages, nil
 }
 
-// message is a message's members that matter; a nil Value was not sent.
+// message has the members of a message that matter. A Value that was not sent is nil.
 type message struct {
 	Role         wire.Value `json:"role"`
 	Content      wire.Value `json:"content"`
@@ -80,8 +80,8 @@ func (h *Handler) messageOf(v wire.Value, param string) (chat.Message, error) {
 	return out, err
 }
 
-// roleOf maps the roles of the API to Parley's. The text of a developer is that of a client's
-// system message to the engine, which trusts either least.
+// roleOf maps the roles of the API to Parley's. A developer message becomes a system message of the client, which the
+// engine quotes to the model but does not trust.
 func (m *message) roleOf(param string) (llm.Role, error) {
 	if m.FunctionCall.IsGiven() {
 		return "", Refusef(param, unsupported, `"%s.function_call" is not supported; use "tool_calls".`, param)
@@ -101,7 +101,7 @@ func (m *message) roleOf(param string) (llm.Role, error) {
 	return "", Refusef(param+".role", invalid, `"%s.role" must be "user", "assistant", "system", "developer" or "tool".`, param)
 }
 
-// contentOf reads a content: a string or a list of parts. An assistant that refused has a
+// contentOf reads the content of a message: a string or a list of parts. The message of an assistant that refused has a
 // refusal instead.
 func (h *Handler) contentOf(m *message, role llm.Role, param string) ([]llm.Part, []chat.File, error) {
 	if refusal, ok := m.Refusal.Text(); ok && !m.Content.IsGiven() && role == llm.Assistant {
@@ -121,7 +121,7 @@ func (h *Handler) contentOf(m *message, role llm.Role, param string) ([]llm.Part
 }
 
 // ReadParts reads a list of parts. Each text begins on a new line, because otherwise the last word of a part
-// would run into the first word of the next in the message's whole text. Files are returned apart.
+// would run into the first word of the next in the message's whole text. Files are returned separately.
 func ReadParts(elements iter.Seq[wire.Value], param string, fileOf func(wire.Value, wire.Element) (chat.File, bool, error),
 	partOf func(wire.Value, wire.Element) (llm.Part, error)) ([]llm.Part, []chat.File, error) {
 	count := 0
@@ -186,8 +186,8 @@ func (h *Handler) imageOf(part wire.Object, param string) (llm.Part, error) {
 	return llm.Part{Image: url}, CheckImage(url, h.cfg.Vision, param, param+".url")
 }
 
-// CheckImage refuses an image that no model is given. param names the member that is the image, and at the one that has
-// its URL; vision says whether the server's model reads images.
+// CheckImage returns an error for an image that the server does not accept. param is the path of the image in the request,
+// and at the path of its URL. vision says whether the server's model reads images.
 func CheckImage(url string, vision bool, param, at string) error {
 	switch {
 	case strings.HasPrefix(url, "https://"), strings.HasPrefix(url, "http://"):
@@ -200,7 +200,7 @@ func CheckImage(url string, vision bool, param, at string) error {
 	return nil
 }
 
-// isImageData reports whether a URL holds an image of a kind that every model that sees reads.
+// isImageData reports whether a URL contains an image in a format that every vision model reads.
 func isImageData(url string) bool {
 	for _, kind := range []string{"png", "jpeg", "gif", "webp"} {
 		if data, ok := strings.CutPrefix(url, "data:image/"+kind+";base64,"); ok {

@@ -13,14 +13,14 @@ import (
 	"parley/internal/wire"
 )
 
-// ownModel is the model of the server's own namespace. With a slash and a name behind it, it is
-// the model of the namespace of that name.
+// ownModel is the id of the model for the server's own namespace. The model for another namespace has the id
+// "parley/NAMESPACE".
 const ownModel = "parley"
 
-// Catalog says which namespaces are models.
+// Catalog maps the ids of models to namespaces.
 type Catalog struct {
-	// Namespaces returns the namespaces that a caller may ask, beside Own, which is always one. Nil means
-	// that there are no others.
+	// Namespaces returns the namespaces that a caller may ask, in addition to Own, which every caller may ask. Nil
+	// means that there are no others.
 	Namespaces func(context.Context, access.Principal) ([]string, error)
 
 	Own string // namespace of the model "parley"
@@ -39,7 +39,7 @@ func (h *Handler) models(w http.ResponseWriter, r *wire.Request) error {
 	return wire.WriteJSON(w, http.StatusOK, append(body, "]}"...))
 }
 
-// model answers GET /v1/models/{id}. Some clients escape the slash of an id, some do not.
+// model answers GET /v1/models/{id}. Some clients escape the slash in an id, others do not.
 func (h *Handler) model(w http.ResponseWriter, r *wire.Request) error {
 	id := strings.TrimPrefix(r.URL.Path, "/v1/models/")
 	if _, err := h.catalog.NamespaceOf(r.Context(), r.Who, strings.TrimSuffix(id, linksSuffix)); err != nil {
@@ -56,7 +56,7 @@ func (h *Handler) appendModel(dst []byte, id string) []byte {
 	return append(wire.AppendString(append(dst, `,"description":`...), description), '}')
 }
 
-// describe returns what pickers of models show of one.
+// describe returns the name and the description that model pickers show.
 func describe(id string) (name, description string) {
 	id, links := strings.CutSuffix(id, linksSuffix)
 	name, description = "Parley", "Answers from this server's documents, with citations"
@@ -69,11 +69,11 @@ func describe(id string) (name, description string) {
 	return name, description + "."
 }
 
-// storePrefix begins the names of namespaces that are vector stores. They are models too, but would only fill
-// the lists from which people choose.
+// storePrefix is the prefix of namespaces that are vector stores. They are models too, but are not listed, because they
+// would clutter the lists from which people choose.
 const storePrefix = "vs_"
 
-// list returns what the caller may ask, the server's own namespace first.
+// list returns the namespaces that the caller may ask, except vector stores. The server's own namespace is the first.
 func (h *Handler) list(r *wire.Request) ([]string, error) {
 	names := []string{h.cfg.Namespace}
 	others, err := h.catalog.others(r.Context(), r.Who)
@@ -96,7 +96,8 @@ func (c Catalog) others(ctx context.Context, p access.Principal) ([]string, erro
 	return names, nil
 }
 
-// NamespaceOf returns the namespace whose model has the id.
+// NamespaceOf returns the namespace of the model with the id, without linksSuffix. The error is a ParamError if the caller has
+// no such model.
 func (c Catalog) NamespaceOf(ctx context.Context, p access.Principal, id string) (string, error) {
 	if id == ownModel {
 		return c.Own, nil

@@ -1,11 +1,9 @@
-// Package openai speaks OpenAI's Chat Completions API, so that any client of that API can ask
-// Parley: POST /v1/chat/completions and POST /v1/completions, as JSON or as server-sent events, GET /v1/models and
-// POST /v1/embeddings. Each
-// namespace is a model: "parley" is the server's own, "parley/NAMESPACE" names one.
+// Package openai speaks OpenAI's Chat Completions API, so that any client of that API can ask Parley: POST
+// /v1/chat/completions and POST /v1/completions, as JSON or as server-sent events, GET /v1/models and POST /v1/embeddings.
+// Each namespace is a model: "parley" is the server's own, "parley/NAMESPACE" any other.
 //
-// A turn goes one way only: the body becomes a chat.Request, the Runner's events become chunks,
-// and a reply that is not streamed is the fold of the same events. README.md beside this file
-// describes the protocol as implemented.
+// The body of a request becomes a chat.Request, and the Runner's events become chunks. A reply that is not streamed is the
+// fold of the same events. README.md in this directory describes the protocol as implemented.
 package openai
 
 import (
@@ -28,7 +26,7 @@ type Config struct {
 type Handler struct {
 	cfg     Config
 	catalog Catalog
-	since   int64 // when the models came to be, in Unix seconds: the start of the server
+	since   int64 // when the models were created, in Unix seconds: when the server started
 
 	embedding wire.Slots // for requests for embeddings
 }
@@ -41,7 +39,7 @@ func New(cfg Config) *Handler {
 		embedding: make(wire.Slots, maxEmbedding)}
 }
 
-// exchange is one request for a completion with what its answer depends on.
+// exchange is one request for a completion, with everything that its answer depends on.
 type exchange struct {
 	model    string // as the client names it
 	streamed bool
@@ -51,11 +49,11 @@ type exchange struct {
 	req      chat.Request
 	runner   chat.Runner
 	links    bool     // citations are links in the text
-	prompted bool     // it came to POST /v1/completions
+	prompted bool     // the request was sent to POST /v1/completions
 	allowed  []string // names of the tools that may be called; nil means all
 
-	id    string // of the reply: its first turn
-	index int    // of the choice that it answers
+	id    string // of the reply: the id of its first turn
+	index int    // of its choice in the reply
 }
 
 // Protocol returns the routes of the API.
@@ -69,7 +67,7 @@ func (h *Handler) Protocol() wire.Protocol {
 			post.At("POST /v1/embeddings", h.embed), post.At("POST /openai/deployments/{name}/embeddings", h.embed)),
 			rt.At("GET /v1/models", h.models),
 			rt.At("GET /v1/models/{id...}", h.model)),
-		// Azure OpenAI's paths: those of its API v1, and the older ones, which come with api-version.
+		// Azure OpenAI's paths: those of its v1 API, and the older ones, which have a parameter api-version.
 		Aliases: []wire.Alias{{From: "/openai/v1/", To: "/v1/"}, {From: "/openai/", To: "/v1/"}},
 		Root:    "/v1/", Unknown: unknown,
 	}
@@ -109,7 +107,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *wire.Request, all ...*exchang
 	return h.reply(w, r, all)
 }
 
-// prepare decides who answers an exchange, and reads the files that it brings.
+// prepare decides what answers an exchange, and reads the files that come with it.
 func (h *Handler) prepare(r *wire.Request, x *exchange) error {
 	if c, err := choreOf(x.req.Messages, &x.req.Options, r.Header.Get(choreHeader)); err != nil {
 		return err
@@ -118,6 +116,6 @@ func (h *Handler) prepare(r *wire.Request, x *exchange) error {
 		return nil
 	}
 	brought, err := h.cfg.Give.Bring(r.Context(), r.Who, &x.req)
-	x.links = x.links && !brought // only documents have pages to link to
+	x.links = x.links && !brought // the linker can only link to documents in namespaces
 	return err
 }

@@ -10,13 +10,14 @@ import (
 	"parley/internal/llm"
 )
 
-// Chat pages and libraries put the text of attached files into messages, each with its own delimiters. unpaste takes the files out
-// again, and leaves the question.
+// Chat pages and libraries put the text of attached files into messages, each with its own delimiters. unpaste takes the files
+// out again and leaves the question.
 
 // maxPasted limits the files that are taken out of a message.
 const maxPasted = 50
 
-// unpaste moves files from the text of messages to their Files. It does not change a last message that has no question besides them.
+// unpaste moves files from the text of messages to their Files. It does not change the last message of the user if that contains
+// nothing but files.
 func unpaste(messages []chat.Message) {
 	last := len(messages) - 1
 	for last >= 0 && messages[last].Role != llm.User {
@@ -49,13 +50,13 @@ func unpaste(messages []chat.Message) {
 // pasted is a text with files in it.
 type pasted struct {
 	text       string
-	quotesOnly bool            // only passages in numbered brackets count
+	quotesOnly bool            // read only passages marked [CONTEXT n]
 	files      []chat.File     // parts with the same name are joined
 	rest       strings.Builder // the text without the files
-	unclosed   map[string]bool // closing delimiters that the rest of the text does not have
+	unclosed   map[string]bool // closing delimiters that do not occur in the rest of the text
 }
 
-// read finds the files. A file begins at the beginning of a line.
+// read splits the text into files and rest. Files begin at the beginning of a line.
 func (p *pasted) read() {
 	p.unclosed = map[string]bool{}
 	for at := 0; at < len(p.text); {
@@ -81,7 +82,7 @@ var (
 	attached    = lazyregexp.New("^\\s*```md# \"([^\"\r\n]+)\"\\s*$")
 )
 
-// fileAt reads the file that begins with a line, and returns how many bytes it takes; 0 if none begins there.
+// fileAt reads the file that begins with the line at offset at. It returns the file's length in bytes, or 0 if none begins there.
 func (p *pasted) fileAt(at int, line string) int {
 	if first := strings.TrimLeft(line, " \t\r"); first == "" || !strings.Contains("<-=[`", first[:1]) {
 		return 0
@@ -112,7 +113,8 @@ func (p *pasted) fileAt(at int, line string) int {
 	return 0
 }
 
-// between reads a file up to the next line that holds mark and begins with first.
+// between reads the file at offset at, whose content begins at body. It ends at the next line that begins with first and contains
+// mark. Like fileAt, between returns the file's length.
 func (p *pasted) between(at, body int, mark, first string, attributes map[string]string) int {
 	if p.unclosed[mark] {
 		return 0
@@ -129,7 +131,7 @@ func (p *pasted) between(at, body int, mark, first string, attributes map[string
 	return 0
 }
 
-// until reads a file up to the next one of its kind, or to the end of the text.
+// until is like between, for a file that ends at the next file of its kind, or with the text.
 func (p *pasted) until(at, body int, name string) int {
 	end := body
 	for end < len(p.text) {
@@ -143,7 +145,7 @@ func (p *pasted) until(at, body int, name string) int {
 	return end - at
 }
 
-// attachments reads the files that stand together in one fence, each below its name.
+// attachments is like between, for several files in one code fence, each below its name.
 func (p *pasted) attachments(at, body int, name string) int {
 	const fence = "\n```"
 	end := strings.LastIndex(p.text[body:], fence)
@@ -162,7 +164,7 @@ func (p *pasted) attachments(at, body int, name string) int {
 	return body + end + len(fence) - at
 }
 
-// element reads a file that is an element.
+// element is like between, for a file that is an XML-like element. name is the name of its tag.
 func (p *pasted) element(at int, name string) int {
 	start := at + strings.IndexByte(p.text[at:], '<')
 	open := tagEnd(p.text[start:])
@@ -171,7 +173,7 @@ func (p *pasted) element(at int, name string) int {
 	}
 	tag := p.text[start : start+open]
 	attributes := attributesOf(tag)
-	if strings.HasSuffix(tag, "/>") { // has the name of a file, but no text
+	if strings.HasSuffix(tag, "/>") { // it may have a file's name, but has no text
 		return start + open - at
 	}
 	closing := "</" + name + ">"
@@ -198,7 +200,7 @@ func (p *pasted) element(at int, name string) int {
 	}
 }
 
-// tagEnd returns the length of the tag with which a text begins; 0 if it does not end soon.
+// tagEnd returns the length of the tag at the beginning of a text, or 0 if it does not end within 4 KiB.
 func tagEnd(s string) int {
 	quote := byte(0)
 	for i := range min(len(s), 4<<10) {
@@ -227,7 +229,7 @@ func attributesOf(tag string) map[string]string {
 	return all
 }
 
-// Elements inside a file that have its name or its content, in the order in which they count.
+// Elements and attributes that have the name or the content of a file, in order of precedence.
 var (
 	nameElements = []*lazyregexp.Regexp{
 		inner("file_name"), inner("filename"), inner("document_name"), inner("source"), inner("path"), inner("name"), inner("title"),
@@ -242,7 +244,7 @@ func inner(name string) *lazyregexp.Regexp {
 	return lazyregexp.New(`(?is)^(\s*|.*?\n\s*)<` + name + `>(.*?)</` + name + `>`)
 }
 
-// add adds a file. Its name is an attribute, or an element at its beginning.
+// add adds a file. Its name comes from an attribute, or else from an element at its beginning. Empty files are dropped.
 func (p *pasted) add(content string, attributes map[string]string) {
 	name := ""
 	for _, key := range nameAttributes {

@@ -17,7 +17,7 @@ type session struct {
 	requested string   // model that was asked to answer
 	message   chat.MessageFinished
 	calls     int     // of tools, sent so far
-	linker    *linker // nil where citations stay as they are
+	linker    *linker // nil if citations are not links
 	spent     *llm.Usage
 	more      bool // another choice follows
 }
@@ -42,7 +42,7 @@ func (h *Handler) stream(w http.ResponseWriter, r *wire.Request, all []*exchange
 		}
 	}
 	return stream.SendTurn(r.Context(), events, func(e chat.Event) error { return s.event(e) }, func(err error) error {
-		// There is no [DONE] after it: the answer is not done.
+		// No [DONE] follows, because the answer is incomplete.
 		return stream.Send(appendError(stream.Line(), err))
 	})
 }
@@ -80,7 +80,7 @@ func (s *session) event(e chat.Event) error {
 	return nil
 }
 
-// text sends the part of a piece of the answer that may be sent already.
+// text sends a piece of the answer, except for what the linker holds back.
 func (s *session) text(piece string) error {
 	if s.linker != nil {
 		if piece = s.linker.add(piece); piece == "" {
@@ -90,7 +90,7 @@ func (s *session) text(piece string) error {
 	return s.stream.SendSoon(s.chunks.text(s.stream.Line(), piece))
 }
 
-// flushText sends what was held back of the answer.
+// flushText sends the text that the linker has held back.
 func (s *session) flushText() error {
 	if s.linker == nil {
 		return nil
@@ -102,8 +102,8 @@ func (s *session) flushText() error {
 	return s.stream.Send(s.chunks.text(s.stream.Line(), rest))
 }
 
-// begin sends the first chunk, once: when a model has begun to answer, so that an error before
-// that has its own status.
+// begin sends the first chunk, once. It is not called until a model has begun to answer, so that earlier errors have
+// their own HTTP status.
 func (s *session) begin(answering string) error {
 	if s.chunks != nil {
 		return nil
@@ -112,8 +112,8 @@ func (s *session) begin(answering string) error {
 	return s.stream.Send(s.chunks.first(s.stream.Line()))
 }
 
-// last ends the choice, and the stream with the last one. It waits for the end of the turn: only then is the answer
-// known to stay.
+// last ends the choice, and after the last choice the stream. It must be called at the end of the turn, because only then
+// is the answer final.
 func (s *session) last(u llm.Usage) error {
 	if err := wire.MessageError(s.message); err != nil {
 		return err
@@ -144,7 +144,7 @@ func (s *session) last(u llm.Usage) error {
 	return s.stream.Send(append(s.stream.Line(), "[DONE]"...))
 }
 
-// reply answers with the fold of the same events.
+// reply runs all exchanges, and responds with one JSON object.
 func (h *Handler) reply(w http.ResponseWriter, r *wire.Request, all []*exchange) error {
 	var (
 		body  []byte
@@ -171,7 +171,7 @@ func (h *Handler) reply(w http.ResponseWriter, r *wire.Request, all []*exchange)
 	return wire.WriteJSON(w, http.StatusOK, append(appendUsage(append(body, `],"usage":`...), spent), '}'))
 }
 
-// object returns the name of the object that a whole reply is.
+// object returns the value of the member "object" of a whole reply.
 func (x *exchange) object() string {
 	if x.prompted {
 		return textCompletion
@@ -179,7 +179,7 @@ func (x *exchange) object() string {
 	return "chat.completion"
 }
 
-// appendChoice appends a whole answer.
+// appendChoice appends the choice with an answer.
 func (h *Handler) appendChoice(dst []byte, x *exchange, m chat.MessageFinished) []byte {
 	if x.links {
 		l := h.linkerOf(x)
@@ -187,7 +187,7 @@ func (h *Handler) appendChoice(dst []byte, x *exchange, m chat.MessageFinished) 
 		m.Text = l.link(m.Text)
 	}
 	if x.prompted {
-		dst = wire.AppendString(append(dst, x.choice("text")...), m.Text) // citations have no other place
+		dst = wire.AppendString(append(dst, x.choice("text")...), m.Text) // there is no place for annotations
 	} else {
 		dst = h.appendMessage(append(dst, x.choice("message")...), x, m)
 	}
@@ -195,7 +195,7 @@ func (h *Handler) appendChoice(dst []byte, x *exchange, m chat.MessageFinished) 
 	return append(wire.AppendString(dst, reasonOf(m.FinishReason)), '}')
 }
 
-// appendMessage appends a message.
+// appendMessage appends the message of a choice.
 func (h *Handler) appendMessage(dst []byte, x *exchange, m chat.MessageFinished) []byte {
 	dst = append(dst, `{"role":"assistant","content":`...)
 	if m.Text == "" && len(m.ToolCalls) > 0 {

@@ -8,11 +8,10 @@ import (
 	"parley/internal/wire"
 )
 
-// maxTools is OpenAI's limit of tools in a request, and of calls in a message.
+// maxTools is OpenAI's limit on tools in a request, and on calls in a message.
 const maxTools = 128
 
-// readTools reads the functions that the client can run. What makes them ones that models take is
-// for the engine to check.
+// readTools reads the functions that the client can run. The engine checks whether models accept them.
 func (x *exchange) readTools(v wire.Value) error {
 	elements, ok := v.Elements()
 	if !ok {
@@ -107,7 +106,7 @@ func (x *exchange) readToolWord(word string) error {
 	return nil
 }
 
-// readAllowedTools reads which of the tools the model may call; offerAllowed leaves out the others.
+// readAllowedTools reads which of the tools the model may call; offerAllowed removes the others.
 func (x *exchange) readAllowedTools(allowed wire.Object) error {
 	const param = choiceParam + ".allowed_tools"
 	mode, _ := allowed.Get("mode")
@@ -140,7 +139,7 @@ func (x *exchange) readAllowedTools(allowed wire.Object) error {
 	return nil
 }
 
-// functionName returns the name in {"function":{"name":…}}; param is the name of the object in errors.
+// functionName returns the name in {"function":{"name":…}}; param is the path of the object in the request.
 func functionName(object wire.Object, param string) (string, error) {
 	value, _ := object.Get("function")
 	function, _ := value.Object()
@@ -152,7 +151,8 @@ func functionName(object wire.Object, param string) (string, error) {
 	return name, nil
 }
 
-// offerAllowed leaves out the tools that "tool_choice" does not allow, if it says which it allows.
+// offerAllowed removes the tools that "tool_choice" does not allow, if that has a list of allowed tools. The error is for an
+// allowed tool that does not exist.
 func (x *exchange) offerAllowed() error {
 	if x.allowed == nil {
 		return nil
@@ -174,7 +174,7 @@ func (x *exchange) readParallel(v wire.Value) error {
 	return err
 }
 
-// readFunctions and readFunctionCall refuse the form that tools had before they were tools.
+// readFunctions and readFunctionCall refuse the former names of "tools" and "tool_choice".
 func (x *exchange) readFunctions(v wire.Value) error {
 	if isEmptyList(v) {
 		return nil
@@ -189,7 +189,7 @@ func (x *exchange) readFunctionCall(v wire.Value) error {
 	return Refusef("function_call", unsupported, `"function_call" is not supported; use "tool_choice".`)
 }
 
-// callsOf reads the calls that an assistant's message made.
+// callsOf reads the tool calls of an assistant's message.
 func callsOf(v wire.Value, param string) ([]llm.ToolCall, error) {
 	if !v.IsGiven() {
 		return nil, nil
@@ -228,7 +228,7 @@ func callOf(v wire.Value) (call llm.ToolCall, ok bool) {
 	return call, ok
 }
 
-// CallOf reads the call of a function, {"id":…,"function":{"name":…,"arguments":…}}, and reports whether it is one.
+// CallOf reads the call of a function, {"id":…,"function":{"name":…,"arguments":…}}, and reports whether v is one.
 func CallOf(v wire.Value) (call llm.ToolCall, ok bool) {
 	var w struct {
 		ID       wire.Value `json:"id"`
@@ -247,8 +247,8 @@ func CallOf(v wire.Value) (call llm.ToolCall, ok bool) {
 	return call, identified && named && argued
 }
 
-// SignatureOf returns the value that some providers want back with a call, "" for none. It travels through
-// the client in extra_content, where Google's own compatible API puts it: {"parley":{"signature":"…"}}.
+// SignatureOf returns the signature that some providers require back with a call, or "". Clients return it in
+// extra_content, which Google's own compatible API uses too: {"parley":{"signature":"…"}}.
 func SignatureOf(extra wire.Value) string {
 	members, _ := extra.Object()
 	value, _ := members.Get("parley")
@@ -258,7 +258,7 @@ func SignatureOf(extra wire.Value) string {
 	return signature
 }
 
-// appendCall appends a call; in a stream it has its index among the calls of the message.
+// appendCall appends a call. In a stream it includes the index of the call in the message.
 func appendCall(dst []byte, index int, streamed bool, c llm.ToolCall) []byte {
 	dst = append(dst, '{')
 	if streamed {

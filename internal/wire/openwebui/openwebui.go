@@ -1,5 +1,5 @@
-// Package openwebui has the routes of Open WebUI with which programs such as oikb keep a knowledge base up to
-// date: they send a list of files, learn which ones differ, and upload those. A knowledge base is a vector
+// Package openwebui implements the routes of Open WebUI that programs such as oikb use to keep a knowledge base
+// up to date: they send a list of files, learn which ones differ, and upload those. A knowledge base is a vector
 // store of the caller (package library).
 //
 // README.md in this directory describes the protocol as implemented.
@@ -25,7 +25,7 @@ type Config struct {
 	MaxUpload int64 // bytes of a file; 0 means 200 MiB
 }
 
-// patience limits the time that an upload waits until its file has been read. Clients wait for two minutes.
+// patience is the maximum time that an upload waits for its file to be read. Clients wait for two minutes.
 const patience = 90 * time.Second
 
 // Handler handles the requests. It is safe for concurrent use.
@@ -124,15 +124,15 @@ func (h *Handler) knowledge(w http.ResponseWriter, r *wire.Request) error {
 	return replyKnowledge(w, s)
 }
 
-// origin is the origin of a file according to its attributes.
+// origin says where a synchronised file comes from. It is stored in the file's attributes.
 type origin struct {
-	Path string `json:"path"`      // of the source, with directories; "" for files that no client has synchronised
-	Hash string `json:"file_hash"` // of the content, as the client says
+	Path string `json:"path"`      // in the source, with directories; "" if no client has synchronised the file
+	Hash string `json:"file_hash"` // of the content, as the client sent it
 }
 
 func originOf(m library.Member) (o origin) {
 	if len(m.Attributes) > 0 {
-		_ = json.Unmarshal(m.Attributes, &o) // attributes of another kind give no origin
+		_ = json.Unmarshal(m.Attributes, &o) // other attributes mean that there is no origin
 	}
 	return o
 }
@@ -152,7 +152,7 @@ type metaBody struct {
 	Name     string `json:"name"`
 	Size     int64  `json:"size"`
 	FileHash string `json:"file_hash"`
-	Path     string `json:"path"` // Parley's own: with directories
+	Path     string `json:"path"` // Parley's own member: the path with directories
 	Status   string `json:"status"`
 }
 

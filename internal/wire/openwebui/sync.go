@@ -30,7 +30,7 @@ type entry struct {
 	filename, path, checksum string
 }
 
-// change is a file that differs, in responses.
+// change is a file that is new or differs, in responses.
 type change struct {
 	Filename string `json:"filename"`
 	Path     string `json:"path"`
@@ -74,8 +74,9 @@ func (h *Handler) diff(w http.ResponseWriter, r *wire.Request) error {
 	return wire.Reply(w, http.StatusOK, differenceOf(manifest, stored))
 }
 
-// differenceOf compares a manifest with the files of a knowledge base, the newest first. Files without an
-// origin were added by other means, and stay.
+// differenceOf compares a manifest with the files of a knowledge base. stored must begin with the newest file:
+// of several files with the same path, only the newest is kept. Files without an origin were added by other
+// means and are kept too.
 func differenceOf(manifest []entry, stored []library.Member) difference {
 	d := difference{Added: []change{}, Modified: []change{}, Deleted: []deletion{}, MkDir: []string{}, RmDir: []string{}, Directories: map[string]string{}}
 	byPath, wanted := map[string]library.Member{}, map[string]bool{}
@@ -146,15 +147,16 @@ func isDirectory(dir string) bool {
 	return dir == "" || path.Clean(dir) == dir && dir != "." && !strings.HasPrefix(dir, "/") && dir != ".." && !strings.HasPrefix(dir, "../")
 }
 
-// directoryPrefix begins the ids of directories. What follows is the path: directories are there when they
-// have files, so nothing is stored of them.
+// directoryPrefix is the prefix of the ids of directories. The encoded path follows it: directories exist only
+// as parts of the paths of files, so they are not stored.
 const directoryPrefix = "dir-"
 
 func directoryID(dir string) string {
 	return directoryPrefix + base64.RawURLEncoding.EncodeToString([]byte(dir))
 }
 
-// directoryOf returns the path of a directory; "" is the root.
+// directoryOf returns the path of the directory with an id; "" is the root. It does not check whether the
+// directory has files.
 func directoryOf(id string) (string, error) {
 	if id == "" {
 		return "", nil
@@ -194,7 +196,7 @@ func (h *Handler) cleanup(w http.ResponseWriter, r *wire.Request) error {
 	return wire.WriteJSON(w, http.StatusOK, []byte(`{"status":true}`))
 }
 
-// delete deletes a file that is in a knowledge base, if it is there.
+// delete deletes a file of a knowledge base. It ignores a file that is not in the knowledge base.
 func (h *Handler) delete(r *wire.Request, s library.Store, id string) error {
 	_, err := h.cfg.Library.Member(r.Context(), s, id)
 	if err == nil {
@@ -250,14 +252,14 @@ func pointerTo(s string) *string {
 // received is an upload.
 type received struct {
 	file      library.File // ID is "" until it is stored
-	name      string       // as the client has it
+	name      string       // as the client sent it
 	knowledge string
-	directory string // id
+	directory string // id of the directory
 	hash      string
 }
 
-// upload handles POST /api/v1/files, a form with file and metadata. It answers when the file has been read, so
-// that clients send no faster than files are read.
+// upload handles POST /api/v1/files, a form with file and metadata. It responds when the file has been read, or
+// after patience, so that clients send no faster than files are read.
 func (h *Handler) upload(w http.ResponseWriter, r *wire.Request) error {
 	release, err := h.receiving.Take(wire.ErrTooManyUploads)
 	if err != nil {
@@ -290,7 +292,7 @@ func (h *Handler) upload(w http.ResponseWriter, r *wire.Request) error {
 		body, err = h.index(r, &in)
 	}
 	if err != nil {
-		if in.file.ID != "" { // if this fails, the owner can delete the file
+		if in.file.ID != "" { // if that fails, the owner can still delete the file
 			_ = h.cfg.Library.DeleteFile(context.WithoutCancel(r.Context()), r.Who.Subject, in.file.ID)
 		}
 		return err
@@ -318,7 +320,7 @@ func (in *received) readMetadata(text string) error {
 	return nil
 }
 
-// index adds a file to its knowledge base and waits until it has been read.
+// index adds a file to its knowledge base, and waits until it has been read or patience has passed.
 func (h *Handler) index(r *wire.Request, in *received) (fileBody, error) {
 	if in.file.ID == "" || in.knowledge == "" {
 		return fileBody{}, wire.Invalidf(`The upload must have a part "file", and "metadata" with a "knowledge_id".`)

@@ -11,7 +11,7 @@ import (
 	"parley/internal/wire"
 )
 
-// body is the body of a request for an answer; a Value that was not sent is nil.
+// body is the body of a request for an answer. A Value that was not sent is nil.
 type body struct {
 	Message      wire.Value `json:"message"`
 	Params       wire.Value `json:"params"`
@@ -19,8 +19,8 @@ type body struct {
 	History      wire.Value `json:"history"`
 }
 
-// decode fills x from a request. It reads the query id first, so that even an error reaches the watchers
-// of the steps.
+// decode fills x from a request. It reads the query id before it checks the rest, so that watchers of the steps
+// learn of errors too.
 func (h *Handler) decode(r *wire.Request, x *exchange) error {
 	x.base, x.home = wire.BaseURL(r.Request, h.cfg.PublicURL, false), h.cfg.Namespace
 	x.req.Namespace, x.req.Principal = h.cfg.Namespace, r.Who
@@ -105,7 +105,7 @@ func (h *Handler) offerWebSearch(x *exchange) {
 	}
 }
 
-// historyOf reads the client's history, oldest first, without the items that clients append to it.
+// historyOf reads the client's history, oldest first, without the current question and its placeholder (trimHistory).
 func (h *Handler) historyOf(v wire.Value, question string) ([]chat.Message, error) {
 	if !v.IsGiven() {
 		return nil, nil
@@ -158,8 +158,8 @@ func messageOf(v wire.Value, i int) (chat.Message, error) {
 // steps so far.
 var placeholder = lazyregexp.New(`^\s*(?:(?:Processing|Thinking)(?:\.{3}|…)?(?:\s*-->.*)?)?\s*$`)
 
-// trimHistory removes the last two items that real clients send: the question itself, and the
-// placeholder of its answer.
+// trimHistory removes two items that real clients append to the history: the question itself, and the placeholder
+// of its answer.
 func trimHistory(messages []chat.Message, question string) []chat.Message {
 	if n := len(messages); n > 0 && messages[n-1].Role == llm.Assistant && placeholder.MatchString(messages[n-1].Text()) {
 		messages = messages[:n-1]

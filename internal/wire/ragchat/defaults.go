@@ -30,7 +30,7 @@ type Defaults struct {
 	RenderHTML          bool    `json:"render_html"`
 	Clarify             bool    `json:"clarify"` // ask the user when a question is ambiguous
 
-	// The protocol has these. They never change, since the contents of requests are not logged.
+	// The protocol requires these. They have no effect, because the contents of requests are not logged.
 	DebugVerbose          bool `json:"debug_verbose"`
 	DebugLogKeys          bool `json:"debug_log_keys"`
 	DebugLogTruncateChars int  `json:"debug_log_truncate_chars"`
@@ -65,7 +65,7 @@ type publishedConfig struct {
 	RerankModelKey    string  `json:"rerank_model_key"`
 	SummaryModel      string  `json:"summarizer_model"`
 	SummaryModelKey   string  `json:"summarizer_model_key"`
-	ToolsModelKey     *string `json:"tools_synth_model_key"` // null means that of inference
+	ToolsModelKey     *string `json:"tools_synth_model_key"` // null means the model of inference
 	EmbeddingModel    *string `json:"embedding_model"`       // null means that none is configured
 	EmbeddingModelKey *string `json:"embedding_model_key"`
 	ActiveDomain      string  `json:"active_domain"`

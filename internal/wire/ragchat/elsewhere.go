@@ -8,10 +8,10 @@ import (
 	"parley/internal/turn"
 )
 
-// lookInterval is the time between two looks of a watcher at a turn of another server.
+// lookInterval is the interval at which a watcher looks for a turn on another server.
 const lookInterval = 500 * time.Millisecond
 
-// noticed is a message between servers about a run: view in a form that can be stored.
+// noticed is a message between servers about a run. It has the id of the turn, and the fields of view in JSON.
 type noticed struct {
 	Turn                                              string
 	ShowSteps, ShowSources, RenderHTML, Web, Rewrites bool
@@ -20,7 +20,7 @@ type noticed struct {
 
 func (t topic) notice() string { return "steps\x00" + t.owner + "\x00" + t.queryID }
 
-// tellOthers lets watchers at other servers find a run.
+// tellOthers lets watchers on other servers find a run.
 func (h *hub) tellOthers(ctx context.Context, t topic, v view, turnID string) error {
 	if h.board == nil || t.queryID == "" || turnID == "" {
 		return nil
@@ -32,8 +32,8 @@ func (h *hub) tellOthers(ctx context.Context, t topic, v view, turnID string) er
 	return h.board.Notice(ctx, t.notice(), string(raw))
 }
 
-// elsewhere returns the latest run of a topic, if another server has it, or else nil. A run that has ended is
-// returned only with replay, and for a minute.
+// elsewhere returns the latest run of a topic that a server has announced on the board, or nil if there is none. It
+// returns a run that has ended only with replay, and only within keepEnded of its beginning.
 func (h *hub) elsewhere(ctx context.Context, t topic, replay bool) (*stepRun, error) {
 	raw, err := h.board.Noticed(ctx, t.notice())
 	if err != nil || raw == "" {
@@ -55,7 +55,7 @@ func (h *hub) elsewhere(ctx context.Context, t topic, replay bool) (*stepRun, er
 	return r, nil
 }
 
-// endWith ends the run of another server when its log has ended, or with ctx.
+// endWith ends a run of another server when its log or ctx ends.
 func (r *stepRun) endWith(ctx context.Context, log *turn.Log) {
 	r.at, r.ok = r.hub.now(), true
 	for _, err := range log.Follow(ctx, 0, 0) {

@@ -75,7 +75,8 @@ type lookupEcho struct {
 	Reranked  int     `json:"cross_encoder_top_n"`
 }
 
-// lookUp finds passages for a single query with the first of the ways, in its mode or else the server's.
+// lookUp finds passages for a single query in the first of the ways. If the request names no mode, it uses the server's
+// default.
 func (h *Handler) lookUp(ctx context.Context, e *evaluation) (*lookup, error) {
 	way := e.ways[0]
 	if !e.moded {
@@ -134,7 +135,7 @@ func originalMode(m retrieval.Mode) string {
 	return string(m)
 }
 
-// rerankedOf returns the passages after reranking. Without reranking these are the best of the search.
+// rerankedOf returns the passages after reranking, or without reranking the best passages of the search.
 func (e *evaluation) rerankedOf(f *findings, way eval.Way) lookupReranked {
 	out := lookupReranked{Items: []lookupItem{}, Requested: e.reranked, Enabled: way.Rerank, Model: given(f.ranking)}
 	places := map[retrieval.ChunkKey]int{}

@@ -18,14 +18,14 @@ import (
 type evaluation struct {
 	req       chat.Request // the part that all questions share
 	k         int
-	keep      func(*retrieval.Passage) bool // see filterOf
+	keep      func(*retrieval.Passage) bool // reports whether a passage counts; see filterOf
 	query     string                        // the single query; "" if there are questions
 	questions []evalQuestion
 	ways      []eval.Way
 	moded     bool // the body names modes
 	details   bool
 	reranked  int       // number of passages after reranking, for a single query
-	payload   bool      // the results of a single query contain their text
+	payload   bool      // the results of a single query include their payloads
 	colbert   bool      // ColBERT was requested
 	base      *exchange // for links
 }
@@ -142,7 +142,7 @@ func (h *Handler) readSettings(x *exchange, e *evaluation, object wire.Object) e
 	return nil
 }
 
-// modeNames maps the names of modes, of this program and of the original.
+// modeNames maps this program's and the original's names of modes.
 var modeNames = map[string]retrieval.Mode{
 	"text": retrieval.Text, "sparse": retrieval.Text, "bm25": retrieval.Text,
 	"vectors": retrieval.Vectors, "dense": retrieval.Vectors,
@@ -173,7 +173,7 @@ func setModes(to *[]retrieval.Mode, v wire.Value) string {
 	return ""
 }
 
-// setChoice reads a boolean, or "both" for a row with each.
+// setChoice reads a boolean, or "both" for a row with each value.
 func setChoice(to *[]bool, v wire.Value) string {
 	if text, _ := v.Text(); strings.EqualFold(strings.TrimSpace(text), "both") {
 		*to = []bool{false, true}
@@ -187,7 +187,7 @@ func setChoice(to *[]bool, v wire.Value) string {
 	return ""
 }
 
-// filterFor reads query_filter. The filter is nil if the index alone can apply it.
+// filterFor reads query_filter. It returns nil if the index applies the whole filter.
 func (h *Handler) filterFor(e *evaluation, object wire.Object) (func(*retrieval.Passage) bool, error) {
 	var q retrieval.Query
 	keep, err := filterOf(object, &q)

@@ -15,11 +15,10 @@ import (
 	"parley/internal/wire"
 )
 
-// Bill runs the stages of turns that find passages, and charges their model calls. turn.Bill implements
-// it.
+// Bill runs those stages of a turn that find passages, and charges their model calls. turn.Bill implements it.
 type Bill interface {
 	chat.Runner
-	ID() string // of the calls in the ledger
+	ID() string // under which the ledger has the calls
 }
 
 // The limits of an evaluation.
@@ -78,7 +77,7 @@ type findings struct {
 	ranking string              // the model that reranked; "" for none
 }
 
-// find runs the stages that find passages.
+// find runs a request and collects its results.
 func find(ctx context.Context, bill Bill, req *chat.Request) (*findings, error) {
 	f := &findings{turn: &chat.Turn{}}
 	searched := false
@@ -112,7 +111,7 @@ type evalReport struct {
 	Embedding   *string      `json:"embedding_model_key"` // null if none is configured
 	HasVector   bool         `json:"has_vector"`          // some row was searched with vectors
 	Rows        []evalRow    `json:"rows"`
-	UnknownGold []string     `json:"unknown_gold"` // labels of no document that the caller may see
+	UnknownGold []string     `json:"unknown_gold"` // names of expected documents that the caller cannot find
 	Notes       []string     `json:"notes"`
 	Turn        turnMetrics  `json:"turn_metrics"`
 	Details     []evalDetail `json:"details,omitempty"` // on request
@@ -158,7 +157,7 @@ type evalResult struct {
 	Mode    retrieval.Mode `json:"mode"`
 	Rewrite bool           `json:"rewrite"`
 	Rerank  bool           `json:"rerank"`
-	Query   string         `json:"query"` // the query of the search
+	Query   string         `json:"query"` // the query that was searched for
 	Recall  float64        `json:"recall_at_k"`
 	NDCG    float64        `json:"ndcg_at_k"`
 	MRR     float64        `json:"mrr"`
@@ -244,7 +243,7 @@ func (h *Handler) measureWay(ctx context.Context, bill Bill, e *evaluation, way 
 	return nil
 }
 
-// note adds the notes of stages, each once, with its count.
+// note adds each distinct note once, with the number of questions that had it.
 func (r *evalReport) note(mode retrieval.Mode, notes []string) {
 	counts, order := map[string]int{}, []string{}
 	for _, n := range notes {
@@ -277,7 +276,7 @@ func passageOf(p *retrieval.Passage, gold map[string]int) evalPassage {
 	return evalPassage{ID: sourceID(p), Citation: cite.LabelOf(p), Score: p.Score, Gold: met.HitRate > 0}
 }
 
-// unknownGold returns the expected documents that the caller cannot find.
+// unknownGold returns the names of expected documents that the caller cannot find.
 func (h *Handler) unknownGold(ctx context.Context, e *evaluation) ([]string, error) {
 	unknown := []string{}
 	if h.cfg.Document == nil {

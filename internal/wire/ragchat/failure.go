@@ -24,7 +24,7 @@ func (e *fieldError) Unwrap() error { return &chat.Error{Kind: chat.Invalid, Msg
 
 // failure is an error response of this API: FastAPI's detail, and the original's structured error.
 type failure struct {
-	Detail any         `json:"detail"` // a sentence, or the wrong fields
+	Detail any         `json:"detail"` // a sentence, or the invalid fields
 	Error  failureBody `json:"error"`
 }
 
@@ -45,7 +45,7 @@ type fieldDetail struct {
 
 const beforeTurn = "request"
 
-// failureOf returns the status and body for an error of an exchange, which may be nil.
+// failureOf returns the status and the body for an error. x may be nil.
 func failureOf(x *exchange, err error) (wire.Failure, failure) {
 	f := wire.FailureOf(err)
 	if field, ok := errors.AsType[*fieldError](err); ok {
@@ -105,7 +105,7 @@ func (x *exchange) modelOf(s chat.Stage) string {
 // Fail responds with an error in the API's form.
 func Fail(w http.ResponseWriter, r *wire.Request, err error) { (*exchange)(nil).fail(w, r, err) }
 
-// fail responds with an error of an exchange, which may be nil.
+// fail responds with an error. x may be nil.
 func (x *exchange) fail(w http.ResponseWriter, _ *wire.Request, err error) {
 	f, body := failureOf(x, err)
 	f.SetHeaders(w.Header())
@@ -117,8 +117,8 @@ func (x *exchange) fail(w http.ResponseWriter, _ *wire.Request, err error) {
 	_ = wire.WriteJSON(w, f.Status, raw)
 }
 
-// failTurn responds to a request for a turn whose handler has not begun, and ends the processing steps
-// that the body names.
+// failTurn responds to a request for a turn that was refused before its handler ran. It also ends the processing
+// steps of the query id in the body.
 func (h *Handler) failTurn(w http.ResponseWriter, r *wire.Request, err error) {
 	if r.Body != nil {
 		x := &exchange{req: chat.Request{Principal: r.Who}}

@@ -7,7 +7,7 @@ import (
 	"parley/internal/wire"
 )
 
-// The stages under which this API bills.
+// The stages of this API's usage and costs.
 const (
 	stageEmbedding = "embedding"
 	stageRewrite   = "rewrite"
@@ -17,7 +17,7 @@ const (
 	stageTools     = "tools_synth"
 )
 
-// metrics is the short form of the metrics.
+// metrics is the short form of turnMetrics.
 type metrics struct {
 	Retrieved int         `json:"vectors_retrieved"`
 	Tokens    stageTokens `json:"tokens"`

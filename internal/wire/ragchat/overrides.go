@@ -27,8 +27,8 @@ var pictureInputs = map[string]pictureInput{
 	"text": withoutPictures, "texts": withoutPictures, "textAndImages": besideText, "images": picturesOnly,
 }
 
-// pictures says whether and how a vision model gets pictures of pages. The two values have a meaning
-// only together.
+// pictures says whether and how a vision model gets pictures of pages. The two values are read separately, but have
+// a meaning only together.
 type pictures struct {
 	on    bool
 	input pictureInput

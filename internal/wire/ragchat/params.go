@@ -19,7 +19,7 @@ type params struct {
 	queryID  string
 	stream   bool
 	pictures pictures
-	only     []string // ids of the documents that are searched; nil for all
+	only     []string // ids of the documents to search; nil for all
 }
 
 // overlay applies parameters to the defaults.
@@ -33,8 +33,8 @@ func (h *Handler) overlay(x *exchange, settings wire.Object) error {
 			return &fieldError{"params." + key, want}
 		}
 	}
-	// Regardless of order, the name of a parameter takes precedence over its alias, and a switch over
-	// what models imply.
+	// In any order, namespace takes precedence over its alias active_domain, and semantic_ranker over what
+	// model_keys implies.
 	for _, name := range []string{"namespace", "semantic_ranker"} {
 		if v, _ := settings.Get(name); v.IsGiven() {
 			if want := x.set(name, v); want != "" {
@@ -46,7 +46,7 @@ func (h *Handler) overlay(x *exchange, settings wire.Object) error {
 	return nil
 }
 
-// set applies a parameter. It ignores unknown ones. It returns "", or a description of valid values.
+// set applies a parameter, and ignores an unknown one. It returns "", or a description of valid values.
 func (x *exchange) set(key string, v wire.Value) string {
 	for _, table := range []map[string]setter{paramTable, overrideTable} {
 		if set, ok := table[key]; ok {
@@ -164,7 +164,7 @@ func setNamespace(x *exchange, v wire.Value) string {
 	return ""
 }
 
-// maxDocuments is the most documents that a request may name.
+// maxDocuments is the maximum number of documents that a request may name.
 const maxDocuments = 100
 
 func setDocuments(x *exchange, v wire.Value) string {
@@ -185,8 +185,8 @@ func setDocuments(x *exchange, v wire.Value) string {
 
 var documentsWanted = fmt.Sprintf("a list of %d ids of documents at most", maxDocuments)
 
-// confine has only the documents searched that the request names. One that is not there, or that the caller may not
-// see, is left out.
+// confine limits the search to the documents that the request names, if it names any. It ignores documents that do not
+// exist or that the caller may not see.
 func (h *Handler) confine(ctx context.Context, x *exchange) error {
 	if x.only == nil {
 		return nil
@@ -238,7 +238,7 @@ func setModels(x *exchange, v wire.Value) string {
 	return ""
 }
 
-// setName reads a string, or a number, which clients send as ids.
+// setName reads a string, or a number, because some clients send numbers as ids.
 func setName(to *string, v wire.Value) string {
 	text, ok := v.Text()
 	if _, number := v.Number(); !ok && number {
@@ -251,7 +251,7 @@ func setName(to *string, v wire.Value) string {
 	return ""
 }
 
-// setCount reads a whole number over 0. It reduces a larger number to most.
+// setCount reads a whole number over 0. It replaces a number over most by most.
 func setCount(to *int, v wire.Value, most int) string {
 	n, ok := v.Number()
 	if !ok || n != math.Trunc(n) || n < 1 {

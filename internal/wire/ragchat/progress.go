@@ -19,7 +19,7 @@ const (
 	stepPrompt    = "Inference Context Assembly"
 	stepGenerate  = "Generating Response"
 	stepTools     = "Tool Calls"
-	stepTool      = "Calling Tool: " // followed by its name
+	stepTool      = "Calling Tool: " // followed by the tool's name
 	stepSynthesis = "Generating Responses with Tools"
 	stepClarify   = "Clarification Needed"
 	stepFinal     = "Final Answer"
@@ -39,8 +39,8 @@ type view struct {
 	namespace   string // the namespace to search
 }
 
-// progress converts the events of a turn to processing steps, and folds the events. Only one goroutine
-// uses it.
+// progress converts the events of a turn to processing steps, and folds them into the turn. It is not safe for
+// concurrent use.
 type progress struct {
 	*view
 	id     string // the query id
@@ -106,7 +106,7 @@ func (p *progress) stage(s chat.Stage, step func(name string, more ...byte)) {
 	}
 }
 
-// event returns a step; more is appended to the common members.
+// event returns a step as JSON. more is JSON that is appended to the common members.
 func (p *progress) event(at time.Time, name string, more ...byte) []byte {
 	b := wire.AppendString([]byte(`{"type":"stage","stage":`), name)
 	b = wire.AppendString(append(b, `,"id":`...), p.id)

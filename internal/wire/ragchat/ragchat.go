@@ -1,5 +1,6 @@
 // Package ragchat speaks the Chat-with-RAG API: stateless and session chat with the parameters of a
-// pipeline, processing steps as server-sent events, and tokens and costs with every answer.
+// pipeline, processing steps as server-sent events, and tokens and costs with every answer. In this package,
+// "the original" is the program whose API this is.
 //
 // The body of a request becomes a chat.Request. The Runner's events become the steps and are folded into
 // the response, whose figures come from the ledger. A session is a stored conversation of the kind Kind:
@@ -30,16 +31,16 @@ const Kind = "ragchat"
 type Sessions interface {
 	// Begin commits a conversation without turns. It uses only ID, Scope, Kind and CreatedAt.
 	Begin(ctx context.Context, c turn.Conversation) error
-	// Conversation is like that of turn.Store.
+	// Conversation is like turn.Store.Conversation.
 	Conversation(ctx context.Context, scope turn.Scope, id string, turns int) (turn.Conversation, error)
 	// Conversations returns up to limit conversations of a scope and kind without their History, last
 	// updated first. It begins after the given position, or with the first one if after is zero.
 	Conversations(ctx context.Context, scope turn.Scope, kind string, after turn.Position, limit int) ([]turn.Conversation, error)
-	// Reset deletes the turns of a conversation and the totals of its account. The error comes from
+	// Reset deletes the turns of a conversation and the totals of its account. It returns the errors of
 	// Conversation.
 	Reset(ctx context.Context, scope turn.Scope, id string, at time.Time) error
-	// Delete deletes a conversation with its turns and the totals of its account. The error is
-	// that of Conversation.
+	// Delete deletes a conversation with its turns and the totals of its account. It returns the errors of
+	// Conversation.
 	Delete(ctx context.Context, scope turn.Scope, id string) error
 }
 
@@ -56,7 +57,7 @@ type Ledger interface {
 
 // Board makes values known to all servers that use the same store.
 type Board interface {
-	// Notice makes a value known, for an hour.
+	// Notice makes a value known under a name, for an hour.
 	Notice(ctx context.Context, name, value string) error
 	// Noticed returns the value last made known under a name, or "".
 	Noticed(ctx context.Context, name string) (value string, err error)
@@ -75,23 +76,24 @@ type Config struct {
 	// report missing documents. Optional.
 	Document func(ctx context.Context, f retrieval.Filter, name string) (retrieval.Document, error)
 
-	// DocumentByID is Document by its id. If it is nil, the parameter documents finds nothing.
+	// DocumentByID returns a document by its id, or retrieval.ErrNotFound. If it is nil, requests with the
+	// parameter documents find nothing. Optional.
 	DocumentByID func(ctx context.Context, f retrieval.Filter, id string) (retrieval.Document, error)
 
-	// Log returns the log of an owner's turn, for the steps of a turn that has ended.
+	// Log returns the log of an owner's turn, for the steps of a turn that has ended or runs on another server.
 	Log func(ctx context.Context, owner, turnID string) (*turn.Log, error)
 
-	Board Board // tells other servers which turn has a query id; nil if there are none
+	Board Board // shares the turns of query ids with other servers; nil if there are none
 
 	// WebSearch reports whether models may call the tool web_search in a namespace on request. Nil means
 	// that they may not.
 	WebSearch func(namespace string) bool
 	Embedding string // key of the embedding model; "" for none
 
-	Parameters Defaults     // of requests; they stand over those of Base
+	Parameters Defaults     // of requests; they override Base.Defaults
 	Logger     *slog.Logger // nil means slog.Default()
 
-	SessionID func() string // makes ids of sessions; nil means random UUIDs
+	SessionID func() string // returns a new session id; nil means random UUIDs
 }
 
 // Handler answers the requests of the API. It is safe for concurrent use.
@@ -135,8 +137,8 @@ func (h *Handler) answer(w http.ResponseWriter, r *wire.Request) error {
 		x.req.TurnID = turn.IDOf(r.Context(), h.cfg.NewID)
 	}
 	h.follow(r.Context(), x)
-	// However the handler ends, even by a panic, watchers of the steps see the end. It has an effect
-	// only once.
+	// However the handler ends, even by a panic, watchers of the steps see the end. Only the first call of end
+	// has an effect.
 	defer x.steps.end(false, "")
 	r.Fail = x.fail
 	if err == nil {
@@ -154,7 +156,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *wire.Request) error {
 	return err
 }
 
-// follow starts the run of the request's processing steps.
+// follow starts the run of the request's processing steps, and announces it to other servers.
 func (h *Handler) follow(ctx context.Context, x *exchange) {
 	x.log = turn.NewLog(x.req.TurnID)
 	x.rewrites, x.namespace = !x.req.Options.Rewrite.Off, x.req.Namespace
@@ -179,7 +181,7 @@ func (h *Handler) reply(w http.ResponseWriter, r *wire.Request, x *exchange) err
 	return wire.WriteJSON(w, http.StatusOK, raw)
 }
 
-// missing returns the error of a turn. If the session does not exist, it uses this API's words.
+// missing returns the error of a turn, or errNoSession if the turn failed because its session does not exist.
 func (x *exchange) missing(err error) error {
 	if x.session != "" && x.started == "" && chat.KindOf(err) == chat.NotFound {
 		return errNoSession
@@ -187,8 +189,8 @@ func (x *exchange) missing(err error) error {
 	return err
 }
 
-// run ranges over the turn and folds it into the response. It calls each, unless that is nil, for every
-// event; an error of each ends the turn.
+// run runs the turn and folds its events into the response. If each is not nil, run calls it for every event; an
+// error of each ends the turn.
 func (h *Handler) run(ctx context.Context, x *exchange, each func(chat.Event) error) (*response, error) {
 	var t chat.Turn
 	x.req.Whole = each == nil

@@ -21,7 +21,7 @@ type response struct {
 	ToolsUsed  []string      `json:"tools_used"` // names in the order of their first calls
 	Rewrite    rewriteReport `json:"rewrite_display"`
 	Model      string        `json:"model"`           // the model that answered, as its provider names it
-	Notes      []string      `json:"notes,omitempty"` // requests that could not be fulfilled
+	Notes      []string      `json:"notes,omitempty"` // what was requested but could not be done
 	FollowUps  []string      `json:"followup_questions,omitempty"`
 }
 
@@ -29,7 +29,7 @@ type response struct {
 type rewriteReport struct {
 	Enabled    bool    `json:"enabled"`
 	Triggered  bool    `json:"triggered"` // enabled, and there was a conversation
-	Accepted   bool    `json:"accepted"`  // Rewritten was the query of the search
+	Accepted   bool    `json:"accepted"`  // Rewritten was the query that was searched for
 	Original   string  `json:"original"`
 	Rewritten  string  `json:"rewritten"` // equals Original if not accepted
 	Confidence float64 `json:"confidence"`
@@ -58,8 +58,8 @@ func (h *Handler) respond(ctx context.Context, x *exchange, t *chat.Turn) *respo
 	return res
 }
 
-// bill returns the entries of the turn and the totals of its account. The turn is saved and cannot be
-// undone, so if the ledger cannot be read, bill uses the turn's own stages.
+// bill returns the entries of the turn and the totals of its account. The turn is saved and cannot be undone, so
+// if the ledger cannot be read, bill derives them from the turn's stages.
 func (h *Handler) bill(ctx context.Context, x *exchange, t *chat.Turn) ([]ledger.Entry, ledger.Totals) {
 	entries, err := h.cfg.Ledger.Entries(ctx, x.req.TurnID)
 	if err != nil {

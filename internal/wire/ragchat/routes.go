@@ -2,8 +2,8 @@ package ragchat
 
 import "parley/internal/wire"
 
-// Protocol returns the routes of the API. Those of sessions and evaluations exist twice. Below /p/ this
-// API also has the path that it otherwise shares with others.
+// Protocol returns the routes of the API. Those of sessions, steps and evaluations also exist below /p/ragchat, and
+// so does POST /chat, because other APIs share that path.
 func (h *Handler) Protocol() wire.Protocol {
 	const mount = "/p/ragchat"
 	plain := wire.Route{Right: wire.Ask, Fail: Fail}

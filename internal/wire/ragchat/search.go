@@ -18,11 +18,11 @@ type searchResult struct {
 	Total   int      `json:"total"`
 }
 
-// maxFiltered is the number of passages that are examined if the filter uses fields that the index cannot filter
-// by.
+// maxFiltered is the number of passages that are examined if the filter uses a field by which the index cannot
+// filter.
 const maxFiltered = 1000
 
-// search handles POST /search. It finds passages for a query, without an answer.
+// search handles POST /search. It finds passages for a query without answering.
 func (h *Handler) search(w http.ResponseWriter, r *wire.Request) error {
 	x := &exchange{view: view{base: wire.BaseURL(r.Request, h.cfg.PublicURL, false), home: h.cfg.Namespace}}
 	q, limit, keep, err := h.searchOf(r)
@@ -93,14 +93,14 @@ func apply(object wire.Object, key string, set func(wire.Value) string) error {
 	return nil
 }
 
-// fields maps the fields of results that a query_filter may name to attributes of documents. Those of passages have none.
+// fields maps the fields of results that a query_filter may name to attributes of documents; "" for fields of passages.
 var fields = map[string]string{
 	"category": retrieval.AttributeCategory, "url": retrieval.AttributeURL, "title": retrieval.AttributeTitle,
 	"filename": retrieval.AttributePath, "section": "",
 }
 
-// filterOf reads query_filter: required values of fields of the results, or a filter on attributes of documents. The
-// section belongs to passages: for it, keep filters the best passages.
+// filterOf reads query_filter, which has required values of fields, or is a filter on attributes of documents, into q.Where.
+// A section is not an attribute of documents: for it, keep filters the best maxFiltered passages. keep is never nil.
 func filterOf(object wire.Object, q *retrieval.Query) (keep func(*retrieval.Passage) bool, err error) {
 	keep = func(*retrieval.Passage) bool { return true }
 	v, _ := object.Get("query_filter")
@@ -142,7 +142,7 @@ func filterOf(object wire.Object, q *retrieval.Query) (keep func(*retrieval.Pass
 	return keep, nil
 }
 
-// isFilter reports whether an object has the members of a filter, not fields with values.
+// isFilter reports whether an object has the members of a filter on attributes.
 func isFilter(object wire.Object) bool {
 	kind, _ := object.Get("type")
 	_, isText := kind.Text()

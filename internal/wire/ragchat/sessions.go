@@ -14,7 +14,7 @@ import (
 	"parley/internal/wire"
 )
 
-// reserved are names of routes, which cannot be session ids.
+// reserved lists names of routes, which cannot be session ids.
 var reserved = []string{"session", "sessions", "stream", "reset", "clear"}
 
 // Limits for reading sessions.
@@ -31,7 +31,8 @@ func (h *Handler) scope(r *wire.Request) turn.Scope {
 	return turn.Scope{Namespace: h.cfg.Namespace, Owner: r.Who.Subject}
 }
 
-// unknown converts errors of a store to one error, because callers must not be able to distinguish them.
+// unknown converts the errors for missing sessions and for sessions of others to errNoSession, so that callers cannot
+// distinguish them.
 func unknown(err error) error {
 	if errors.Is(err, turn.ErrNotFound) || errors.Is(err, turn.ErrForeign) {
 		return errNoSession
@@ -39,7 +40,7 @@ func unknown(err error) error {
 	return err
 }
 
-// at formats a time as in the protocol.
+// at formats a time for responses.
 func at(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
 type sessionID struct {
@@ -114,7 +115,7 @@ func (h *Handler) citedSources(base string, citations []chat.Citation) []source 
 // sessionList is a page of the caller's sessions.
 type sessionList struct {
 	Sessions []sessionSummary `json:"sessions"`
-	Total    int              `json:"total"`          // of this page
+	Total    int              `json:"total"`          // number of sessions on this page
 	Next     string           `json:"next,omitempty"` // ?after= of the next page; absent on the last page
 }
 
@@ -183,7 +184,7 @@ type acknowledgement struct {
 	Cleared   *bool  `json:"cleared,omitempty"`
 }
 
-// reset handles POST /chat/{session_id}/reset. The session stays, without its messages and totals.
+// reset handles POST /chat/{session_id}/reset. It keeps the session, without its messages and totals.
 func (h *Handler) reset(w http.ResponseWriter, r *wire.Request) error {
 	c, err := h.conversation(r, 0)
 	if err == nil {
@@ -201,9 +202,9 @@ func (h *Handler) delete(w http.ResponseWriter, r *wire.Request) error {
 	return acknowledge(w, err, acknowledgement{Message: "Session deleted", SessionID: c.ID})
 }
 
-// clear handles POST /chat/reset and POST /chat/clear, which set the totals of the account named in the
-// body to zero. A stateless chat leaves nothing else on the server except the ledger, which stays. An
-// empty body names no account.
+// clear handles POST /chat/reset and POST /chat/clear, which set the totals of the account named in the body to
+// zero. The only other trace of a stateless chat is in the ledger, which clear does not change. An empty body
+// names no account.
 func (h *Handler) clear(w http.ResponseWriter, r *wire.Request) error {
 	account, err := accountOf(r.Body)
 	cleared := false

@@ -5,8 +5,7 @@ import (
 	"parley/internal/wire"
 )
 
-// Settings describes the parameters of requests that people may want to set. Their defaults are those of
-// GET /api/config.
+// Settings describes the parameters of requests that people may want to set, with the defaults d.
 func Settings(d Defaults) []wire.Setting {
 	var o chat.Options
 	d.apply(&o)

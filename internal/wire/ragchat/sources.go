@@ -25,7 +25,7 @@ type payload struct {
 	Section    string `json:"section"` // headings, outermost first; "" for none
 	Page       *int   `json:"page"`    // null if the format has no pages
 	ChunkIndex *int   `json:"chunk_index,omitempty"`
-	Citation   string `json:"citation"` // as between the brackets of the answer
+	Citation   string `json:"citation"` // as between brackets in the answer
 }
 
 // sourcesOf returns the passages of the prompt, best first.

@@ -21,7 +21,7 @@ const (
 	replayedAfter = 2 * time.Second // see hub.watch
 )
 
-// topic is the key by which subscribers find turns. It includes the owner, because query ids come from
+// topic is the key by which watchers find turns. It includes the owner, because query ids come from
 // clients and two callers may choose the same.
 type topic struct{ owner, queryID string }
 
@@ -30,9 +30,9 @@ type topic struct{ owner, queryID string }
 // for concurrent use.
 type hub struct {
 	now func() time.Time
-	// log finds the log of a turn that has ended.
+	// log returns the log of a turn that has ended or runs on another server.
 	log func(ctx context.Context, owner, turnID string) (*turn.Log, error)
-	// board leads to turns of other servers; nil if there are none.
+	// board has the turns of other servers; nil if there are none.
 	board Board
 
 	mu       sync.Mutex
@@ -61,12 +61,12 @@ type stepRun struct {
 	fail  string // sentence of the error; "" for a completed turn
 	ok    bool
 
-	log    *turn.Log // until the run ends; guarded by hub.mu
+	log    *turn.Log // nil after end; guarded by hub.mu
 	turnID string
 }
 
-// begin starts the run of a topic. Its turn writes to log. From now on, watchers of the topic see this
-// run and no older one.
+// begin starts a run of a topic, whose turn writes to log. From now on, watchers of the topic see this run and no
+// older one. It returns nil if there is no query id.
 func (h *hub) begin(t topic, v view, turnID string, log *turn.Log) *stepRun {
 	if t.queryID == "" {
 		return nil
@@ -96,7 +96,7 @@ func (h *hub) sweep() {
 	h.ended = h.ended[gone:]
 }
 
-// end ends the run as completed, or with the sentence of its error. Only the first call has an effect.
+// end ends the run as completed, or with the sentence of its error. Only the first call has an effect. r may be nil.
 func (r *stepRun) end(ok bool, fail string) {
 	if r == nil {
 		return
@@ -116,7 +116,7 @@ func (r *stepRun) end(ok bool, fail string) {
 // errEnded ends the log of a request that was refused before its turn.
 var errEnded = errors.New("the request was refused")
 
-// read returns the log of the run, from the store if the run has ended; nil if there is none.
+// read returns the log of the run, or nil if there is none. It reads the log of a run that has ended from the store.
 func (r *stepRun) read(ctx context.Context) *turn.Log {
 	r.hub.mu.Lock()
 	log := r.log
@@ -124,12 +124,13 @@ func (r *stepRun) read(ctx context.Context) *turn.Log {
 	if log != nil || r.turnID == "" {
 		return log
 	}
-	// If the log cannot be read, there are no steps; the answer was given all the same.
+	// If the log cannot be read, there are no steps, but the request was answered.
 	log, _ = r.hub.log(ctx, r.topic.owner, r.turnID)
 	return log
 }
 
-// admit counts a new watcher. It returns false if there are too many, or if the server is stopping.
+// admit counts a new watcher, which must call leave at its end, or returns false if there are too many or the server is
+// stopping.
 func (h *hub) admit() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -146,12 +147,12 @@ func (h *hub) leave() {
 	h.watchers--
 }
 
-// watch sends the steps of one run of a topic: of the current one, or else of the next. If neither
-// begins within replayedAfter, it replays a run that ended recently. A client that subscribes before it
-// posts, as clients do, and reuses a query id thus never sees an older run.
-// It calls idle after about each keepAlive without a step. It returns nil when the run has ended, when
-// none began for too long or when the server is stopping, and otherwise the first error of send, idle or
-// ctx.
+// watch sends the steps of one run of a topic: the current one, or else the next. If none begins within
+// replayedAfter, it replays a run that ended recently. Clients subscribe before they post, so even one that reuses a
+// query id does not see an older run.
+//
+// It calls idle about once per keepAlive without a step. It returns nil when the run has ended, when none has begun
+// for maxWaiting, or when the server is stopping; otherwise it returns the first error of send, idle or ctx.
 func (h *hub) watch(ctx context.Context, t topic, send func([]byte) error, idle func() error) error {
 	r, err := h.find(ctx, t, idle)
 	if r == nil || err != nil {
@@ -160,7 +161,7 @@ func (h *hub) watch(ctx context.Context, t topic, send func([]byte) error, idle 
 	return r.follow(ctx, send, idle)
 }
 
-// follow sends the steps of a run as they arrive.
+// follow sends the steps of a run as they arrive, and then its last steps.
 func (r *stepRun) follow(ctx context.Context, send func([]byte) error, idle func() error) error {
 	p := progress{view: &r.view, id: r.topic.queryID}
 	if log := r.read(ctx); log != nil {
@@ -185,8 +186,8 @@ func sendAll(steps [][]byte, send func([]byte) error) error {
 	return nil
 }
 
-// follow sends the existing and new steps of a log until the log has ended. Text is not a step, so it
-// checks for idleness more often than the client must hear something.
+// follow sends the existing and new steps of a log until the log has ended. Text is not a step, so events may arrive
+// while the client hears nothing: follow measures idleness itself, at each event and every keepAlive/4.
 func (p *progress) follow(ctx context.Context, log *turn.Log, send func([]byte) error, idle func() error) error {
 	sent := time.Now()
 	for n, err := range log.Follow(ctx, 0, keepAlive/4) {
@@ -209,7 +210,7 @@ func (p *progress) follow(ctx context.Context, log *turn.Log, send func([]byte) 
 	return nil
 }
 
-// find waits for the run to watch. It returns nil if there is none.
+// find waits for the run to watch. It returns nil if none begins.
 func (h *hub) find(ctx context.Context, t topic, idle func() error) (*stepRun, error) {
 	replay := time.NewTimer(replayedAfter)
 	defer replay.Stop()
@@ -232,7 +233,7 @@ func (h *hub) find(ctx context.Context, t topic, idle func() error) (*stepRun, e
 	for {
 		select {
 		case <-look:
-			// If the board cannot be read, it is read again.
+			// If the board cannot be read, the next tick tries again.
 			if r, _ := h.elsewhere(ctx, t, h.now().Sub(began) >= replayedAfter); r != nil {
 				return r, nil
 			}
@@ -287,8 +288,8 @@ func (h *hub) latest(t topic) *stepRun {
 	return h.runs[t]
 }
 
-// drain ends the wait of watchers without a run, and admits no more watchers. Watchers of a run stay
-// until it ends.
+// drain ends the wait of watchers without a run, and makes admit refuse new ones. Watchers of a run continue until it
+// ends.
 func (h *hub) drain() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"parley/internal/wire"
 )
 
-// stream responds with server-sent events: "delta" for each piece of the answer, "reasoning" for the
-// model's thoughts, and last "final" with the whole response, or "error". It is an extension of the API.
+// stream responds with server-sent events: "delta" for each piece of the answer, "reasoning" for each piece of the
+// model's reasoning, and finally "final" with the whole response, or "error". Streaming is an extension of the API.
 func (h *Handler) stream(w http.ResponseWriter, r *wire.Request, x *exchange) error {
 	s := wire.SSE(w)
 	err := h.streamTurn(r.Context(), x, s)
@@ -21,7 +21,7 @@ func (h *Handler) stream(w http.ResponseWriter, r *wire.Request, x *exchange) er
 		Type string `json:"type"`
 		failure
 	}{"error", body}); err == nil {
-		// The status is committed. If this fails, the client is gone too.
+		// The status is committed. If Send fails, the client is gone.
 		_ = s.Send(line)
 	}
 	return err

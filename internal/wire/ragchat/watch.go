@@ -8,8 +8,8 @@ import (
 	"parley/internal/wire"
 )
 
-// steps handles GET /chat/stream/stages?query_id=: the processing steps of a turn as they arrive. An
-// error after the first event means that the client has left, or that the server is stopping.
+// steps handles GET /chat/stream/stages?query_id=. It streams the processing steps of a turn as they arrive. An error
+// after the first event means that the client has left, or that the server is stopping.
 func (h *Handler) steps(w http.ResponseWriter, r *wire.Request) error {
 	id := strings.TrimSpace(r.URL.Query().Get("query_id"))
 	if id == "" || len(id) > maxQueryID {

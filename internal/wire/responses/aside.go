@@ -18,7 +18,7 @@ const (
 	maxResultText = 4 << 10
 )
 
-// search sends the queries and results of the retrieval as an item, if the request has a tool for it.
+// search sends the queries and results of the retrieval as an item, if the request has a search tool.
 func (b *builder) search() error {
 	if b.x.search == "" {
 		return nil
@@ -67,7 +67,7 @@ func (b *builder) resultsOf() []result {
 	return results
 }
 
-// findFiles finds the files that the passages come from: those of vector stores, and of the request itself.
+// findFiles sets b.files to the files that the passages come from: files in vector stores or in the request.
 func (b *builder) findFiles(ctx context.Context, found chat.PassagesRetrieved) error {
 	b.files = map[string]library.Member{}
 	for _, p := range found.Passages {
@@ -85,7 +85,7 @@ func (b *builder) findFiles(ctx context.Context, found chat.PassagesRetrieved) e
 		}
 		m, err := store.File(ctx, p.Document.ID)
 		switch {
-		case errors.Is(err, library.ErrNotFound): // it was removed just now
+		case errors.Is(err, library.ErrNotFound): // it has just been removed
 		case err != nil:
 			return unreachable(err)
 		default:
@@ -95,8 +95,8 @@ func (b *builder) findFiles(ctx context.Context, found chat.PassagesRetrieved) e
 	return nil
 }
 
-// reason adds a piece of the model's reasoning. Reasoning after the beginning of the answer is not
-// shown, because the items of a response follow each other.
+// reason adds a piece of the model's reasoning. Reasoning that arrives after the answer has begun is
+// dropped, because each item must end before the next one begins.
 func (b *builder) reason(text string) error {
 	if b.text != nil {
 		return nil
@@ -110,8 +110,8 @@ func (b *builder) reason(text string) error {
 	return b.emit(reasoningDeltaEvent{b.head(b.reasoningName("delta")), b.reasoningAt(), text})
 }
 
-// summarized reports whether the client shows summaries. The model's reasoning is then sent as its own
-// summary, since there is no other.
+// summarized reports whether the client asked for a summary of the reasoning. If so, the reasoning
+// itself is sent as the summary, since there is no other.
 func (b *builder) summarized() bool { return b.x.res.Reasoning.Summary != nil }
 
 func (b *builder) reasoningName(step string) string {

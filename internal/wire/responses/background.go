@@ -19,16 +19,15 @@ import (
 	"parley/internal/wire/openai"
 )
 
-// The limits of responses in the background: how many run at one time, of all callers and of one, and the bytes of the
-// events that are kept of one, and of all that have ended.
+// The limits of background responses.
 const (
-	maxBackground = 64
-	maxOwn        = 16
-	maxRecording  = 16 << 20
-	maxRecordings = 32 << 20
+	maxBackground = 64       // running at one time
+	maxOwn        = 16       // running at one time for one caller
+	maxRecording  = 16 << 20 // bytes of the recorded events of one response
+	maxRecordings = 32 << 20 // bytes of the recorded events of all responses that have ended
 )
 
-// keepAlive is the longest silence towards a client that follows a response.
+// keepAlive is the interval between comments that keep a client's connection from appearing idle.
 const keepAlive = 15 * time.Second
 
 var (
@@ -36,8 +35,8 @@ var (
 	errLong       = &chat.Error{Kind: chat.TooLarge, Msg: "The answer is too long."}
 )
 
-// recording holds the events of a response in the background, for clients that follow it. The number of an event is its
-// index. It is a sink for one builder, and safe for concurrent readers.
+// recording holds the events of a background response for clients that follow it. The sequence number of an event is its
+// index. A recording is the sink of one builder; from may be called concurrently.
 type recording struct {
 	name string // of the event being written
 	line []byte
@@ -76,7 +75,7 @@ func (r *recording) next(line []byte) error {
 
 func (r *recording) soon(line []byte) error { return r.next(line) }
 
-// wake tells the readers of a change. The caller must hold r.mu.
+// wake notifies the readers of a change. The caller must hold r.mu.
 func (r *recording) wake() {
 	close(r.changed)
 	r.changed = make(chan struct{})
@@ -95,15 +94,15 @@ func (r *recording) bytes() int {
 	return r.size
 }
 
-// from returns the events from a number on, a channel that is closed when there may be more, and whether there will be
-// none.
+// from returns the events with numbers n and above, a channel that is closed at the next change, and whether the
+// recording is complete.
 func (r *recording) from(n int) (events []recorded, changed <-chan struct{}, ended bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.events[min(n, len(r.events)):], r.changed, r.ended
 }
 
-// launch responds to a request for a response in the background: with its state, or with its events.
+// launch starts a background response. It responds with its initial state or, for a streamed response, with its events.
 func (h *Handler) launch(w http.ResponseWriter, r *wire.Request, x *exchange) error {
 	if !x.res.Store {
 		return openai.Refusef("background", openai.Invalid, `"background" needs "store": the response is fetched from the store.`)
@@ -147,7 +146,8 @@ func (h *Handler) launch(w http.ResponseWriter, r *wire.Request, x *exchange) er
 	return wire.WriteJSON(w, http.StatusOK, state)
 }
 
-// relaunch responds to a request that repeats an earlier one's Idempotency-Key, with what has become of its response.
+// relaunch responds to a request that repeats the Idempotency-Key of an earlier one: with the stored response t of that
+// request or, for a streamed response, with its recorded events.
 func (h *Handler) relaunch(w http.ResponseWriter, r *wire.Request, x *exchange, t transcript.Transcript) error {
 	if !x.streamed {
 		return wire.WriteJSON(w, http.StatusOK, t.Messages[0].Body)
@@ -159,7 +159,7 @@ func (h *Handler) relaunch(w http.ResponseWriter, r *wire.Request, x *exchange, 
 	return h.follow(w, r, events, 0)
 }
 
-// finish makes a response in the background to its end.
+// finish runs a background response to its end, and keeps its recording. It recovers from panics.
 func (h *Handler) finish(ctx context.Context, b *builder, events *recording) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -173,8 +173,8 @@ func (h *Handler) finish(ctx context.Context, b *builder, events *recording) {
 	}
 }
 
-// follow sends the events of a response from a number on, until it has ended or the client leaves, which does not end
-// the response.
+// follow sends the events with numbers n and above, until the response has ended or the client leaves. The response
+// continues when the client leaves.
 func (h *Handler) follow(w http.ResponseWriter, r *wire.Request, from *recording, n int) error {
 	stream := wire.SSE(w)
 	defer stream.Close() // fails only if the client is gone
@@ -223,7 +223,7 @@ func (h *Handler) resume(w http.ResponseWriter, r *wire.Request, key flight) err
 	return h.follow(w, r, events, n)
 }
 
-// recordingOf returns the events of a response that runs in the background, or has ended lately; nil if there are none.
+// recordingOf returns the events of a background response that is running or has recently ended, or nil.
 func (h *Handler) recordingOf(key flight) *recording {
 	if l := h.flights.find(key); l != nil {
 		return l.events
@@ -232,7 +232,7 @@ func (h *Handler) recordingOf(key flight) *recording {
 	return events
 }
 
-// errLost is the error of a response whose server ended while it made it.
+// errLost is the error of a response whose server ended before the response was complete.
 var errLost = &chat.Error{Kind: chat.Unavailable, Msg: "The server ended before the response was complete. Please ask again."}
 
 // isPending reports whether a stored response has not ended.
@@ -248,7 +248,7 @@ func pending(status string) bool { return status == waiting || status == inProgr
 // graceTime is the time limit for another server to begin the turn of a response that it has stored.
 const graceTime = 15 * time.Second
 
-// settle ends a stored response that was left unfinished, because its server was killed.
+// settle marks a stored response as failed if it is pending but no server runs its turn: its server was killed.
 func (h *Handler) settle(r *wire.Request, key flight) error {
 	if h.flights.find(key) != nil {
 		return nil
@@ -266,7 +266,7 @@ func (h *Handler) settle(r *wire.Request, key flight) error {
 	return h.lose(r, key)
 }
 
-// lose stores that a response has failed, unless it has ended meanwhile.
+// lose stores that a response has failed, unless it has ended in the meantime.
 func (h *Handler) lose(r *wire.Request, key flight) error {
 	_, err := h.cfg.Store.Save(r.Context(), h.scope(transcript.Responses, r.Who), key.id, func(t *transcript.Transcript, found bool) error {
 		if !found {

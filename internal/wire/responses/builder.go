@@ -17,17 +17,17 @@ import (
 
 // sink receives the events of a response.
 type sink interface {
-	// event returns the buffer to which the JSON of one event with that name is appended.
+	// event returns a buffer for an event of that name. The caller appends the JSON and passes it to next or soon.
 	event(name string) []byte
-	// next sends an event that others follow immediately, and soon an event that may be delayed a
-	// little.
+	// next sends an event that is followed immediately by another; soon sends an event that may be
+	// delayed a little.
 	next(line []byte) error
 	soon(line []byte) error
 }
 
 // builder makes the items of one response from the events of its turn, and sends each step to a sink in
-// the order of the API: an item is added, its parts are added, grow and are done, and then the item is
-// done.
+// the order that the API prescribes: an item is added; its parts are added, grow and are done; then the
+// item is done. It is not safe for concurrent use.
 type builder struct {
 	h   *Handler
 	x   *exchange
@@ -42,18 +42,18 @@ type builder struct {
 	query     chat.QueryRewritten
 	found     chat.PassagesRetrieved
 	message   chat.MessageFinished
-	files     map[string]library.Member // of vector stores and of the request, by the ids and names of their documents
+	files     map[string]library.Member // by document id; those of vector stores also by document name
 
 	reasoning *reasoningItem // the open item, or nil
 	reasoned  strings.Builder
 	text      *messageItem // nil until the answer has text
 	said      strings.Builder
-	delta     []byte // of a text event, between its number and its text
+	delta     []byte // the constant part of a text event between its number and its text
 }
 
-// run makes the response of a turn, whose context is ctx, and stores it. A response that has begun
-// always ends with an event for its client. The error is for the log, or for a client that has received
-// nothing yet.
+// run runs the turn with ctx, makes its response and stores it. If the response has begun, the builder
+// also reports an error as its last events. The returned error is for the log, or for a client that has
+// received nothing yet.
 func (b *builder) run(ctx context.Context) error {
 	err := b.answer(ctx)
 	if err == nil {
@@ -80,7 +80,7 @@ func (b *builder) answer(ctx context.Context) error {
 	})
 }
 
-// complete stores the response before its client learns that it is complete.
+// complete stores the response, and only then tells the client that it is complete.
 func (b *builder) complete(ctx context.Context) error {
 	res, name := &b.x.res, "response.incomplete"
 	if res.Status == completed {
@@ -94,7 +94,7 @@ func (b *builder) complete(ctx context.Context) error {
 	return b.emit(stateEvent{b.head(name), res})
 }
 
-// fail ends a response after an error. Its items stay, as incomplete.
+// fail ends and stores a response after an error. Open items are kept, with the status incomplete.
 func (b *builder) fail(ctx context.Context, err error) {
 	res := &b.x.res
 	res.Status = failed
@@ -108,12 +108,12 @@ func (b *builder) fail(ctx context.Context, err error) {
 		return
 	}
 	seq, out := b.seq, b.out
-	b.out = nil // the response ends its items
+	b.out = nil // no events for the items: the final event of the response implies their end
 	_ = b.closeAll(unfinished)
 	b.seq, b.out = seq, out
 	p, _ := problemOf(err)
 	res.Error, res.CompletedAt = p.cause(), nil
-	_ = b.h.save(ctx, b.x) // the turn has failed anyway, and its own error is reported
+	_ = b.h.save(ctx, b.x) // an error here must not hide the error of the turn
 	// If these fail, the client is gone.
 	if !b.quiet {
 		_ = b.emit(errorEvent{b.head("error"), p.Code, p.Message, p.Param, p})
@@ -147,8 +147,8 @@ func (b *builder) add(e chat.Event) error {
 	return nil
 }
 
-// begin opens the response, once: when a model has begun to answer, so that an earlier error gets its
-// own status.
+// begin sends the first events of the response, once. It is called when a model has begun to answer, so
+// that an earlier error can still be reported with its own HTTP status.
 func (b *builder) begin(answering string) error {
 	if b.begun {
 		return nil
@@ -158,7 +158,7 @@ func (b *builder) begin(answering string) error {
 	if b.x.res.Status == waiting {
 		b.x.res.Status = inProgress
 	}
-	if !b.x.res.Background { // otherwise it has been sent
+	if !b.x.res.Background { // otherwise wait has sent it
 		if err := b.emit(stateEvent{b.head("response.created"), &b.x.res}); err != nil {
 			return err
 		}
@@ -169,7 +169,7 @@ func (b *builder) begin(answering string) error {
 	return b.search()
 }
 
-// wait sends the first events of a response in the background, which has been stored.
+// wait sends the first events of a background response. The response must already be stored.
 func (b *builder) wait() error {
 	for _, name := range []string{"response.created", "response.queued"} {
 		if err := b.emit(stateEvent{b.head(name), &b.x.res}); err != nil {
@@ -179,7 +179,7 @@ func (b *builder) wait() error {
 	return nil
 }
 
-// advance stores, once, that a response in the background is in progress.
+// advance stores, once, that a background response is in progress.
 func (b *builder) advance(ctx context.Context) error {
 	if !b.x.res.Background || !b.begun || b.advanced {
 		return nil
@@ -191,7 +191,7 @@ func (b *builder) advance(ctx context.Context) error {
 // named is an event with a name.
 type named interface{ name() string }
 
-// head returns the head of the next event.
+// head returns the head of the next event, and counts it.
 func (b *builder) head(name string) head {
 	b.seq++
 	return head{Type: name, Seq: b.seq - 1}
@@ -269,7 +269,7 @@ func newText(text string) textPart {
 	return textPart{Type: textType, Text: text, Annotations: []any{}, Logprobs: []any{}}
 }
 
-// closeText ends the text of the answer with its citations, which are known only when the text is
+// closeText ends the text of the answer and adds its citations, which are known only when the text is
 // complete.
 func (b *builder) closeText(status string) error {
 	if b.text == nil {
@@ -296,8 +296,8 @@ func (b *builder) closeText(status string) error {
 	return b.close(&item)
 }
 
-// citation returns an annotation for the client: of a file if it searched a vector store, and otherwise
-// of a URL.
+// citation returns the annotation for the client: a file citation if the passage comes from a file in a
+// vector store or in the request, otherwise a URL citation.
 func (b *builder) citation(a openai.Annotation) any {
 	if m, ok := b.files[cmp.Or(a.Document, a.Name)]; ok {
 		return fileCitation{Type: "file_citation", FileID: m.File, Filename: m.Filename, Index: a.Start, Page: a.Page, URL: a.URL, Start: a.Start, End: a.End}
@@ -327,7 +327,7 @@ func (b *builder) call(c llm.ToolCall) error {
 	return b.close(&whole)
 }
 
-// finish closes open items at the end of the turn. Only then is it certain that the answer stays.
+// finish closes the open items at the end of the turn. Until then, the answer could still be withdrawn.
 func (b *builder) finish(u llm.Usage) error {
 	if err := wire.MessageError(b.message); err != nil {
 		return err

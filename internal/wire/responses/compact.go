@@ -16,18 +16,18 @@ import (
 	"parley/internal/wire/openai"
 )
 
-// What a compaction keeps of a conversation, in bytes: nearly all of the last messages, the beginnings
-// of earlier ones, and nothing of messages that do not fit.
+// The limits of a compaction, in bytes unless noted. It keeps the last few messages nearly whole, the
+// beginnings of earlier messages, and no messages beyond maxCompaction.
 const (
-	wholeMessages   = 4
-	maxWholeMessage = 4 << 10
-	maxGist         = 400
-	maxCompaction   = 16 << 10
-	maxInflated     = 128 << 10 // of the compactions in one request
+	wholeMessages   = 4         // number of last messages to which maxWholeMessage applies
+	maxWholeMessage = 4 << 10   // of each of the last messages
+	maxGist         = 400       // of each earlier message
+	maxCompaction   = 16 << 10  // of all messages together
+	maxInflated     = 128 << 10 // of the unpacked compactions in one request
 )
 
-// compactItem contains a shortened conversation. Its content is opaque to clients but not secret: they
-// have sent it or may read it.
+// compactItem contains a shortened conversation. Its content is encoded but not secret: the client has
+// sent it or may read it.
 type compactItem struct {
 	ID      string `json:"id"`
 	Type    string `json:"type"`
@@ -108,7 +108,8 @@ func pack(messages []chat.Message) string {
 	return base64.RawURLEncoding.EncodeToString(b.Bytes())
 }
 
-// gistOf returns a message as text. Tool calls and their results become text of the assistant.
+// gistOf returns a message as text of at most limit bytes. Tool calls and their results become text of
+// the assistant.
 func gistOf(m chat.Message, limit int) gist {
 	said := m.Text()
 	for _, c := range m.ToolCalls {
@@ -120,7 +121,7 @@ func gistOf(m chat.Message, limit int) gist {
 	return gist{Role: m.Role, Text: cut(strings.TrimSpace(said), limit)}
 }
 
-// cut returns the beginning of a text, up to limit bytes.
+// cut returns the beginning of a text, at most limit bytes, without splitting a character.
 func cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s
@@ -128,7 +129,7 @@ func cut(s string, limit int) string {
 	return strings.ToValidUTF8(s[:limit], "")
 }
 
-// compaction adds the messages of a compaction in the input.
+// compaction adds the messages of a compaction item in the input.
 func (r *reader) compaction(item wire.Object, at wire.Element) error {
 	v, _ := item.Get("encrypted_content")
 	content, _ := v.Text()
@@ -142,8 +143,8 @@ func (r *reader) compaction(item wire.Object, at wire.Element) error {
 	return nil
 }
 
-// unpack returns the messages that pack encoded, and their size. ok is false if the size exceeds limit
-// bytes.
+// unpack returns the messages that pack encoded, and their size in bytes. ok is false if the content is
+// invalid or its size exceeds limit.
 func unpack(content string, limit int) (gists []gist, size int, ok bool) {
 	packed, err := base64.RawURLEncoding.DecodeString(content)
 	if err != nil {

@@ -16,14 +16,14 @@ import (
 	"parley/internal/wire/openai"
 )
 
-// conversationBody is the id of the message that holds a stored conversation's metadata, before its
-// items.
+// conversationBody is the id of the first message of a stored conversation, which holds its metadata. Its
+// items follow.
 const conversationBody = "metadata"
 
 // The limits of a conversation.
 const (
 	maxStored       = 10_000   // items
-	maxConversation = 16 << 20 // bytes of all items
+	maxConversation = 16 << 20 // bytes of all items together
 )
 
 var errConversationFull = &chat.Error{Kind: chat.TooLarge, Msg: "The conversation is too long to be stored."}
@@ -93,7 +93,8 @@ func checkSize(messages []transcript.Message) error {
 	return nil
 }
 
-// itemsOf reads items to store. They must be valid in a request for a response.
+// itemsOf reads items to store. They must be valid as the input of a response. Missing ids are derived
+// from owner.
 func (h *Handler) itemsOf(r *wire.Request, v wire.Value, owner string) ([]transcript.Message, error) {
 	if _, ok := v.Elements(); !ok {
 		return nil, openai.Refusef("items", openai.Invalid, `"items" must be a list of items.`)
@@ -117,7 +118,7 @@ func (h *Handler) conversation(w http.ResponseWriter, r *wire.Request) error {
 	return writeConversation(w, t.Chat, t.Messages[0].Body)
 }
 
-// conversed returns the conversation that a request names.
+// conversed returns the conversation that the path of a request names.
 func (h *Handler) conversed(r *wire.Request) (transcript.Transcript, error) {
 	t, err := h.cfg.Store.Transcript(r.Context(), h.scope(transcript.Conversations, r.Who), r.PathValue("id"))
 	return t, h.notFound(r, err, "conversation")
@@ -172,8 +173,8 @@ func (h *Handler) addItems(w http.ResponseWriter, r *wire.Request) error {
 	return wire.WriteJSON(w, http.StatusOK, appendList(nil, items, false))
 }
 
-// extend adds the items that the conversation does not have yet. A request that is repeated with the
-// same Idempotency-Key adds none.
+// extend adds those items whose ids the conversation does not contain yet. Hence a request for a response
+// adds nothing when it is repeated with the same Idempotency-Key, which yields the same ids.
 func (h *Handler) extend(ctx context.Context, who access.Principal, id string, items []transcript.Message) error {
 	_, err := h.cfg.Store.Save(ctx, h.scope(transcript.Conversations, who), id, func(t *transcript.Transcript, found bool) error {
 		if !found {
@@ -229,7 +230,7 @@ func (h *Handler) deleteItem(w http.ResponseWriter, r *wire.Request) error {
 
 var errNoItem = openai.Refuse(chat.NotFound, "item_id", "not_found", "There is no item with this id in the conversation.")
 
-// indexOf returns the index of an item after the metadata, or -1.
+// indexOf returns the index of the item with an id, or -1. It skips the metadata.
 func indexOf(messages []transcript.Message, id string) int {
 	for i, m := range messages {
 		if i > 0 && m.ID == id {
@@ -239,7 +240,7 @@ func indexOf(messages []transcript.Message, id string) int {
 	return -1
 }
 
-// said returns the latest messages of a conversation.
+// said returns the latest messages of a stored conversation.
 func (h *Handler) said(ctx context.Context, who access.Principal, id string) ([]chat.Message, error) {
 	t, err := h.cfg.Store.Transcript(ctx, h.scope(transcript.Conversations, who), id)
 	switch {

@@ -7,13 +7,14 @@ import (
 	"parley/internal/wire"
 )
 
-// messageTokens is the number of tokens that the frame of a message adds to its text.
+// messageTokens is the approximate number of tokens that each message adds to its text.
 const messageTokens = 4
 
-// maxCounted is the number of bytes of a text that are counted; the rest is assumed to have as many tokens per byte.
+// maxCounted is the number of bytes of a text whose tokens are counted. The rest is assumed to have as many tokens per
+// byte.
 const maxCounted = 64 << 10
 
-// countTokens returns about how many tokens a text has.
+// countTokens returns the approximate number of tokens of a text.
 func countTokens(text string) int {
 	if len(text) <= maxCounted {
 		return tokens.Count(text)
@@ -21,8 +22,8 @@ func countTokens(text string) int {
 	return tokens.Count(text[:maxCounted]) * len(text) / maxCounted
 }
 
-// countInput handles POST /v1/responses/input_tokens: about how many tokens the messages of a request have, with those
-// that it continues. What is retrieved for the answer is not known yet.
+// countInput handles POST /v1/responses/input_tokens. It estimates the tokens of the request's messages, of the
+// conversation that it continues, and of its tools. It does not count the passages that an answer would retrieve.
 func (h *Handler) countInput(w http.ResponseWriter, r *wire.Request) error {
 	object, err := r.Object()
 	if err != nil {

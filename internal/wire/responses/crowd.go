@@ -8,11 +8,11 @@ import (
 	"parley/internal/chat"
 )
 
-// maxSockets is the maximum number of open WebSockets, which the server's limit on connections does not
-// include.
+// maxSockets is the maximum number of open WebSockets. The server's limit on connections does not count
+// them.
 const maxSockets = 512
 
-// finalTime is the time for interrupted responses to send their last event when the server stops.
+// finalTime is how long interrupted responses may take to send their last event when the server stops.
 const finalTime = 2 * time.Second
 
 var errSockets = &chat.Error{
@@ -20,25 +20,25 @@ var errSockets = &chat.Error{
 	Msg:  "The server has as many WebSockets open as it may. Please try again in a moment.",
 }
 
-// crowd is a limited number of things for which net/http does not wait when it stops: open WebSockets, or responses in
-// the background.
+// crowd limits and tracks activities that net/http does not wait for when it stops: open WebSockets, or background
+// responses. It is safe for concurrent use.
 type crowd struct {
-	most, own int   // of all owners, and of one
-	full      error // of enter
+	most, own int   // limits for all owners together, and for each one
+	full      error // returned by enter at the limit
 
 	mu    sync.Mutex
 	open  map[int]context.CancelCauseFunc
-	each  map[string]int // how many an owner has
+	each  map[string]int // number of open activities by owner
 	last  int
-	stop  chan struct{} // closed when idle ones must end
-	empty chan struct{} // closed when the last one has ended; nil if nothing waits for that
+	stop  chan struct{} // closed by drain
+	empty chan struct{} // closed when the last activity has ended; nil unless wait is waiting
 }
 
 func newCrowd(most, own int, full error) *crowd {
 	return &crowd{most: most, own: own, full: full, open: map[int]context.CancelCauseFunc{}, each: map[string]int{}, stop: make(chan struct{})}
 }
 
-// enter adds one until leave is called.
+// enter adds an activity, which counts until leave is called. At a limit it returns the error s.full. wait may call cancel.
 func (s *crowd) enter(owner string, cancel context.CancelCauseFunc) (leave func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +63,7 @@ func (s *crowd) enter(owner string, cancel context.CancelCauseFunc) (leave func(
 	}, nil
 }
 
-// drain ends idle ones at once, and the others after their response. It may be called again.
+// drain closes s.stop: idle WebSockets end at once, the others after their current response. It may be called again.
 func (s *crowd) drain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +74,7 @@ func (s *crowd) drain() {
 	}
 }
 
-// wait waits until all have ended. When ctx ends it cancels them with cause.
+// wait waits until all activities have ended. When ctx ends, it cancels the rest with cause, and waits for up to finalTime more.
 func (s *crowd) wait(ctx context.Context, cause error) {
 	s.mu.Lock()
 	if len(s.open) == 0 {

@@ -20,24 +20,24 @@ import (
 type exchange struct {
 	asker
 	req      chat.Request
-	res      response // the members that the request determines
+	res      response // initially only the members that the request determines
 	streamed bool
-	placed   bool         // the response is stored already
-	input    []wire.Value // items, in which references of the API are resolved
+	placed   bool         // the response has already been stored
+	input    []wire.Value // items; references are resolved
 	search   string       // type of the item that shows the search; "" means none
 	results  bool         // the item includes the results
-	memory   *memory      // of the connection; nil for plain HTTP
+	memory   *memory      // of the WebSocket; nil for plain HTTP
 
 	instructions string
 	previous     string // id of the response to continue
-	conversation string // id
+	conversation string // id of the conversation to continue and extend
 	choice       choice
-	stores       []string // vector stores, or namespaces instead
+	stores       []string // ids of vector stores, or names of namespaces
 	filter       *attribute.Condition
-	opened       map[string]filesapi.Searched // the vector stores among stores, by their namespaces
+	opened       map[string]filesapi.Searched // those of stores that are vector stores, by namespace
 }
 
-// decode returns the exchange for a request. The memory may be nil.
+// decode checks a request and returns its exchange. m may be nil.
 func (h *Handler) decode(ctx context.Context, object wire.Object, from asker, m *memory) (*exchange, error) {
 	x := &exchange{asker: from, memory: m}
 	x.req.Principal, x.req.Options = from.who, h.cfg.Defaults
@@ -67,8 +67,8 @@ func (h *Handler) decode(ctx context.Context, object wire.Object, from asker, m 
 	return x, nil
 }
 
-// converse assembles the messages before the answer: instructions, the conversation that the request
-// continues, and its input.
+// converse sets the messages of the turn: the instructions, the conversation that the request continues,
+// and its input.
 func (h *Handler) converse(ctx context.Context, x *exchange, given wire.Value) error {
 	if x.instructions != "" {
 		x.req.Messages = append(x.req.Messages, chat.TextMessage(llm.System, x.instructions))
@@ -96,7 +96,7 @@ func (h *Handler) converse(ctx context.Context, x *exchange, given wire.Value) e
 	return checkQuestion(x.req.Messages)
 }
 
-// earlier returns the conversation that the request continues.
+// earlier returns the conversation that the request continues, or nil.
 func (h *Handler) earlier(ctx context.Context, x *exchange) ([]chat.Message, error) {
 	switch {
 	case x.previous != "" && x.conversation != "":
@@ -109,7 +109,7 @@ func (h *Handler) earlier(ctx context.Context, x *exchange) ([]chat.Message, err
 	return nil, nil
 }
 
-// searchIn sets where the turn searches: in the vector stores of the request, which may be any namespaces, or in the
+// searchIn sets where the turn searches: in the vector stores and namespaces that the request names, or else in the
 // model's namespace.
 func (h *Handler) searchIn(ctx context.Context, x *exchange) (err error) {
 	if x.req.Namespace, err = h.catalog.NamespaceOf(ctx, x.who, x.res.Model); err != nil {
@@ -129,7 +129,7 @@ func (h *Handler) searchIn(ctx context.Context, x *exchange) (err error) {
 		}
 		x.req.Places = append(x.req.Places, place)
 	}
-	if len(x.req.Places) > 0 { // the first one owns the turn
+	if len(x.req.Places) > 0 { // the turn belongs to the first one
 		x.req.Namespace = x.req.Places[0].Namespace
 	}
 	return nil
@@ -150,7 +150,8 @@ func (h *Handler) openStore(ctx context.Context, x *exchange, id string) error {
 	return nil
 }
 
-// bring reads the files of the conversation. They alone are searched, unless the request has a tool for the search.
+// bring reads the files in the conversation. If there are any, the turn searches only these files, unless the request
+// names vector stores or has a search tool.
 func (h *Handler) bring(ctx context.Context, x *exchange) error {
 	places := x.req.Places
 	x.req.Places = nil
@@ -161,7 +162,7 @@ func (h *Handler) bring(ctx context.Context, x *exchange) error {
 	case brought && x.search != "" && len(places) == 0:
 		places = []chat.Place{{Namespace: x.req.Namespace}}
 	case !brought && len(places) == 1:
-		return nil // the namespace of the request
+		return nil // searchIn has made it the namespace of the request
 	}
 	x.req.Places = append(x.req.Places, places...)
 	return nil
@@ -171,9 +172,9 @@ func errNoStore(id string) error {
 	return openai.Refuse(chat.NotFound, "tools", "not_found", "There is no vector store "+strconv.Quote(wire.Clip(id))+".")
 }
 
-// members reads each member of a request except input. Other members are ignored: they are hints (user,
-// service_tier, stream_options), settings that a provider may not have (the penalties), or unknown. null
-// always means the default.
+// members maps the members of a request, except input, to the functions that read them. Other members are
+// ignored: they are hints (user, service_tier, stream_options), settings that a provider may lack (the
+// penalties), or unknown. null always means the default.
 var members = map[string]func(x *exchange, v wire.Value) error{
 	"model":                (*exchange).readModel,
 	"instructions":         text("instructions", func(x *exchange) *string { return &x.instructions }),
@@ -216,7 +217,7 @@ func (x *exchange) readMembers(object wire.Object) error {
 	return nil
 }
 
-// settle resolves the combined meaning of the members.
+// settle sets what depends on several members, or on their defaults.
 func (x *exchange) settle() error {
 	if err := x.choose(); err != nil {
 		return err
@@ -243,7 +244,7 @@ func (x *exchange) readModel(v wire.Value) (err error) {
 	return err
 }
 
-// readConversation reads the id of a conversation, or an object with its id.
+// readConversation reads a conversation's id, or an object with the id.
 func (x *exchange) readConversation(v wire.Value) (err error) {
 	param := "conversation"
 	if object, ok := v.Object(); ok {
@@ -263,8 +264,8 @@ func (x *exchange) readMaxOutput(v wire.Value) error {
 	return err
 }
 
-// readMaxToolCalls checks the limit and treats it as a hint, because the server's own tools are limited
-// anyway.
+// readMaxToolCalls checks the limit, but it has no effect: the calls of the server's own tools are
+// limited anyway.
 func (x *exchange) readMaxToolCalls(v wire.Value) error {
 	n, ok := v.Number()
 	if !ok || n < 1 || n > 1<<20 || n != float64(int(n)) {
@@ -275,7 +276,7 @@ func (x *exchange) readMaxToolCalls(v wire.Value) error {
 	return nil
 }
 
-// readReasoning reads the reasoning effort, and whether the client shows summaries.
+// readReasoning reads the reasoning effort, and whether the client wants a summary.
 func (x *exchange) readReasoning(v wire.Value) error {
 	settings, ok := v.Object()
 	if !ok {
@@ -298,7 +299,7 @@ func (x *exchange) readReasoning(v wire.Value) error {
 	return nil
 }
 
-// readText reads the form of the answer. The verbosity is left to the model.
+// readText reads the format of the answer. It ignores the verbosity.
 func (x *exchange) readText(v wire.Value) error {
 	settings, ok := v.Object()
 	if !ok {
@@ -330,7 +331,7 @@ func (x *exchange) readText(v wire.Value) error {
 	return nil
 }
 
-// Values of include that change something, or are accepted because there is nothing to include.
+// Values of include that have an effect, or are refused. Other values are ignored.
 const (
 	includeResults  = "file_search_call.results"
 	includeLogprobs = "message.output_text.logprobs"
@@ -359,15 +360,15 @@ func (x *exchange) readMetadata(v wire.Value) (err error) {
 	return err
 }
 
-// The limits of metadata, as in OpenAI's API, and of other texts that are only returned.
+// The limits of metadata, as in OpenAI's API, and of other texts that the response only repeats.
 const (
-	maxMetadata      = 16
-	maxMetadataKey   = 64
-	maxMetadataValue = 512
-	maxEcho          = 512
+	maxMetadata      = 16  // members
+	maxMetadataKey   = 64  // bytes
+	maxMetadataValue = 512 // characters
+	maxEcho          = 512 // bytes
 )
 
-// metadataOf returns a client's metadata unchanged.
+// metadataOf checks a client's metadata and returns it.
 func metadataOf(v wire.Value) (json.RawMessage, error) {
 	object, ok := v.Object()
 	if !ok {
@@ -384,7 +385,8 @@ func metadataOf(v wire.Value) (json.RawMessage, error) {
 	return v.Compact(), nil
 }
 
-// readTruncation accepts both values: a conversation that is too long is always shortened.
+// readTruncation accepts both values, but they have no effect: a conversation that is too long is always
+// shortened.
 func (x *exchange) readTruncation(v wire.Value) error {
 	if name, _ := v.Text(); name != "auto" && name != "disabled" {
 		return openai.Refusef("truncation", openai.Invalid, `"truncation" must be "auto" or "disabled".`)
@@ -411,7 +413,7 @@ func text(param string, field func(*exchange) *string) func(*exchange, wire.Valu
 	}
 }
 
-// echo returns a function that reads a string that is only returned.
+// echo returns a function that reads a string that the response only repeats.
 func echo(param string, field func(*exchange) **string) func(*exchange, wire.Value) error {
 	return func(x *exchange, v wire.Value) error {
 		value, err := textOf(v, param)

@@ -16,13 +16,13 @@ type problem struct {
 	Param   *string `json:"param"`
 }
 
-// cause is the error in a response, which has fewer members.
+// cause is the error inside a response object, which has fewer members.
 type cause struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 }
 
-// problemOf returns the error for a client, and its status.
+// problemOf returns an error in the form for clients, and its HTTP status.
 func problemOf(err error) (p problem, status int) {
 	f := wire.FailureOf(err).OpenAI()
 	p = problem{Type: typeOf(f.Status), Message: f.Text}
@@ -36,7 +36,7 @@ func problemOf(err error) (p problem, status int) {
 	return p, f.Status
 }
 
-// cause returns the problem in the form for a response, in which every error has a code.
+// cause returns the problem in the form for a response object, where every error has a code.
 func (p problem) cause() *cause {
 	if p.Code != nil {
 		return &cause{Code: *p.Code, Message: p.Message}
@@ -44,8 +44,8 @@ func (p problem) cause() *cause {
 	return &cause{Code: p.Type, Message: p.Message}
 }
 
-// typeOf returns the type of an error for a status (Open Responses, "Error Types"; for other statuses
-// OpenAI's types).
+// typeOf returns the error type for a status: one of Open Responses ("Error Types") or, for the statuses
+// that it does not cover, of OpenAI.
 func typeOf(status int) string {
 	switch {
 	case status >= http.StatusInternalServerError:

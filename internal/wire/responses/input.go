@@ -15,8 +15,8 @@ import (
 	"parley/internal/wire/openai"
 )
 
-// The server's ids begin with a prefix for the type. The id of an item of a response contains the id of
-// the response, by which the item is found.
+// Prefixes of the server's ids, by type. The id of an item of a response also contains the turn id of the
+// response, which is used to find the item.
 const (
 	responsePrefix     = "resp_"
 	conversationPrefix = "conv_"
@@ -28,7 +28,7 @@ const (
 	otherPrefix        = "item_"
 )
 
-// prefixes are the prefixes of the ids of input items, by type.
+// prefixes maps the types of input items to the prefixes of their ids.
 var prefixes = map[string]string{
 	messageType: messagePrefix, "function_call": callPrefix, "function_call_output": "fco_",
 	"reasoning": reasoningPrefix, fileSearchItem: searchPrefix, "compaction": compactionPrefix,
@@ -36,8 +36,8 @@ var prefixes = map[string]string{
 
 const referenceType = "item_reference"
 
-// inputOf returns the items of an input with references replaced by the items that they refer to. A
-// string is a user message.
+// inputOf returns the items of an input, with each reference replaced by the item that it refers to. A
+// string becomes a user message.
 func (h *Handler) inputOf(ctx context.Context, who access.Principal, v wire.Value) ([]wire.Value, error) {
 	if !v.IsGiven() {
 		return nil, nil
@@ -76,8 +76,8 @@ func userMessage(text string) wire.Value {
 	return append(content, '}')
 }
 
-// referenceOf returns the id that an item refers to. An item without a type is a reference, unless it is
-// a message.
+// referenceOf returns the id that a reference refers to; ok is false for any other item. An item without
+// a type is a reference unless it has a role.
 func referenceOf(v wire.Value) (id string, ok bool) {
 	item, ok := v.Object()
 	if !ok {
@@ -89,16 +89,16 @@ func referenceOf(v wire.Value) (id string, ok bool) {
 	return id, ok && err == nil && kind == referenceType
 }
 
-// references caches the items of the responses to which one input refers, by both ids.
+// references caches the items of the responses that one input refers to.
 type references struct {
-	items map[string]map[string]wire.Value
-	size  int // bytes that were read, and that references expand to
+	items map[string]map[string]wire.Value // by turn id and item id
+	size  int                              // bytes read from the store, plus bytes of the expanded references
 }
 
 // maxReferred limits references.size: an input of small references must not expand to a huge one.
 const maxReferred = 4 << 20
 
-// referred returns the stored item with an id.
+// referred returns the item with an id from a stored response of the caller. at is the reference.
 func (h *Handler) referred(ctx context.Context, who access.Principal, id string, at wire.Element, found *references) (wire.Value, error) {
 	_, rest, _ := strings.Cut(id, "_")
 	turn, _, _ := strings.Cut(rest, "_")
@@ -139,8 +139,9 @@ func idOf(v wire.Value) string {
 
 const maxItemID = 128
 
-// store returns items in the form for storage and lists: with a type, an id and a status, and with
-// message contents as lists. Missing ids are derived from owner.
+// store returns items in the form in which they are stored and listed: each has a type, an id and a
+// status, and the content of a message is a list. Missing ids are derived from owner, a turn id or another
+// unique id.
 func store(items []wire.Value, owner string) []transcript.Message {
 	stored := make([]transcript.Message, 0, len(items))
 	for i, v := range items {
@@ -185,7 +186,7 @@ func storedItem(item wire.Object, kind, id string) json.RawMessage {
 	return append(dst, '}')
 }
 
-// appendContent appends a text as a list with one part.
+// appendContent appends a text as a list with one content part.
 func appendContent(dst []byte, role wire.Value, text string) []byte {
 	name, _ := role.Text()
 	if name == "assistant" {
@@ -196,7 +197,7 @@ func appendContent(dst []byte, role wire.Value, text string) []byte {
 	return append(dst, `}]`...)
 }
 
-// mustJSON encodes a value that always has an encoding.
+// mustJSON encodes a value as JSON. It panics if that fails.
 func mustJSON(v any) json.RawMessage {
 	raw, err := wire.AppendJSON(nil, v)
 	if err != nil {

@@ -15,11 +15,12 @@ import (
 type reader struct {
 	readable
 	out      []chat.Message
-	inflated int // bytes of the compactions so far
+	inflated int // bytes of the unpacked compactions so far
 }
 
-// kinds maps the types of items to their readers. Types with a colon belong to other servers. These, and
-// items of tools that a server has run itself, contain nothing that the model needs.
+// kinds maps the types of items to the functions that read them. Items that the model does not need are
+// skipped: reasoning, the items of tools that a server ran itself, and the extensions of particular
+// servers, whose types contain a colon and are not listed here.
 var kinds = map[string]func(r *reader, item wire.Object, at wire.Element) error{
 	messageType:             (*reader).message,
 	"function_call":         (*reader).call,
@@ -37,12 +38,12 @@ var kinds = map[string]func(r *reader, item wire.Object, at wire.Element) error{
 
 func skip(*reader, wire.Object, wire.Element) error { return nil }
 
-// readable says what messages may have beside text.
+// readable says what messages may contain besides text.
 type readable struct{ vision, files bool }
 
 func (h *Handler) readable() readable { return readable{h.cfg.Vision, h.cfg.Give != nil} }
 
-// messagesOf converts items to messages. param is the name of their list in errors.
+// messagesOf converts items to messages. param names the list of items in errors.
 func messagesOf(items []wire.Value, param string, may readable) ([]chat.Message, error) {
 	r := &reader{readable: may, out: make([]chat.Message, 0, len(items))}
 	for i, v := range items {
@@ -103,8 +104,8 @@ func (r *reader) message(item wire.Object, at wire.Element) error {
 	return nil
 }
 
-// roleOf maps the roles of the API to Parley's. A developer message becomes a client's system message,
-// which the engine trusts least.
+// roleOf maps the roles of the API to Parley's. A developer message becomes a client's system message, to
+// which the engine gives the lowest trust.
 func roleOf(v wire.Value, at wire.Element) (llm.Role, error) {
 	switch name, _ := v.Text(); name {
 	case "user":
@@ -117,7 +118,7 @@ func roleOf(v wire.Value, at wire.Element) (llm.Role, error) {
 	return "", openai.Refusef(at.String()+".role", openai.Invalid, `"%v.role" must be "user", "assistant", "system" or "developer".`, at)
 }
 
-// parts reads a list of parts.
+// parts reads a list of content parts. param names it in errors.
 func (r *reader) parts(elements iter.Seq[wire.Value], role llm.Role, param string) ([]llm.Part, []chat.File, error) {
 	return openai.ReadParts(elements, param, func(v wire.Value, at wire.Element) (f chat.File, ok bool, err error) {
 		if part, _ := v.Object(); r.files && role == llm.User && isFile(part) {
@@ -134,7 +135,7 @@ func isFile(part wire.Object) bool {
 	return name == "input_file"
 }
 
-// texts maps the type of a part to the member with its text.
+// texts maps the type of a part to the member that contains its text.
 var texts = map[string]string{
 	"input_text": "text", textType: "text", "text": "text", "summary_text": "text", "refusal": "refusal",
 }
@@ -173,8 +174,8 @@ func (r *reader) image(part wire.Object, at wire.Element) (llm.Part, error) {
 	return llm.Part{Image: url}, openai.CheckImage(url, r.vision, name, name)
 }
 
-// call adds a call to the assistant message to which it belongs: the preceding one, if that is an
-// assistant message without results.
+// call adds a tool call to the preceding message if that is an assistant message, otherwise to a new
+// assistant message.
 func (r *reader) call(item wire.Object, at wire.Element) error {
 	var c llm.ToolCall
 	for member, field := range map[string]*string{"call_id": &c.ID, "name": &c.Name, "arguments": &c.Arguments} {
@@ -194,7 +195,7 @@ func (r *reader) call(item wire.Object, at wire.Element) error {
 	return nil
 }
 
-// output adds the result of a call.
+// output adds the result of a tool call.
 func (r *reader) output(item wire.Object, at wire.Element) error {
 	v, _ := item.Get("call_id")
 	id, ok := v.Text()
@@ -217,7 +218,7 @@ func (r *reader) output(item wire.Object, at wire.Element) error {
 	return nil
 }
 
-// checkQuestion refuses a conversation without a question.
+// checkQuestion refuses a conversation whose last user message is missing or has no text.
 func checkQuestion(messages []chat.Message) error {
 	for _, m := range slices.Backward(messages) {
 		if m.Role == llm.User {

@@ -8,10 +8,10 @@ import (
 	"parley/internal/wire"
 )
 
-// memory is the conversation of one connection up to the end of its last response, so that a response
-// that is not stored can be continued. A nil memory is always empty. Only one goroutine uses it.
+// memory is the conversation of one connection up to the end of its last response. It allows a client to
+// continue a response that is not stored. A nil memory is always empty. It is not safe for concurrent use.
 type memory struct {
-	id       string // of the response; "" for none
+	id       string // of the last response; "" if there is none
 	messages []chat.Message
 	readable
 }
@@ -23,14 +23,14 @@ func (m *memory) recall(id string) ([]chat.Message, bool) {
 	return m.messages, true
 }
 
-// keep replaces the memory by the response of an exchange.
+// keep replaces the content of the memory with the conversation of an exchange, including its response.
 func (m *memory) keep(x *exchange) {
 	if m == nil {
 		return
 	}
 	m.id, m.messages = x.res.ID, x.req.Messages
 	if x.instructions != "" {
-		m.messages = m.messages[1:] // they belong to that request only
+		m.messages = m.messages[1:] // instructions apply to one request only
 	}
 	var output []wire.Value
 	for _, item := range x.res.Output {
@@ -41,7 +41,8 @@ func (m *memory) keep(x *exchange) {
 	m.messages = newest(append(m.messages[:len(m.messages):len(m.messages)], answer...))
 }
 
-// newest returns a copy of the last messages, as many as a request that continues them may have.
+// newest returns a copy of the last messages: at most maxHistoryBytes, and at most half as many as a request may have by
+// default, to leave room for the next request. The last message may exceed maxHistoryBytes.
 func newest(messages []chat.Message) []chat.Message {
 	from, size := len(messages), 0
 	for from > 0 && len(messages)-from < wire.DefaultMaxMessages/2 {
@@ -59,7 +60,7 @@ func newest(messages []chat.Message) []chat.Message {
 	return slices.Clone(withoutOrphans(messages[from:]))
 }
 
-// withoutOrphans removes tool results at the beginning, whose calls are missing.
+// withoutOrphans removes tool results at the beginning, because their calls are missing.
 func withoutOrphans(messages []chat.Message) []chat.Message {
 	for len(messages) > 0 && messages[0].Role == llm.ToolRole {
 		messages = messages[1:]
@@ -67,7 +68,7 @@ func withoutOrphans(messages []chat.Message) []chat.Message {
 	return messages
 }
 
-// forget removes a response from the memory.
+// forget clears the memory if it holds the response with the id.
 func (m *memory) forget(id string) {
 	if m != nil && m.id == id {
 		*m = memory{readable: m.readable}

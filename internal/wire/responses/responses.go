@@ -1,9 +1,9 @@
-// Package responses speaks the Responses API: OpenAI's, which the Open Responses specification of
-// 2026-04-24 describes for every server. Its clients include OpenAI's own, which use it by default.
+// Package responses implements OpenAI's Responses API, which the Open Responses specification of
+// 2026-04-24 describes for any server. OpenAI's own clients use this API by default.
 //
 // A request for a response becomes a chat.Request, and the Runner's events become the items of the
-// response and the events of its stream (builder). A response that is not streamed comes from the same
-// builder, without the events. Responses and conversations that a client may refer to later are stored
+// response and the events of its stream (builder). The same builder makes a response that is not
+// streamed, but sends no events. Responses and conversations that a client may refer to later are stored
 // as raw JSON (package transcript). README.md in this directory describes the protocol as implemented.
 package responses
 
@@ -28,21 +28,21 @@ type Config struct {
 
 	Store transcript.Store
 
-	// Open opens a caller's vector store for the tool file_search. The error is library.ErrNotFound if
-	// there is none. Without it the tool searches only namespaces. Optional.
+	// Open opens a caller's vector store for the tool file_search. If there is no such store, the error
+	// is library.ErrNotFound. Optional; if nil, the tool searches only namespaces.
 	Open func(ctx context.Context, owner, id string) (filesapi.Searched, error)
 
-	// Give reads files of messages. Optional.
+	// Give reads the files in messages. Optional; if nil, messages may not contain files.
 	Give openai.Give
 
-	// Turns finds turns of other servers, so that their responses can be cancelled here. Optional.
+	// Turns finds turns that run on other servers, so that their responses can be cancelled here. Optional.
 	Turns interface {
 		Log(ctx context.Context, owner, id string) (*turn.Log, error)
 	}
 
-	MaxMessage int64 // bytes of a message over a WebSocket; 0 means wire.DefaultBodyLimit
+	MaxMessage int64 // maximum bytes of a WebSocket message; 0 means wire.DefaultBodyLimit
 
-	Log *slog.Logger // gets the errors of responses in the background; nil means that nothing is logged
+	Log *slog.Logger // receives the errors of background responses; nil discards them
 }
 
 // Handler handles the requests of the API. It is safe for concurrent use.
@@ -52,8 +52,8 @@ type Handler struct {
 	flights flights
 	sockets *crowd // open WebSockets
 
-	background *crowd                         // responses that are made without their clients
-	recordings *lru.Cache[flight, *recording] // of those that have ended
+	background *crowd                         // responses in progress that need no connected client
+	recordings *lru.Cache[flight, *recording] // of background responses that have ended
 }
 
 // New returns a Handler with the defaults of cfg filled in.
@@ -100,7 +100,7 @@ func (h *Handler) Protocol() wire.Protocol {
 	return wire.Protocol{OpenAPI: openAPI, Types: types, Routes: wire.Slashed(routes...), Drain: h.sockets.drain, Wait: h.wait}
 }
 
-// wait waits for WebSockets and for responses in the background, and cancels them with cause when ctx ends.
+// wait waits until all WebSockets and background responses have ended. When ctx ends, it cancels them with cause.
 func (h *Handler) wait(ctx context.Context, cause error) {
 	h.sockets.wait(ctx, cause)
 	h.background.wait(ctx, cause)
@@ -126,7 +126,7 @@ func (h *Handler) create(w http.ResponseWriter, r *wire.Request) error {
 	return h.reply(w, r, x)
 }
 
-// asker identifies the caller of a request, and the URL of the server for the caller.
+// asker is the caller of a request, and the URL at which the caller reaches the server.
 type asker struct {
 	who  access.Principal
 	base string // URL of the server, for links

@@ -17,19 +17,19 @@ import (
 	"parley/internal/wire/openai"
 )
 
-// responseBody is the id of the message that holds a stored response's own JSON, before the items of its
-// input.
+// responseBody is the id of the first message of a stored response, which holds the response object. The
+// items of its input follow.
 const responseBody = "response"
 
-// The limits of the conversation that a request continues. Older turns are left out, as the engine does
-// with messages that do not fit the model.
+// The limits of the conversation that a request continues, and the time limit of save. Older turns are
+// left out, just as the engine leaves out messages that do not fit the model.
 const (
 	maxChain        = 500       // responses
 	maxHistoryBytes = 256 << 10 // of items
 	saveTimeout     = 30 * time.Second
 )
 
-// kept is a stored response.
+// kept is a stored response: the response object, its input items and its output items.
 type kept struct {
 	response wire.Object
 	input    []wire.Value
@@ -40,7 +40,8 @@ func (h *Handler) scope(kind transcript.Kind, who access.Principal) transcript.S
 	return transcript.Scope{Kind: kind, Namespace: h.cfg.Namespace, Owner: who.Subject}
 }
 
-// unreachable returns the error for a failing store; nil stays nil.
+// unreachable returns the error for a client whose request the store has failed: an unexpected error becomes
+// chat.Unavailable, others are returned unchanged. It returns nil for nil.
 func unreachable(err error) error {
 	if err == nil || chat.KindOf(err) != chat.Internal || errors.Is(err, context.Canceled) {
 		return err
@@ -48,7 +49,8 @@ func unreachable(err error) error {
 	return &chat.Error{Kind: chat.Unavailable, Msg: "What is stored cannot be reached. Please try again.", Err: err}
 }
 
-// save stores the response of an exchange if requested, even if the client has left.
+// save stores the response of an exchange if the request says so, and adds a successful one to its conversation. It does
+// so even if the client has left.
 func (h *Handler) save(ctx context.Context, x *exchange) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 	defer cancel()
@@ -57,7 +59,7 @@ func (h *Handler) save(ctx context.Context, x *exchange) error {
 		messages := append([]transcript.Message{body}, store(x.input, x.req.TurnID)...)
 		_, err := h.cfg.Store.Save(ctx, h.scope(transcript.Responses, x.who), x.res.ID, func(t *transcript.Transcript, found bool) error {
 			if x.placed && !found {
-				return transcript.ErrNotFound // it was deleted meanwhile
+				return transcript.ErrNotFound // it has been deleted in the meantime
 			}
 			t.Messages, t.UpdatedAt = messages, h.cfg.Now()
 			if !found {
@@ -75,10 +77,10 @@ func (h *Handler) save(ctx context.Context, x *exchange) error {
 	return nil
 }
 
-// expireBatch is the number of responses that one transaction deletes.
+// expireBatch is the maximum number of responses that one transaction deletes.
 const expireBatch = 500
 
-// Expire deletes the responses that were stored before a time, and returns how many.
+// Expire deletes the responses that were stored before a time, and returns their number.
 func Expire(ctx context.Context, s transcript.Store, before time.Time) (total int, err error) {
 	for n := expireBatch; n == expireBatch; total += n {
 		if n, err = s.Expire(ctx, transcript.Responses, before, expireBatch); err != nil {
@@ -88,7 +90,7 @@ func Expire(ctx context.Context, s transcript.Store, before time.Time) (total in
 	return total, nil
 }
 
-// keptOf reads a stored response.
+// keptOf decodes a stored response.
 func keptOf(t transcript.Transcript) (k kept, err error) {
 	for _, m := range t.Messages {
 		object, err := wire.ParseObject(m.Body)
@@ -107,7 +109,7 @@ func keptOf(t transcript.Transcript) (k kept, err error) {
 	return k, nil
 }
 
-// history returns the conversation up to the end of a response, oldest first. The memory may be nil.
+// history returns the conversation up to the end of a response, oldest message first. m may be nil.
 func (h *Handler) history(ctx context.Context, who access.Principal, id string, m *memory) ([]chat.Message, error) {
 	if messages, ok := m.recall(id); ok {
 		return messages, nil
@@ -120,7 +122,7 @@ func (h *Handler) history(ctx context.Context, who access.Principal, id string, 
 			if from == id {
 				return nil, errNoPrevious(id)
 			}
-			break // deleted responses are skipped
+			break // an earlier response was deleted; the chain ends there
 		}
 		if err != nil {
 			return nil, unreachable(err)
@@ -141,8 +143,9 @@ func (h *Handler) history(ctx context.Context, who access.Principal, id string, 
 	return h.recent(slices.Concat(chain...), "previous_response_id")
 }
 
-// recent returns the messages of the last items, leaving room for a question. param names the source of
-// the items in errors.
+// recent returns the messages of the last items, within the limits of a conversation that a request
+// continues. Items may take up half of the messages of a request, which leaves room for its input. param
+// names the source of the items in errors.
 func (h *Handler) recent(items []wire.Value, param string) ([]chat.Message, error) {
 	from, size := len(items), 0
 	for from > 0 && len(items)-from < h.cfg.MaxMessages/2 {
@@ -155,8 +158,8 @@ func (h *Handler) recent(items []wire.Value, param string) ([]chat.Message, erro
 	return withoutOrphans(messages), err
 }
 
-// fileShare is the number of bytes of a file that count as one byte of a conversation: otherwise a file would be forgotten with the next
-// question.
+// fileShare is the number of bytes of a file that count as one byte of a conversation. Without it, a large file would exceed
+// the limit and be dropped at the next question.
 const fileShare = 16
 
 func sizeOf(item wire.Value) int {
@@ -171,13 +174,13 @@ func errNoPrevious(id string) error {
 		"Previous response with id "+strconv.Quote(wire.Clip(id))+" not found.")
 }
 
-// find returns the stored response in the path of a request.
+// find returns the stored response that the path of a request names.
 func (h *Handler) find(r *wire.Request) (transcript.Transcript, error) {
 	t, err := h.cfg.Store.Transcript(r.Context(), h.scope(transcript.Responses, r.Who), r.PathValue("id"))
 	return t, h.notFound(r, err, "response")
 }
 
-// notFound converts an error of the store to the API's words.
+// notFound converts an error of the store to one for the client. what names the kind of object in the path.
 func (h *Handler) notFound(r *wire.Request, err error, what string) error {
 	switch {
 	case err == nil:
@@ -238,7 +241,7 @@ func (h *Handler) inputItems(w http.ResponseWriter, r *wire.Request) error {
 	return list(w, r, t.Messages[1:])
 }
 
-// list responds with a page of items, last one first unless the request has order=asc.
+// list responds with a page of items, the last item first unless the request has order=asc.
 func list(w http.ResponseWriter, r *wire.Request, items []transcript.Message) error {
 	asked, err := openai.ListOf(r, 20)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"parley/internal/wire"
 )
 
-// events is a sink that sends server-sent events, each with its type as its name.
+// events is a sink that sends server-sent events, each named by its type.
 type events struct{ *wire.Stream }
 
 func (e events) event(name string) []byte { return e.Event(name) }
@@ -34,7 +34,7 @@ func (h *Handler) stream(w http.ResponseWriter, r *wire.Request, x *exchange) er
 	return err
 }
 
-// reply responds with the response itself, which is the fold of the same events.
+// reply responds with the complete response object. It is built from the same events as a stream.
 func (h *Handler) reply(w http.ResponseWriter, r *wire.Request, x *exchange) error {
 	x.req.Whole = true
 	if err := h.fly(r.Context(), &builder{h: h, x: x}); err != nil {
@@ -43,33 +43,34 @@ func (h *Handler) reply(w http.ResponseWriter, r *wire.Request, x *exchange) err
 	return wire.Reply(w, http.StatusOK, &x.res)
 }
 
-// errCancelled is the cause of a response that its owner cancelled.
+// errCancelled is the cause with which the context of a response is cancelled at its owner's request.
 var errCancelled = &chat.Error{Kind: chat.Conflict, Msg: "The response was cancelled."}
 
-// flights are the responses in progress.
+// flights holds the responses in progress on this server. The zero value is empty. It is safe for concurrent use.
 type flights struct {
 	mu  sync.Mutex
 	all map[flight]*landing
 }
 
-// flight identifies a response of an owner.
+// flight identifies a response by its owner and id.
 type flight struct{ owner, id string }
 
-// landing cancels a flight, and is done when it has ended.
+// landing is used to cancel a flight and to wait for its end.
 type landing struct {
 	cancel context.CancelCauseFunc
-	done   chan struct{}
-	events *recording // of a response in the background; otherwise nil
+	done   chan struct{} // closed when the flight has ended
+	events *recording    // of a background response; otherwise nil
 }
 
-// fly makes a response, which its owner can cancel meanwhile.
+// fly makes a response, which its owner can cancel until it is complete.
 func (h *Handler) fly(ctx context.Context, b *builder) error {
 	ctx, end := h.depart(ctx, b.x, nil)
 	defer end()
 	return b.run(ctx)
 }
 
-// depart makes a response cancellable until end is called. The events are nil unless it is made in the background.
+// depart makes a response cancellable until end is called: its work must use the returned context. events is nil unless
+// it is a background response.
 func (h *Handler) depart(ctx context.Context, x *exchange, events *recording) (_ context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	l := &landing{cancel, make(chan struct{}), events}
@@ -81,7 +82,7 @@ func (h *Handler) depart(ctx context.Context, x *exchange, events *recording) (_
 	}
 }
 
-// enter adds a flight until leave is called.
+// enter registers a flight until leave is called.
 func (f *flights) enter(key flight, l *landing) (leave func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -105,7 +106,7 @@ func (f *flights) find(key flight) *landing {
 	return f.all[key]
 }
 
-// end cancels a flight and waits for its end. It reports false if there is none.
+// end cancels a flight and waits until it has ended, or ctx has. It returns false if there is no such flight.
 func (f *flights) end(ctx context.Context, key flight) (bool, error) {
 	l := f.find(key)
 	if l == nil {
@@ -120,14 +121,16 @@ func (f *flights) end(ctx context.Context, key flight) (bool, error) {
 	}
 }
 
-// How long a response of another server may take to be stored after its turn has ended.
+// elsewhere waits up to landPatience for another server to store a response after its turn has ended, and
+// checks every landInterval.
 const (
 	landPatience = 5 * time.Second
 	landInterval = 50 * time.Millisecond
 )
 
-// elsewhere looks for a response that another server makes. It reports whether one does; if stop is set, it cancels the
-// response. Otherwise it waits until the response is stored as ended, since its turn may have ended just now.
+// elsewhere looks for a turn of the response on another server. If stop is false, it returns true if the turn is still
+// running. Otherwise it stops the turn and waits, up to landPatience, until the response is stored as ended; then it
+// returns false.
 func (h *Handler) elsewhere(r *wire.Request, key flight, stop bool) (running bool, err error) {
 	if h.cfg.Turns == nil {
 		return false, nil
@@ -150,25 +153,25 @@ func (h *Handler) elsewhere(r *wire.Request, key flight, stop bool) (running boo
 			return false, nil
 		}
 		if interrupt.Sleep(ctx, landInterval) != nil {
-			return false, nil // the caller says that it is not stored
+			return false, nil // the caller handles a response that is still pending
 		}
 	}
 }
 
-// land cancels a response that is being made, here or elsewhere, and waits until it is stored.
+// land cancels a response in progress, on this server or another, and waits until it is stored.
 func (h *Handler) land(r *wire.Request, key flight) error {
 	here, err := h.flights.end(r.Context(), key)
 	if err != nil || here {
 		return err
 	}
 	if t, err := h.find(r); err == nil && !isPending(wire.Value(t.Messages[0].Body)) {
-		return nil // it has ended
+		return nil // it has already ended
 	}
 	_, err = h.elsewhere(r, key, true)
 	return err
 }
 
-// cancel handles POST /v1/responses/{id}/cancel. It returns the final response; a response that had
+// cancel handles POST /v1/responses/{id}/cancel. It responds with the final state; a response that had
 // already ended is unchanged.
 func (h *Handler) cancel(w http.ResponseWriter, r *wire.Request) error {
 	key := flight{r.Who.Subject, r.PathValue("id")}

@@ -10,13 +10,13 @@ import (
 	"parley/internal/wire/openai"
 )
 
-// The server's own tools. Every answer is retrieved anyway; with one of these tools a client asks to see
-// the search.
+// The server's own tools. The server searches for every answer anyway; with one of these tools, a client
+// asks to see the search.
 const (
 	fileSearch = "file_search"
 	ownSearch  = "parley:search" // OpenAI's clients do not know the type of its item
 
-	fileSearchItem = "file_search_call"
+	fileSearchItem = "file_search_call" // item type for fileSearch; for ownSearch it is ownSearch itself
 )
 
 // maxTools is the maximum number of tools in a request, as in OpenAI's API.
@@ -24,9 +24,9 @@ const maxTools = 128
 
 // choice says which of the client's tools the model may or must call.
 type choice struct {
-	word    string // for llm.Request.ToolChoice; "" for a free choice
-	allowed []string
-	limited bool // only allowed tools may be called
+	word    string   // for llm.Request.ToolChoice; "" leaves the choice to the model
+	allowed []string // names of tools, if limited
+	limited bool     // only allowed tools may be called
 }
 
 // readTools reads the client's functions and the options of the server's search.
@@ -69,7 +69,7 @@ func (x *exchange) readTool(v wire.Value, at wire.Element) error {
 	return openai.Refusef(at.String()+".type", openai.UnsupportedValue, `"%v.type" must be "function", "file_search" or "parley:search".`, at)
 }
 
-// readSearch reads the options of the search.
+// readSearch reads a search tool and its options.
 func (x *exchange) readSearch(tool wire.Object, name string, at wire.Element) error {
 	x.search = fileSearchItem
 	if name == ownSearch {
@@ -107,7 +107,7 @@ func (x *exchange) readSearch(tool wire.Object, name string, at wire.Element) er
 // maxStores is the maximum number of vector stores that a turn searches.
 const maxStores = 10
 
-// readStores reads the vector stores or namespaces to search instead of the model's.
+// readStores reads the vector stores or namespaces to search instead of the model's namespace.
 func (x *exchange) readStores(v wire.Value, param string) error {
 	elements, ok := v.Elements()
 	if !ok {
@@ -128,7 +128,7 @@ func (x *exchange) readStores(v wire.Value, param string) error {
 	return nil
 }
 
-// function is a client's tool, with the members that the response repeats.
+// function is a client's tool. strict has no effect, but the response repeats it.
 type function struct {
 	tool   llm.Tool
 	strict *bool
@@ -162,7 +162,7 @@ func functionOf(object wire.Object, at wire.Element) (f function, err error) {
 	return f, nil
 }
 
-// shown returns the tool in the form for a response, with every member.
+// shown returns the tool in the form for a response, which has all members.
 func (f function) shown() json.RawMessage {
 	shown := struct {
 		Type        string          `json:"type"`
@@ -177,7 +177,7 @@ func (f function) shown() json.RawMessage {
 	return mustJSON(shown)
 }
 
-// readToolChoice reads a word, or an object that names a tool or the allowed tools.
+// readToolChoice reads the tool choice: a word, or an object that names a tool or the allowed tools.
 func (x *exchange) readToolChoice(v wire.Value) error {
 	const param = "tool_choice"
 	x.res.ToolChoice = v.Compact()
@@ -195,7 +195,7 @@ func (x *exchange) readToolChoice(v wire.Value) error {
 		}
 		return nil
 	case ok && (name == fileSearch || name == ownSearch):
-		return nil // every answer is retrieved
+		return nil // the server always searches
 	case ok && name == "allowed_tools":
 		return x.choice.readAllowed(object)
 	}
@@ -241,8 +241,8 @@ func (c *choice) readAllowed(object wire.Object) error {
 	return nil
 }
 
-// choose applies the tool choice. A required search always happens: if the search is the only tool, a
-// choice that requires a tool has no further effect.
+// choose applies the tool choice. The search always happens, so a choice that requires a tool has no
+// effect if the search is the only tool.
 func (x *exchange) choose() error {
 	o := &x.req.Options
 	if x.choice.limited {

@@ -21,20 +21,21 @@ import (
 const (
 	maxConnected = time.Hour
 	writeTimeout = 30 * time.Second
-	queued       = 8 // messages that wait for the previous response
+	queued       = 8 // messages waiting for the previous response
 )
 
-// socket is one WebSocket. Its responses are made one after the other.
+// socket is one WebSocket. It makes its responses one after another, all in one goroutine.
 type socket struct {
 	h      *Handler
 	conn   *websocket.Conn
 	from   asker
-	again  func() (access.Principal, error) // identifies the caller anew; nil where nobody signs in
+	again  func() (access.Principal, error) // wire.Request.Again; may be nil
 	memory memory
 	line   []byte // of the event being sent
 }
 
-// connect handles GET /v1/responses: the same requests and events over one connection.
+// connect handles GET /v1/responses: it opens a WebSocket for the same requests and events as POST
+// /v1/responses.
 func (h *Handler) connect(w http.ResponseWriter, r *wire.Request) error {
 	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 		w.Header().Set("Upgrade", "websocket")
@@ -53,7 +54,7 @@ func (h *Handler) connect(w http.ResponseWriter, r *wire.Request) error {
 	defer leave()
 	conn, err := websocket.Accept(w, r.Request, nil)
 	if err != nil {
-		return nil // Accept has responded
+		return nil // Accept has already responded
 	}
 	conn.SetReadLimit(h.cfg.MaxMessage)
 	s := &socket{
@@ -78,8 +79,8 @@ func sameOrigin(r *http.Request) bool {
 var errConnectedLong = wire.Refuse(http.StatusBadRequest, "websocket_connection_limit_reached",
 	"The connection has lasted for 60 minutes, which is the limit. Open another one.")
 
-// serve handles the messages of a connection until it ends, or the server stops. It owns the goroutine
-// that reads them, which notices when the client leaves.
+// serve handles the messages of a connection until it ends or the server stops. It starts a goroutine that
+// reads them and notices when the client leaves, and waits for it.
 func (s *socket) serve(ctx context.Context, cancel context.CancelCauseFunc) {
 	defer func() { _ = s.conn.CloseNow() }()
 	messages := make(chan []byte, queued)
@@ -96,7 +97,7 @@ func (s *socket) serve(ctx context.Context, cancel context.CancelCauseFunc) {
 	<-read
 }
 
-// read passes messages on. A message that is too large ends the connection.
+// read sends the connection's messages to a channel. A message that is too large ends the connection.
 func (s *socket) read(ctx context.Context, messages chan<- []byte) {
 	for {
 		kind, message, err := s.conn.Read(context.WithoutCancel(ctx))
@@ -139,7 +140,8 @@ func (s *socket) answer(ctx context.Context, messages <-chan []byte, limit <-cha
 	}
 }
 
-// readmit identifies the caller anew: since the last message, the key may have been revoked, or a session or membership may have ended.
+// readmit identifies the caller again. Since the last message, the key may have been revoked, or the session or a membership
+// may have ended.
 func (s *socket) readmit() (err error) {
 	if s.again == nil {
 		return nil
@@ -148,8 +150,8 @@ func (s *socket) readmit() (err error) {
 	return err
 }
 
-// message makes the response for a message. An error is for the client, which has received nothing of
-// the response.
+// message makes the response to a message. It returns an error only if the client has received nothing of
+// the response; the caller then sends it.
 func (s *socket) message(ctx context.Context, message []byte) error {
 	object, err := wire.ParseObject(message)
 	if err != nil {
@@ -162,7 +164,7 @@ func (s *socket) message(ctx context.Context, message []byte) error {
 	x, err := s.h.decode(ctx, object, s.from, &s.memory)
 	begun := false
 	if err == nil {
-		x.res.Background = false // as "stream", it has no meaning here
+		x.res.Background = false // like "stream", it has no meaning here
 		b := &builder{h: s.h, x: x, out: sender{s, ctx}, quiet: true}
 		err = s.h.fly(ctx, b)
 		begun = b.begun
@@ -178,7 +180,7 @@ func (s *socket) message(ctx context.Context, message []byte) error {
 	return err
 }
 
-// refuse sends an error that belongs to no response.
+// refuse sends an error that does not belong to a response.
 func (s *socket) refuse(ctx context.Context, err error) {
 	p, status := problemOf(err)
 	code := p.cause().Code
@@ -188,12 +190,12 @@ func (s *socket) refuse(ctx context.Context, err error) {
 		Status int     `json:"status"`
 		Error  problem `json:"error"`
 	}{"error", status, p})
-	// A write fails if the client is gone, which read notices.
+	// If this fails, the client is gone, and read notices it.
 	_ = s.write(ctx, line)
 }
 
 func (s *socket) write(ctx context.Context, line []byte) error {
-	// The context may have ended before the last event of a response.
+	// The last event of a response must be sent even if ctx has ended.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
 	if err := s.conn.Write(ctx, websocket.MessageText, line); err != nil {

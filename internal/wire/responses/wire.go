@@ -2,8 +2,8 @@ package responses
 
 import "encoding/json"
 
-// response is the response object of the API. Members that this server does not use have the API's
-// defaults.
+// response is the response object of the API. Members that this server does not use keep the API's
+// default values.
 type response struct {
 	ID                 string            `json:"id"`
 	Object             string            `json:"object"`
@@ -40,7 +40,7 @@ type response struct {
 	Metadata           json.RawMessage   `json:"metadata"`
 }
 
-// The statuses of responses and items.
+// Statuses of responses and items, and other fixed values of the API.
 const (
 	waiting     = "queued"
 	inProgress  = "in_progress"
@@ -101,7 +101,8 @@ type textPart struct {
 	Annotations []any  `json:"annotations"` // urlCitation or fileCitation
 	Logprobs    []any  `json:"logprobs"`
 
-	// Unsupported are the labels of citations whose pages do not support the answer. It is Parley's own.
+	// Unsupported lists the labels of citations whose pages do not support the answer. This member is a
+	// Parley extension.
 	Unsupported []string `json:"unsupported_citations,omitempty"`
 }
 
@@ -113,7 +114,8 @@ type urlCitation struct {
 	URL   string `json:"url"`
 }
 
-// fileCitation is a citation of a file in a vector store. The members after the index are Parley's own.
+// fileCitation is a citation of a file in a vector store, or in the request. The members after Index are
+// Parley extensions.
 type fileCitation struct {
 	Type     string `json:"type"`
 	FileID   string `json:"file_id"`
@@ -141,8 +143,8 @@ type extra struct {
 	} `json:"parley"`
 }
 
-// reasoningItem has the text of a model's reasoning as its content, or as its summary if the client
-// asked for one.
+// reasoningItem contains the text of a model's reasoning: in Summary if the client asked for a summary,
+// otherwise in Content.
 type reasoningItem struct {
 	ID      string          `json:"id"`
 	Type    string          `json:"type"`
@@ -156,7 +158,7 @@ type reasoningPart struct {
 	Text string `json:"text"`
 }
 
-// searchItem shows the queries of a search, and its results if the client asked for them.
+// searchItem contains the queries of a search, and its results if the client asked for them.
 type searchItem struct {
 	ID      string   `json:"id"`
 	Type    string   `json:"type"`
@@ -177,7 +179,7 @@ type result struct {
 
 // The events of a stream.
 
-// head is the beginning of every event.
+// head contains the members that every event begins with.
 type head struct {
 	Type string `json:"type"`
 	Seq  int    `json:"sequence_number"`
@@ -223,7 +225,7 @@ type textDoneEvent struct {
 	Logprobs []any  `json:"logprobs"`
 }
 
-// reasoningPlace is like place, for reasoning, whose summaries use another member for the part.
+// reasoningPlace is like place, for a reasoning item: exactly one of Content and Summary is set.
 type reasoningPlace struct {
 	Item    string `json:"item_id"`
 	Output  int    `json:"output_index"`
@@ -270,7 +272,7 @@ type searchEvent struct {
 	Output int    `json:"output_index"`
 }
 
-// errorEvent has its members twice: Open Responses reads them in error, OpenAI's types beside it.
+// errorEvent repeats its members: Open Responses defines them inside error, OpenAI's types next to it.
 type errorEvent struct {
 	head
 	Code    *string `json:"code"`

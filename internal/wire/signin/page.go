@@ -23,17 +23,18 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"style": func() template.CSS { return template.CSS(pageStyle) }, //nolint:gosec // a constant
 }).Parse(pageText))
 
-// policy lets the page use its own style sheet and send its form here. It runs no script.
+// policy is the page's Content-Security-Policy. It allows the page's own style sheet and forms that are sent to this server,
+// and no scripts.
 var policy = func() string {
 	sum := sha256.Sum256([]byte(pageStyle))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
 		"'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 }()
 
-// shown holds the data of the page.
+// shown is the data of the page template.
 type shown struct {
-	Back   string // where to go on
-	Failed string // why the last attempt did not succeed
+	Back   string // local path to go to after signing in
+	Failed string // why the last attempt failed, as a sentence; "" if it did not
 	Out    bool   // the caller has just signed out
 
 	Ways      []oidc.Way
@@ -41,7 +42,7 @@ type shown struct {
 	Anonymous bool
 }
 
-// show answers with the page.
+// show responds with the page. It sets Ways, Keys and Anonymous itself.
 func (h *Handler) show(w http.ResponseWriter, r *wire.Request, status int, view shown) error {
 	view.Ways, view.Anonymous = h.ways, h.Anonymous
 	some, err := h.Keys.Any(r.Context())
@@ -59,6 +60,6 @@ func (h *Handler) show(w http.ResponseWriter, r *wire.Request, status int, view 
 	header.Set("Cross-Origin-Opener-Policy", "same-origin")
 	header.Set("X-Frame-Options", "DENY")
 	w.WriteHeader(status)
-	_, _ = b.WriteTo(w) // it fails only if the client has left
+	_, _ = b.WriteTo(w) // fails only if the client has left
 	return nil
 }

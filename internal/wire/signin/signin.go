@@ -1,16 +1,16 @@
-// Package signin signs people in on the web page, with an API key or at an OpenID Connect provider.
+// Package signin signs users of the web page in, with an API key or at an OpenID Connect provider.
 //
-//	GET  /sign-in                      the page on which people choose how to sign in
+//	GET  /sign-in                      the page on which users choose how to sign in
 //	POST /sign-in                      signs in with an API key, from that page's form
-//	GET  /sign-in/{provider}           sends the browser to a provider (authorization code with PKCE)
-//	GET  /sign-in/{provider}/callback  where the provider sends it back
-//	POST /sign-out                     ends the session, and says where to go, which may be the provider
-//	GET  /api/me                       who asks
-//	GET  /.auth/me                     who asks, as Azure App Service has it
+//	GET  /sign-in/{provider}           redirects to a provider (authorization code with PKCE)
+//	GET  /sign-in/{provider}/callback  the provider redirects back to here
+//	POST /sign-out                     ends the session; returns where to go next, which may be at the provider
+//	GET  /api/me                       the caller
+//	GET  /.auth/me                     the caller, in the format of Azure App Service
 //
-// Until the provider answers, the browser keeps its secrets in a cookie: the state, the nonce, the PKCE verifier,
-// and also the page it was on. That cookie gives no rights, so it needs no seal: an attacker who could set it in
-// another browser could just as well sign in and set the resulting session cookie there.
+// During a sign-in at a provider, a cookie holds the state, the nonce and the PKCE verifier, and the page to return to.
+// The cookie grants no rights, so it is neither signed nor encrypted: an attacker who could set it in another browser
+// could just as well sign in and set the resulting session cookie there.
 package signin
 
 import (
@@ -37,24 +37,24 @@ import (
 	"parley/internal/wire"
 )
 
-// Config says who can sign in how. Providers may be nil.
+// Config configures a Handler. Sessions and Keys are required. Providers is nil if there are no identity providers.
 type Config struct {
 	Sessions  *session.Book
 	Keys      *apikey.Book
 	Providers *oidc.Verifier
 	Site      session.Site
-	Lasts     time.Duration // how long a session goes on
-	Anonymous bool          // one may ask without signing in
+	Lasts     time.Duration // how long a session lasts; must match Sessions
+	Anonymous bool          // callers may ask without signing in
 
-	// Note is called when somebody signs in, in vain or not, and when they sign out. Optional.
+	// Note is called after each sign-in, failed sign-in and sign-out. Optional.
 	Note func(r *wire.Request, what Event)
 }
 
-// Event is a sign-in or a sign-out.
+// Event is a sign-in, a failed sign-in or a sign-out.
 type Event struct {
-	Out     bool
-	Subject string // "" where it is not known
-	With    string // the provider, or the id of the key
+	Out     bool   // a sign-out
+	Subject string // "" if it is unknown
+	With    string // issuer, provider name, "key ID", or "a key" if it is unknown; "" for a sign-out
 	Refused string // why the sign-in failed; "" if it succeeded
 }
 
@@ -64,19 +64,19 @@ func (h *Handler) note(r *wire.Request, what Event) {
 	}
 }
 
-// Handler answers the routes.
+// Handler handles the routes. It is safe for concurrent use.
 type Handler struct {
 	Config
 	ways []oidc.Way
 
 	mu   sync.Mutex
-	used *lru.Cache[string, bool] // states that a provider has answered
+	used *lru.Cache[string, bool] // states that have come back in a callback
 }
 
-// rememberedStates are enough that none of the last ten minutes is dropped on a busy server.
+// rememberedStates is large enough that even a busy server remembers all states of the last ten minutes (attemptLasts).
 const rememberedStates = 10_000
 
-// New returns a handler.
+// New returns a Handler.
 func New(cfg Config) *Handler {
 	h := &Handler{Config: cfg, used: lru.New[string, bool](rememberedStates, nil)}
 	if cfg.Providers != nil {
@@ -104,23 +104,23 @@ func (h *Handler) Protocol() wire.Protocol {
 	}}
 }
 
-// page answers GET /sign-in.
+// page handles GET /sign-in.
 func (h *Handler) page(w http.ResponseWriter, r *wire.Request) error {
 	if text := h.Site.TextOf(r.Request); text != "" {
 		if _, err := h.Sessions.Find(r.Context(), text); errors.Is(err, session.ErrEnded) {
-			h.Site.SetText(w, r.Request, "", -1) // so that who may ask without signing in is not asked again
+			h.Site.SetText(w, r.Request, "", -1) // so that callers who may ask without signing in are not sent here again
 		}
 	}
 	return h.show(w, r, http.StatusOK, shown{Back: localPath(r.URL.Query().Get("back")), Out: r.URL.Query().Has("signed_out")})
 }
 
-// Limits of the request of a sign-in.
+// Limits of a sign-in request.
 const (
 	maxForm = 16 << 10 // bytes
-	maxBack = 1 << 10
+	maxBack = 1 << 10  // bytes
 )
 
-// withKey answers POST /sign-in.
+// withKey handles POST /sign-in.
 func (h *Handler) withKey(w http.ResponseWriter, r *wire.Request) error {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "application/x-www-form-urlencoded" {
@@ -136,7 +136,7 @@ func (h *Handler) withKey(w http.ResponseWriter, r *wire.Request) error {
 	}
 	view := shown{Back: localPath(form.Get("back"))}
 	if view.Failed = h.unsafe(r); view.Failed == "" && !session.IsFromBrowser(r.Request) {
-		// Another site could make an old browser send the form, and so sign somebody in as somebody else.
+		// Another site could make an old browser send the form, and so sign its user in as somebody else.
 		view.Failed = "The browser did not say which page sent the form. Please use a newer browser; programs send their key with each request."
 	}
 	if view.Failed != "" {
@@ -163,7 +163,7 @@ func (h *Handler) withKey(w http.ResponseWriter, r *wire.Request) error {
 	return h.enter(w, r, session.Session{Subject: who.Subject, Name: who.Name, Key: k.ID}, "", view.Back)
 }
 
-// unsafe returns why nobody may sign in by this request, or "".
+// unsafe returns the reason why this request must not sign anybody in, as a sentence, or "" if it may.
 func (h *Handler) unsafe(r *wire.Request) string {
 	if r.Method != http.MethodGet && !h.Site.IsOwn(r.Request) {
 		return "The form was not sent by this page. Please sign in here."
@@ -175,7 +175,8 @@ func (h *Handler) unsafe(r *wire.Request) string {
 	return ""
 }
 
-// enter begins a session, which takes the place of the one that the browser had, and goes on to where somebody was.
+// enter begins a session, which replaces the browser's previous one, and redirects to back. token is the provider's ID token,
+// or "".
 func (h *Handler) enter(w http.ResponseWriter, r *wire.Request, s session.Session, token, back string) error {
 	if old := h.Site.TextOf(r.Request); old != "" {
 		if _, err := h.Sessions.End(r.Context(), old); err != nil && !errors.Is(err, session.ErrEnded) {
@@ -197,7 +198,7 @@ func seeOther(w http.ResponseWriter, address string) error {
 	return nil
 }
 
-// attempt is a sign-in at a provider that has begun, as the browser keeps it.
+// attempt is an unfinished sign-in at a provider, as stored in the browser's cookie.
 type attempt struct {
 	oidc.Pending
 	Provider string `json:"provider"`
@@ -210,7 +211,7 @@ const (
 	maxAttempt    = 4 << 10 // bytes
 )
 
-// begin answers GET /sign-in/{provider}.
+// begin handles GET /sign-in/{provider}.
 func (h *Handler) begin(w http.ResponseWriter, r *wire.Request) error {
 	name, view := r.PathValue("provider"), shown{Back: localPath(r.URL.Query().Get("back"))}
 	if !h.has(name) {
@@ -242,13 +243,13 @@ func (h *Handler) has(provider string) bool {
 	return false
 }
 
-// callback returns the address at which a provider sends the browser back. Each provider has its own, so that none can
-// answer for another (RFC 9700 section 4.4).
+// callback returns the redirect URI of a provider. Each provider has its own, so that none can answer for another
+// (RFC 9700 section 4.4).
 func (h *Handler) callback(r *wire.Request, provider string) string {
 	return h.Site.Base(r.Request) + "/sign-in/" + provider + "/callback"
 }
 
-// finish answers GET /sign-in/{provider}/callback.
+// finish handles GET /sign-in/{provider}/callback.
 func (h *Handler) finish(w http.ResponseWriter, r *wire.Request) error {
 	name := r.PathValue("provider")
 	if !h.has(name) {
@@ -258,7 +259,7 @@ func (h *Handler) finish(w http.ResponseWriter, r *wire.Request) error {
 	h.Site.SetCookie(w, r.Request, attemptCookie, "", -1)
 	view := shown{Back: localPath(a.Back)}
 	if a.Provider != name || !h.first(a.State) {
-		a.Pending = oidc.Pending{} // which no answer fits
+		a.Pending = oidc.Pending{} // matches no answer of a provider
 	}
 	who, err := h.Providers.Finish(r.Context(), name, h.callback(r, name), a.Pending, r.URL.Query())
 	if err != nil {
@@ -267,7 +268,7 @@ func (h *Handler) finish(w http.ResponseWriter, r *wire.Request) error {
 	return h.enter(w, r, session.Session{Subject: who.Who.Subject, Name: who.Who.Name, Issuer: who.Issuer, Claims: who.Claims}, who.Token, view.Back)
 }
 
-// attemptOf returns the sign-in that the browser has begun, a zero one if there is none.
+// attemptOf returns the attempt in the request's cookie, or a zero attempt.
 func (h *Handler) attemptOf(r *wire.Request) (a attempt) {
 	value := h.Site.Cookie(r.Request, attemptCookie)
 	if len(value) > maxAttempt {
@@ -280,7 +281,7 @@ func (h *Handler) attemptOf(r *wire.Request) (a attempt) {
 	return a
 }
 
-// first reports whether a state is answered for the first time.
+// first reports whether a state comes back for the first time, and remembers it. It returns false for "".
 func (h *Handler) first(state string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -291,7 +292,7 @@ func (h *Handler) first(state string) bool {
 	return true
 }
 
-// failed shows why a sign-in at a provider did not succeed.
+// failed shows why a sign-in at a provider failed. It returns the error for the log.
 func (h *Handler) failed(w http.ResponseWriter, r *wire.Request, err error, view shown) error {
 	status, kind := http.StatusServiceUnavailable, chat.Unavailable
 	view.Failed = "The identity provider cannot be reached. Please try again in a minute."
@@ -299,10 +300,10 @@ func (h *Handler) failed(w http.ResponseWriter, r *wire.Request, err error, view
 		status, kind, view.Failed = http.StatusForbidden, chat.Forbidden, refused.Msg
 	}
 	h.note(r, Event{With: r.PathValue("provider"), Refused: view.Failed})
-	return cmp.Or(h.show(w, r, status, view), error(&chat.Error{Kind: kind, Msg: "sign-in at a provider failed", Err: err})) // which the server logs
+	return cmp.Or(h.show(w, r, status, view), error(&chat.Error{Kind: kind, Msg: "sign-in at a provider failed", Err: err})) // the server logs it
 }
 
-// out answers POST /sign-out.
+// out handles POST /sign-out.
 func (h *Handler) out(w http.ResponseWriter, r *wire.Request) error {
 	if !h.Site.IsOwn(r.Request) {
 		return wire.Refuse(http.StatusForbidden, "forbidden_origin", "Only this server's own page can sign somebody out.")
@@ -321,13 +322,14 @@ func (h *Handler) out(w http.ResponseWriter, r *wire.Request) error {
 		}
 	}
 	h.Site.SetText(w, r.Request, "", -1)
-	w.Header().Set("Clear-Site-Data", `"storage"`) // drafts and settings, which the next user of the browser need not see
+	w.Header().Set("Clear-Site-Data", `"storage"`) // drafts and settings, which the browser's next user should not see
 	return wire.Reply(w, http.StatusOK, struct {
 		Location string `json:"location"`
 	}{location})
 }
 
-// endAt returns the address at which the holder of a session signs out at their provider, or "".
+// endAt returns the URL at which the holder of a session signs out at the provider, or "". text is the session's cookie, and
+// back is where the provider redirects afterwards.
 func (h *Handler) endAt(ctx context.Context, s session.Session, text, back string) string {
 	if s.Issuer == "" || h.Providers == nil {
 		return ""
@@ -335,20 +337,21 @@ func (h *Handler) endAt(ctx context.Context, s session.Session, text, back strin
 	return h.Providers.End(ctx, s.Issuer, s.Open(text), back)
 }
 
-// me answers GET /api/me.
+// me handles GET /api/me.
 func (h *Handler) me(w http.ResponseWriter, r *wire.Request) error {
 	role := string(r.Who.Role)
 	return wire.Reply(w, http.StatusOK, struct {
 		Subject   string  `json:"subject"`
 		Name      string  `json:"name"`
 		Role      *string `json:"role"`
-		Session   bool    `json:"session"`     // one can sign out
-		CanSignIn bool    `json:"can_sign_in"` // and has not
+		Session   bool    `json:"session"`     // the caller can sign out
+		CanSignIn bool    `json:"can_sign_in"` // the caller can sign in and has not
 	}{r.Who.Subject, r.Who.Name, unless(role, ""), r.Who.Subject != "" && h.Site.TextOf(r.Request) != "", r.Who.Subject == "" && h.offers(r.Context())})
 }
 
-// appService answers GET /.auth/me, which front ends of Azure ask for who has signed in: a list of one, or of none.
-// They send a token that they find there; the cookie, or the token that they have, does as well.
+// appService handles GET /.auth/me, where front ends for Azure App Service look up who has signed in. The response is a
+// list of one identity, or of none. It contains no access token for front ends to send with their requests: the session
+// cookie, or a token that they already have, suffices.
 func appService(w http.ResponseWriter, r *wire.Request) error {
 	type claim struct {
 		Typ string `json:"typ"`
@@ -376,14 +379,14 @@ func unless(text, empty string) *string {
 	return &text
 }
 
-// offers reports whether anybody can sign in.
+// offers reports whether the server offers a way to sign in.
 func (h *Handler) offers(ctx context.Context) bool {
 	some, err := h.Keys.Any(ctx)
 	return len(h.ways) > 0 || err == nil && some
 }
 
-// localPath returns an address of this server, without its origin, from one that a request names; "/" unless it is one.
-// Browsers take backslashes for slashes and drop tabs and line ends, so addresses with any of these are none.
+// localPath returns address if it is a path on this server other than a sign-in page, with query and fragment, and
+// otherwise "/". Browsers treat backslashes as slashes and drop tabs and line breaks, so it rejects all of these.
 func localPath(address string) string {
 	if len(address) > maxBack || !strings.HasPrefix(address, "/") || strings.HasPrefix(address, "//") ||
 		strings.ContainsFunc(address, func(r rune) bool {

@@ -1,8 +1,8 @@
-// Package usersapi lets administrators export and delete what is kept about a user, as `parley users` does on the machine.
+// Package usersapi lets administrators export and delete the data stored about a user, as `parley users` does on the command line.
 //
 //	GET    /api/users               lists the users who have stored data
-//	GET    /api/users/export?user=  a ZIP archive
-//	DELETE /api/users?user=
+//	GET    /api/users/export?user=  exports a user's data as a ZIP archive
+//	DELETE /api/users?user=         deletes a user's data
 package usersapi
 
 import (
@@ -19,7 +19,7 @@ import (
 // Handler handles the routes.
 type Handler struct{ users *users.Users }
 
-// New returns a handler.
+// New returns a Handler.
 func New(all *users.Users) *Handler { return &Handler{all} }
 
 //go:embed openapi.json
@@ -46,12 +46,12 @@ func (h *Handler) list(w http.ResponseWriter, r *wire.Request) error {
 	}{append([]string{}, all...)})
 }
 
-// userOf returns the user whom a request names.
+// userOf returns the user that a request names.
 func userOf(r *wire.Request) string { return r.URL.Query().Get("user") }
 
 // export handles GET /api/users/export.
 func (h *Handler) export(w http.ResponseWriter, r *wire.Request) error {
-	r.Changed = "user " + userOf(r) // nothing changes, but the log tells who took it
+	r.Changed = "user " + userOf(r) // nothing changes, but the audit log records who exported the data
 	w.Header().Set("Content-Type", "application/zip")
 	w.Header().Set("Content-Disposition", `attachment; filename="user.zip"`)
 	err := h.users.Export(r.Context(), w, userOf(r))
@@ -61,7 +61,7 @@ func (h *Handler) export(w http.ResponseWriter, r *wire.Request) error {
 	return err
 }
 
-// notAUser refuses a request before anything was written.
+// notAUser returns the error for a request that does not name a user. The response must not have begun.
 func notAUser(w http.ResponseWriter) error {
 	w.Header().Del("Content-Disposition")
 	return wire.Invalidf("user must name a user: GET /api/users lists them")

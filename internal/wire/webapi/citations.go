@@ -14,7 +14,7 @@ import (
 	"parley/internal/wire"
 )
 
-// citationShown is a citation in responses. Offsets are UTF-16 code units of the page's current text.
+// citationShown is a citation in responses. Start and End are offsets in the page's current text, in UTF-16 code units.
 type citationShown struct {
 	N          int         `json:"n"`
 	Label      string      `json:"label"`
@@ -44,14 +44,14 @@ type citedSpan struct {
 	Stale      bool   `json:"stale"`
 }
 
-// snapshot is a citation in the state that the turn has kept, merged over the messages that contain its
+// snapshot is a citation as stored with the turn. It combines the citations of all messages that contain its
 // label.
 type snapshot struct {
 	chat.Citation
-	doubted bool // in at least one place
+	doubted bool // at least one place that cites it is unsupported
 }
 
-// snapshots returns the citations of all messages, each label once.
+// snapshots returns the citations of all messages, one for each label.
 func (v *view) snapshots() []snapshot {
 	var all []snapshot
 	seen := map[string]int{} // number of occurrences of a label in the messages so far
@@ -87,7 +87,7 @@ func (v *view) snapshots() []snapshot {
 	return all
 }
 
-// citations returns the citations of a turn, with the current positions of their words.
+// citations returns the citations of a turn, with the current positions of the cited words.
 func (h *Handler) citations(ctx context.Context, who access.Principal, v *view) ([]citationShown, error) {
 	out := []citationShown{}
 	sources := sourceCache{catalog: h.cfg.Catalog, filter: retrieval.Filter{Principal: who, Namespace: v.scope.Namespace}}
@@ -118,8 +118,8 @@ func (h *Handler) citations(ctx context.Context, who access.Principal, v *view) 
 	return out, nil
 }
 
-// spanNow returns the position of a span's words in the current text of the page: the old position if
-// they are there, or else another one.
+// spanNow returns a span with its words' position in the current text of the page: the old position if the
+// words are still there, otherwise their first occurrence. The span is stale if there is none, or page is nil.
 func spanNow(s chat.CitedSpan, page *retrieval.Page) citedSpan {
 	out := citedSpan{Occurrence: s.Occurrence, Quote: s.Quote, Supported: !s.Doubted}
 	if s.Quote == "" {
@@ -143,8 +143,8 @@ func spanNow(s chat.CitedSpan, page *retrieval.Page) citedSpan {
 	return out
 }
 
-// passageOf returns the text of the passage that a citation points to, or else the snippet in the
-// citation.
+// passageOf returns the text of the passage that a citation points to. If the turn no longer has it, it
+// returns the citation's snippet.
 func (v *view) passageOf(c chat.Citation) string {
 	holds := func(p retrieval.Passage) bool {
 		return p.Document.Name == c.Name && slices.ContainsFunc(p.Chunk.Spans, func(s retrieval.Span) bool { return s.Page == c.Page })
@@ -171,9 +171,9 @@ type foundPage struct {
 	page     *retrieval.Page
 }
 
-// find returns the document that a citation points to, if the caller may see it now, and its page. Both
-// are zero otherwise. It also looks up the name, since a document that was deleted and read again has
-// another id.
+// find returns the document that a citation points to and the cited page, which is nil if the document no
+// longer has it. If the caller may not see the document now, both are zero. find also tries the document's
+// name, since a document that was deleted and read again has a new id.
 func (c *sourceCache) find(ctx context.Context, cited chat.Citation) (retrieval.Document, *retrieval.Page, error) {
 	if f, ok := c.pages[cited.Label]; ok {
 		return f.document, f.page, nil

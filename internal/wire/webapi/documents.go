@@ -19,7 +19,7 @@ import (
 const (
 	maxListed     = 200
 	defaultListed = 50
-	maxAsked      = 4096 // bytes of a name or of a search text
+	maxAsked      = 4096 // bytes of a name or a search text
 	maxFilter     = 8192 // bytes of a filter
 
 	maxKeysListed   = 20
@@ -58,8 +58,8 @@ func (h *Handler) shown(d retrieval.Document, embedded int, uploaded bool) docum
 	}
 }
 
-// webURL returns an address if a page may link to it, and otherwise "": documents set their own
-// addresses, and "javascript:" would run in the page.
+// webURL returns s if a page may link to it, otherwise "": documents set their own URLs, and the code of a
+// "javascript:" URL would run in the page.
 func webURL(s string) string {
 	scheme, _, ok := strings.Cut(s, ":")
 	if scheme = strings.ToLower(scheme); !ok || scheme != "http" && scheme != "https" {
@@ -103,7 +103,7 @@ func (h *Handler) documents(w http.ResponseWriter, r *wire.Request) error {
 	return sendTagged(w, r, out)
 }
 
-// wanted reads what a list of documents is confined to: the filter and the text that names or titles hold.
+// wanted reads which documents a list is limited to: those that pass f and whose names or titles contain q.
 func (h *Handler) wanted(r *wire.Request) (f retrieval.Filter, q string, err error) {
 	if f, err = h.filter(r); err != nil {
 		return f, "", err
@@ -157,15 +157,15 @@ func (h *Handler) attributes(w http.ResponseWriter, r *wire.Request) error {
 	return sendTagged(w, r, out)
 }
 
-// unlisted are the attributes that every document has with a value of its own, or that say nothing to people.
+// unlisted contains the attributes that differ for nearly every document or mean nothing to users.
 var unlisted = []string{retrieval.AttributePath, retrieval.AttributeTitle, retrieval.AttributeURL, retrieval.AttributeMediaType, retrieval.AttributeIndexedAt}
 
-// attributeShown is an attribute in responses, with the values that most documents have.
+// attributeShown is an attribute in responses, with its most frequent values.
 type attributeShown struct {
 	Key       string       `json:"key"`
-	Documents int          `json:"documents"` // that have it
+	Documents int          `json:"documents"` // number of documents that have it
 	Values    []valueShown `json:"values"`
-	More      bool         `json:"more"` // there are other values
+	More      bool         `json:"more"` // there are values that are not listed
 }
 
 type valueShown struct {
@@ -173,8 +173,8 @@ type valueShown struct {
 	Documents int `json:"documents"`
 }
 
-// complete converts documents for a response. It adds the number of their chunks with a vector, and
-// whether the caller has uploaded them.
+// complete converts documents to the form for responses. It adds how many of their chunks have a vector,
+// and whether the caller uploaded them.
 func (h *Handler) complete(r *wire.Request, f retrieval.Filter, found []retrieval.Document) ([]document, error) {
 	revisions := make([]int64, len(found))
 	for i, d := range found {
@@ -278,7 +278,7 @@ func (h *Handler) chunks(w http.ResponseWriter, r *wire.Request) error {
 	return sendTagged(w, r, out)
 }
 
-// pageTexts returns the texts of the pages that chunks are on, by number.
+// pageTexts returns the texts of the pages that chunks are on, by page number.
 func (h *Handler) pageTexts(r *wire.Request, d retrieval.Document, chunks []retrieval.Chunk) (map[int]offsets, error) {
 	texts := map[int]offsets{}
 	for _, c := range chunks {
@@ -365,12 +365,12 @@ type namespaceShown struct {
 	Documents int    `json:"documents"`
 	Chunks    int    `json:"chunks"`
 	Default   bool   `json:"default"`
-	Manage    bool   `json:"manage"`   // the caller may change its members, and the rights of its documents
-	Instruct  bool   `json:"instruct"` // the caller may write the instructions for models
+	Manage    bool   `json:"manage"`   // the caller may change its members and the rights of its documents
+	Instruct  bool   `json:"instruct"` // the caller may change its instructions for models
 }
 
-// namespaces handles GET /api/namespaces: the server's own first, followed by others that the caller may
-// use.
+// namespaces handles GET /api/namespaces. It lists the server's own namespace first, then the others that
+// the caller may use.
 func (h *Handler) namespaces(w http.ResponseWriter, r *wire.Request) error {
 	who := r.Who
 	names, err := h.cfg.Namespaces(r.Context(), who)
@@ -390,8 +390,8 @@ func (h *Handler) namespaces(w http.ResponseWriter, r *wire.Request) error {
 	return sendTagged(w, r, out)
 }
 
-// count returns the number of documents that a caller sees in a namespace, and the number of its chunks.
-// The latter is 0 if the namespace has documents that the caller does not see.
+// count returns the number of documents that the caller may see in a namespace, and the number of chunks
+// in the namespace. chunks is 0 if the namespace has documents that the caller may not see.
 func (h *Handler) count(r *wire.Request, f retrieval.Filter) (documents, chunks int, err error) {
 	_, documents, err = h.cfg.Catalog.FindDocuments(r.Context(), f, "", "", 0)
 	if err != nil {

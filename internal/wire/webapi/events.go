@@ -17,8 +17,8 @@ import (
 
 const keepAliveInterval = 12 * time.Second
 
-// log returns the log of a turn to its owner, if they may use its namespace. For everybody else the turn
-// does not exist.
+// log returns the log of a turn if it is the caller's own and the caller may still use its namespace.
+// Otherwise it returns errNoTurn.
 func (h *Handler) log(ctx context.Context, who access.Principal, id string) (*turn.Log, error) {
 	l, err := h.cfg.Turns.Log(ctx, who.Subject, id)
 	if errors.Is(err, turn.ErrNotFound) {
@@ -34,8 +34,8 @@ func (h *Handler) log(ctx context.Context, who access.Principal, id string) (*tu
 	return l, err
 }
 
-// stop handles DELETE /api/turns/{id}. It succeeds if the turn has ended already, because the client
-// could not know.
+// stop handles DELETE /api/turns/{id}. It also succeeds if the turn has already ended, because the client
+// cannot know that.
 func (h *Handler) stop(w http.ResponseWriter, r *wire.Request) error {
 	l, err := h.log(r.Context(), r.Who, r.PathValue("id"))
 	if err != nil {
@@ -46,9 +46,9 @@ func (h *Handler) stop(w http.ResponseWriter, r *wire.Request) error {
 	return nil
 }
 
-// events handles GET /api/turns/{id}/events. It sends the events of a turn after the last one that the
-// client has seen as server-sent events, until the turn has ended. If nothing is left the status is 204,
-// which stops browsers from reconnecting (HTML standard, section 9.2.2).
+// events handles GET /api/turns/{id}/events. It sends the events of a turn that follow the last one the client
+// has seen, as server-sent events, until the turn has ended. If none are left, it responds with 204, which
+// stops browsers from reconnecting (HTML standard, section 9.2.2).
 func (h *Handler) events(w http.ResponseWriter, r *wire.Request) error {
 	after, err := lastEvent(r)
 	if err != nil {
@@ -81,8 +81,8 @@ func lastEvent(r *wire.Request) (int, error) {
 	return int(n), nil
 }
 
-// follow sends the events after a position. An error means that sending failed, or that the client's
-// request ended before the turn: then the stream just ends, so that the client reconnects.
+// follow sends the events after a position until the turn has ended. It returns an error if sending fails or
+// the request ends before the turn; the stream then just ends, so that the client reconnects.
 func follow(r *wire.Request, l *turn.Log, after int, stream *wire.Stream) error {
 	for n, err := range l.Follow(r.Context(), after, keepAliveInterval) {
 		switch {
@@ -111,8 +111,8 @@ func sendEvent(stream *wire.Stream, n chat.Numbered) error {
 	return stream.SendNumbered(n.Seq, append(stream.Line(), raw...))
 }
 
-// sendFailure sends the last event of a turn that ended with an error. It has the type "error" in the
-// encoding of events, with the same failure as in the response of the turn.
+// sendFailure sends the last event of a turn that ended with an error. It is encoded like other events, has the
+// type "error", and contains the same failure as the turn's own response.
 func sendFailure(stream *wire.Stream, n chat.Numbered, ended error) error {
 	f := wire.FailureOf(ended)
 	dst := wire.AppendString(append(stream.Line(), `{"v":1,"turn":`...), n.Turn)

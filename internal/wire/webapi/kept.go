@@ -16,28 +16,28 @@ import (
 	"parley/internal/wire"
 )
 
-// Shelf keeps small things of people. store.Shelf implements it.
+// Shelf stores users' small items, such as prompts. store.Shelf implements it.
 type Shelf interface {
 	Items(ctx context.Context, list shelf.List) ([]shelf.Item, error)
 	Save(ctx context.Context, key shelf.Key, change func(*shelf.Item, bool) error) (shelf.Item, error)
 	Delete(ctx context.Context, key shelf.Key) error
 }
 
-// maxKept is the maximum number of things of one kind that somebody may keep.
+// maxKept is the maximum number of items of one kind that an owner may keep.
 const maxKept = 200
 
-// kept is a kind of things that people keep on the server: each is one text, and only its owner sees it.
+// kept is a kind of item that users keep on the server. An item is one text, which only its owner can see.
 type kept struct {
-	kind    shelf.Kind // and what people call it
+	kind    shelf.Kind // also its name in messages
 	path    string
-	member  string // the name of the text in JSON
-	longest int    // characters
+	member  string // name of the text in JSON
+	longest int    // maximum length in characters
 	lines   bool   // the text may have several lines
-	// removed is called when a thing was deleted. Optional.
+	// removed is called after an item has been deleted. Optional.
 	removed func(r *wire.Request, id string) error
 }
 
-// kept returns the table of these kinds.
+// kept returns the kinds of items.
 func (h *Handler) kept() []kept {
 	return []kept{
 		{kind: shelf.Prompts, path: "/api/prompts", member: "text", longest: 4000, lines: true},
@@ -71,10 +71,10 @@ func (k kept) key(r *wire.Request) shelf.Key {
 	return shelf.Key{Kind: k.kind, Owner: r.Who.Subject, ID: r.PathValue("id")}
 }
 
-// shown is a kept thing in responses.
-func (k kept) shown(i shelf.Item) map[string]string { // the name of one member is in the table
+// shown returns an item in the form for responses.
+func (k kept) shown(i shelf.Item) map[string]string { // not a struct: the name of one member depends on the kind
 	var text string
-	_ = json.Unmarshal(i.Body, &text) // add and change have written it
+	_ = json.Unmarshal(i.Body, &text) // cannot fail: textOf has encoded it
 	return map[string]string{"id": i.ID, k.member: text}
 }
 
@@ -91,7 +91,7 @@ func (k kept) list(h *Handler, w http.ResponseWriter, r *wire.Request) error {
 	return sendTagged(w, r, out)
 }
 
-// textOf reads the text from a body.
+// textOf reads the text from the body of a request, and returns it as JSON.
 func (k kept) textOf(r *wire.Request) (body []byte, err error) {
 	object, err := r.Object()
 	if err != nil {
@@ -109,8 +109,8 @@ func (k kept) textOf(r *wire.Request) (body []byte, err error) {
 	return json.Marshal(text)
 }
 
-// add handles POST. Something that is kept already is returned, so that a request may be repeated. Two equal requests at once keep it
-// once, unless different replicas get them.
+// add handles POST. If the owner already has an equal item, add returns that, so that a request may be repeated. Concurrent equal
+// requests create only one item, unless they reach different replicas.
 func (k kept) add(h *Handler, w http.ResponseWriter, r *wire.Request) error {
 	body, err := k.textOf(r)
 	if err != nil {
@@ -140,7 +140,7 @@ func (k kept) add(h *Handler, w http.ResponseWriter, r *wire.Request) error {
 	if err == nil {
 		items, err = h.cfg.Shelf.Items(r.Context(), all)
 	}
-	if err == nil && len(items) > maxKept { // requests that came at once each found room
+	if err == nil && len(items) > maxKept { // other replicas have added items in the meantime
 		if err = h.cfg.Shelf.Delete(r.Context(), key); err == nil {
 			return k.full()
 		}

@@ -1,9 +1,9 @@
 package webapi
 
-// offsets converts byte offsets of a text to the UTF-16 code units that JavaScript counts, and back.
+// offsets converts between byte offsets in a text and offsets in UTF-16 code units, which JavaScript uses.
 type offsets struct{ s string }
 
-// units returns the number of code units before a byte of the text.
+// units returns the number of code units before a byte offset.
 func (o offsets) units(at int) int {
 	n := 0
 	for _, r := range o.s[:min(max(at, 0), len(o.s))] {
@@ -12,8 +12,8 @@ func (o offsets) units(at int) int {
 	return n
 }
 
-// bytes returns the byte offset after a number of code units. It is at most the length of the text, and
-// the beginning of a character that would be cut.
+// bytes returns the byte offset after a number of code units, at most the length of the text. If the offset
+// would be inside a character, it returns the beginning of that character.
 func (o offsets) bytes(units int) int {
 	for i, r := range o.s {
 		if units < unitsOf(r) {

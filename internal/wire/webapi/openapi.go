@@ -7,7 +7,7 @@ import _ "embed"
 //go:embed openapi.json
 var openAPI []byte
 
-// types are the Go types behind schemas of the description.
+// types maps schemas in openAPI to the Go types that they describe.
 var types = map[string]any{
 	"ChatLink":     linkShown{},
 	"SharedChat":   sharedChat{},

@@ -22,7 +22,7 @@ import (
 
 const pdfType = "application/pdf"
 
-// pageShown is a page in responses. Offsets are UTF-16 code units of Text.
+// pageShown is a page in responses. The offsets in Blocks are in UTF-16 code units of Text.
 type pageShown struct {
 	DocumentID string      `json:"document_id"`
 	Number     int         `json:"number"`
@@ -68,7 +68,7 @@ func (h *Handler) onePage(w http.ResponseWriter, r *wire.Request) error {
 			out.ImageURL = h.address(fmt.Sprintf("/api/documents/%s/pages/%d/image", url.PathEscape(d.ID), p.Number), d.Namespace,
 				url.Values{"v": {version(d)}})
 		} else if p.Text == "" {
-			return err // neither text nor picture
+			return err // there is neither text nor picture
 		} else if r.Context().Err() != nil {
 			return r.Context().Err()
 		}
@@ -85,10 +85,11 @@ func (h *Handler) onePage(w http.ResponseWriter, r *wire.Request) error {
 	return sendTagged(w, r, out)
 }
 
-// version identifies the version of a document's original in the addresses of its pictures.
+// version identifies the version of a document's original in the URLs of its pictures.
 func version(d retrieval.Document) string { return d.SHA256[:min(len(d.SHA256), 16)] }
 
-// page returns the page that the path names. Pages of a PDF without text exist too.
+// page returns the page that the path names, and the document's highest page number. A page of a PDF counts as existing
+// even if no text of it is stored.
 func (h *Handler) page(r *wire.Request, d retrieval.Document) (retrieval.Page, int, error) {
 	n, err := strconv.Atoi(r.PathValue("n"))
 	if err != nil || n < 0 || n > maxPage {
@@ -118,7 +119,7 @@ func labelOf(k format.View, number int) string {
 	return "Page " + strconv.Itoa(number)
 }
 
-// headings returns the headings above the chunks of a page, with their levels.
+// headings returns the headings above the chunks of a page, with their levels, from 1.
 func (h *Handler) headings(ctx context.Context, d retrieval.Document, page int) (map[string]int, error) {
 	chunks, err := h.cfg.Catalog.RevisionChunks(ctx, d.Revision)
 	if err != nil {
@@ -136,13 +137,13 @@ func (h *Handler) headings(ctx context.Context, d retrieval.Document, page int) 
 	return levels, nil
 }
 
-// outline matches the headings of an original with the blocks of its text, in their order.
+// outline contains, in order, the headings of an original that have not yet been matched with a block of its text.
 type outline []pageview.Heading
 
-// ahead is the number of headings that may be missing from the text.
+// ahead is how many headings level compares with a block: up to ahead-1 headings in a row may be missing from the text.
 const ahead = 20
 
-// level returns the level of a block if it is the next heading, else 0.
+// level returns the level of the heading that a block matches, or 0. It removes that heading and those before it.
 func (o *outline) level(body string) int {
 	words := lettersOf(body)
 	for i, heading := range (*o)[:min(ahead, len(*o))] {
@@ -156,7 +157,8 @@ func (o *outline) level(body string) int {
 
 var linked = lazyregexp.New(`!?\[([^\]]*)\]\([^)]*\)|<[^>]*>`)
 
-// lettersOf returns the letters and digits of a text, which are the same with and without markup.
+// lettersOf returns only the letters and digits of a text, in lower case, so that texts with and without markup compare
+// equal.
 func lettersOf(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -166,8 +168,9 @@ func lettersOf(s string) string {
 	}, s)
 }
 
-// blocksOf splits a page's text into the paragraphs, tables, lists and headings that the extraction
-// made. The headings are those above chunks, and those that are written in the original.
+// blocksOf splits a page's text into paragraphs, headings, and blocks of several lines such as tables and
+// lists. A single line is a heading if it is in written, the outline of the original, or in headings, which
+// are those above chunks.
 func blocksOf(text string, headings map[string]int, written outline) []block {
 	out := []block{}
 	unit, at := 0, 0 // position up to which the text has been read, in code units and bytes
@@ -202,7 +205,7 @@ func blocksOf(text string, headings map[string]int, written outline) []block {
 	return out
 }
 
-// The widths of pictures in pixels.
+// Widths of pictures in pixels.
 const (
 	minWidth     = 64
 	maxWidth     = 3000
@@ -250,7 +253,8 @@ func (h *Handler) image(w http.ResponseWriter, r *wire.Request) error {
 	return nil
 }
 
-// cacheOf lets a browser keep a picture for good if its address contains the version of the original.
+// cacheOf returns the Cache-Control header for a picture. A browser may cache it indefinitely if its URL contains the version
+// of the original.
 func cacheOf(r *wire.Request, d retrieval.Document) string {
 	if r.URL.Query().Get("v") == version(d) {
 		return "private, max-age=31536000, immutable"
@@ -258,7 +262,7 @@ func cacheOf(r *wire.Request, d retrieval.Document) string {
 	return "private, no-cache"
 }
 
-// maxRanges limits the ranges of one request.
+// maxRanges is the maximum number of ranges in one request.
 const maxRanges = 50
 
 // boxes handles GET /api/documents/{id}/pages/{n}/boxes.
@@ -288,7 +292,7 @@ func (h *Handler) boxes(w http.ResponseWriter, r *wire.Request) error {
 	return sendTagged(w, r, out)
 }
 
-// rangesOf reads pairs of start and end in UTF-16 code units of a text, and converts them to bytes.
+// rangesOf reads pairs of start and end from the query, in UTF-16 code units of a text, and converts them to byte offsets.
 func rangesOf(r *wire.Request, text string) ([]pageview.Range, error) {
 	starts, ends := r.URL.Query()["start"], r.URL.Query()["end"]
 	if len(starts) != len(ends) || len(starts) > maxRanges {

@@ -8,11 +8,11 @@ import (
 	"parley/internal/wire"
 )
 
-// Settings holds the data that the page needs when it starts, except the data that depends on the caller.
+// Settings contains the data that the page needs when it starts, except data that depends on the caller.
 type Settings struct {
 	Version      string              `json:"version"`
-	Model        string              `json:"model"`   // the answering model, as provider:model
-	Builtin      bool                `json:"builtin"` // it is a built-in model
+	Model        string              `json:"model"`   // the model that answers, as provider:model
+	Builtin      bool                `json:"builtin"` // Model is built in
 	Models       map[string][]string `json:"models"`
 	Defaults     map[string]string   `json:"defaults"`
 	Capabilities Capabilities        `json:"capabilities"`
@@ -36,20 +36,21 @@ type Capabilities struct {
 	MultiAgent bool `json:"multi_agent"`
 }
 
-// Limits are the limits of requests in bytes; 0 if the server does not accept the kind of request.
+// Limits are the maximum sizes in bytes of a request body, an upload and a question. 0 means that the server does not
+// accept that kind of request.
 type Limits struct {
 	Body     int64 `json:"body"`
 	Upload   int64 `json:"upload"`
 	Question int   `json:"question"`
 }
 
-// Described has the options of requests, by protocol.
+// Described describes the options that requests may set, by protocol.
 type Described struct {
 	Azure   []wire.Setting `json:"azure"`
 	RAGChat []wire.Setting `json:"ragchat"`
 }
 
-// Ingestion is the progress of reading the documents.
+// Ingestion is the progress of ingesting the documents.
 type Ingestion struct {
 	Running    bool `json:"running"`
 	Files      int  `json:"files"`
@@ -72,7 +73,7 @@ const (
 	Failing Severity = "error"
 )
 
-// Problem is something that users should know before they ask.
+// Problem is something that users should know before they ask a question.
 type Problem struct {
 	Code     string   `json:"code"`
 	Severity Severity `json:"severity"`
@@ -99,7 +100,7 @@ func (h *Handler) config(w http.ResponseWriter, r *wire.Request) error {
 	return sendTagged(w, r, out)
 }
 
-// corpusState reports that documents are missing or still being read.
+// corpusState returns the problem that documents are still being ingested, or that there are none; otherwise an empty list.
 func corpusState(s shownSettings) []Problem {
 	if i := s.Ingestion; i.Running {
 		message := "The documents are being read"

@@ -22,7 +22,7 @@ import (
 	"parley/internal/wire"
 )
 
-// Chats keeps the chats of the page. transcript.Store implements it.
+// Chats stores the chats of the web page. transcript.Store implements it.
 type Chats interface {
 	Transcript(ctx context.Context, scope transcript.Scope, id string) (transcript.Transcript, error)
 	Linked(ctx context.Context, link string) (transcript.Scope, transcript.Transcript, error)
@@ -38,8 +38,8 @@ var (
 // linkShown is the link of a chat in responses to its owner.
 type linkShown struct {
 	Link     string  `json:"link"`     // "" if the chat is not shared
-	Messages int     `json:"messages"` // that it shows
-	Newer    int     `json:"newer"`    // messages that it does not show yet
+	Messages int     `json:"messages"` // number of messages that the link shows
+	Newer    int     `json:"newer"`    // number of later messages, which it does not show
 	SharedAt *string `json:"shared_at"`
 }
 
@@ -68,7 +68,8 @@ func (h *Handler) link(w http.ResponseWriter, r *wire.Request) error {
 	return wire.Reply(w, http.StatusOK, showLink(t.Chat))
 }
 
-// share handles PUT /api/chats/{id}/link: it makes a link, or has the existing one show all messages.
+// share handles PUT /api/chats/{id}/link. It makes a link that shows all current messages, or updates the existing link to show
+// them.
 func (h *Handler) share(w http.ResponseWriter, r *wire.Request) error {
 	return h.relink(w, r, "shared by a link", func(t *transcript.Transcript) {
 		if t.Link.ID == "" {
@@ -106,7 +107,7 @@ type sharedChat struct {
 	Messages []sharedMessage `json:"messages"`
 }
 
-// sharedMessage has the form of stored messages, with nothing but what a reader may see.
+// sharedMessage has the form of a stored message, but contains only what the reader may see.
 type sharedMessage struct {
 	ID        string        `json:"messageId"`
 	Parent    string        `json:"parentId"`
@@ -120,7 +121,7 @@ type sharedAnswer struct {
 	Status    string          `json:"status"`
 	Finish    string          `json:"finish"`
 	Citations []citationShown `json:"citations"`
-	LeftOut   bool            `json:"left_out"` // there was a source that the reader may not see
+	LeftOut   bool            `json:"left_out"` // Content was shortened, because of a source that the reader may not see
 }
 
 // shared handles GET /api/shared/{link}.
@@ -153,7 +154,8 @@ func (h *Handler) shared(w http.ResponseWriter, r *wire.Request) error {
 	return sendTagged(w, r, out)
 }
 
-// storedMessage holds the fields of a stored message that sharing reads. A field of another type counts as missing.
+// storedMessage contains the fields of a stored message that are needed for sharing. A field of an unexpected type is
+// treated as missing.
 type storedMessage struct {
 	ID        string  `json:"messageId"`
 	OtherID   string  `json:"id"`
@@ -172,8 +174,8 @@ type storedMessage struct {
 	} `json:"parley"`
 }
 
-// shownPath returns the messages that the page shows when it opens a chat: the last one and those it follows. Earlier versions
-// of questions and answers are not shared.
+// shownPath returns the messages that the page shows when it opens a chat: the last message and its ancestors, oldest
+// first. Other versions of questions and answers are not shared.
 func shownPath(stored []transcript.Message) []storedMessage {
 	var all []storedMessage
 	at := map[string]int{}
@@ -197,7 +199,7 @@ func shownPath(stored []transcript.Message) []storedMessage {
 		all = append(all, m)
 	}
 	var path []storedMessage
-	for i := len(all) - 1; i >= 0 && len(path) < len(all); { // clients may store a circle
+	for i := len(all) - 1; i >= 0 && len(path) < len(all); { // clients may store a cycle
 		path = append(path, all[i])
 		next, ok := -1, false
 		if p := all[i].Parent; p != nil {
@@ -212,14 +214,15 @@ func shownPath(stored []transcript.Message) []storedMessage {
 	return path
 }
 
-// shareAnswer writes the part of an answer that a reader may see. What clients store of a source is not believed: readers see
-// it only if they may see its document now, with the names, addresses and words that the document has.
+// shareAnswer adds the part of an answer that the reader may see. It does not trust the sources that clients store: a reader
+// sees a source only if they may see its document now, with the document's current names and URLs, and only words that the
+// cited page contains.
 func (h *Handler) shareAnswer(ctx context.Context, sources *sharedSources, m storedMessage, to *sharedMessage) error {
 	to.Answer = &sharedAnswer{Status: m.Answer.Status, Finish: m.Answer.Finish, Citations: []citationShown{}}
 	if s := to.Answer.Status; s != "completed" && s != "failed" && s != "" {
-		to.Answer.Status = "cancelled" // also if it was being written when it was shared
+		to.Answer.Status = "cancelled" // includes answers that were still being written
 	}
-	labels := map[string]bool{} // whether the reader may see the source
+	labels := map[string]bool{} // whether the reader may see the source with the label
 	for _, c := range m.Answer.Citations[:min(len(m.Answer.Citations), maxLabels)] {
 		d, page, err := sources.find(ctx, &c)
 		if err != nil {
@@ -255,13 +258,15 @@ func (h *Handler) shareAnswer(ctx context.Context, sources *sharedSources, m sto
 	return nil
 }
 
-// maxLabels is the maximum number of labels in an answer; each costs a lookup in the store. An answer with more is left out.
+// maxLabels is the maximum number of labels in an answer, each of which costs a lookup in the store. The text of an answer with
+// more is left out.
 const maxLabels = 500
 
-// pageLabel finds what looks like the label of a page.
+// pageLabel matches text in brackets that looks like the label of a page.
 var pageLabel = lazyregexp.New(`\[([^\[\]\n]{1,300}#page=\d{1,9})\]`)
 
-// labels returns the labels that an answer has beside those of its citations, as an answer that was stopped has.
+// labels returns the labels that an answer may contain besides those of its citations: an answer that was stopped has labels
+// but no citations.
 func (m *storedMessage) labels() []string {
 	all := slices.Clone(m.Answer.Labels)
 	for _, s := range m.Sources {
@@ -273,15 +278,16 @@ func (m *storedMessage) labels() []string {
 	return all
 }
 
-// sharedSources finds the sources of a shared chat that its reader may see.
+// sharedSources finds those sources of a shared chat that its reader may see.
 type sharedSources struct {
 	catalog  Catalog
 	who      access.Principal
-	fallback string // namespace of citations that have none
+	fallback string // namespace of citations that name none
 	caches   map[string]*sourceCache
 }
 
-// find returns the document and the page of a stored citation; they are zero if the reader may not see them.
+// find returns the document and the page of a stored citation. Both are zero if the reader may not see the document. It sets
+// c.Namespace if that is empty.
 func (s *sharedSources) find(ctx context.Context, c *citationShown) (retrieval.Document, *retrieval.Page, error) {
 	c.Namespace = cmp.Or(c.Namespace, s.fallback)
 	cache := s.caches[c.Namespace]
@@ -315,8 +321,8 @@ func (h *Handler) sharedCitation(n int, c citationShown, d retrieval.Document, p
 // sentenceEnds are the characters that end a sentence.
 const sentenceEnds = ".!?…。！？؟"
 
-// lastSentence returns the last sentence of a text with the space before it. What stands before a full stop in a sentence, as
-// behind an abbreviation, is lost with it.
+// lastSentence returns the last sentence of a text with the space before it. A full stop followed by a space always ends a
+// sentence, so the words up to an abbreviation are lost.
 func lastSentence(text string) string {
 	for at, r := range slices.Backward([]byte(text)) {
 		if (r == ' ' || r == '\t') && strings.ContainsRune(sentenceEnds, lastRune(strings.TrimRight(text[:at], " \t"))) {
@@ -331,13 +337,13 @@ func lastRune(s string) rune {
 	return r
 }
 
-// onlySeen returns what is left of an answer that has sources which its reader may not see: of each line the sentences that end
-// with the labels of sources which they may see, and have no others. Everything else may come from the others.
+// onlySeen removes the parts of an answer that may come from sources its reader may not see. It keeps, of each line, only
+// sentences that end with labels, all of them of sources that the reader may see.
 func onlySeen(text string, labels map[string]bool) string {
 	var kept []string
 	for line := range strings.Lines(text) {
 		var b strings.Builder
-		from, seen, whole := 0, true, true // whole: a sentence begins at from
+		from, seen, whole := 0, true, true // whole: a new sentence begins at from
 		for at := 0; at < len(line); {
 			label, allowed := labelAt(line[at:], labels)
 			if label == "" {
@@ -348,7 +354,7 @@ func onlySeen(text string, labels map[string]bool) string {
 			end := at + len(label) + len("[]")
 			at = end
 			if follows, _ := labelAt(strings.TrimLeft(line[end:], " ,;"), labels); follows != "" {
-				continue // the same words have several sources
+				continue // several labels follow the same words
 			}
 			stop := len(line[end:]) - len(strings.TrimLeft(line[end:], sentenceEnds))
 			sentence := lastSentence(line[from:end])
@@ -366,7 +372,7 @@ func onlySeen(text string, labels map[string]bool) string {
 	return strings.Join(kept, "\n\n")
 }
 
-// labelAt returns the longest label in brackets at the beginning of a text, and whether the reader may see its source.
+// labelAt returns the longest label in brackets at the beginning of a text, or "", and whether the reader may see its source.
 func labelAt(text string, labels map[string]bool) (label string, seen bool) {
 	if !strings.HasPrefix(text, "[") {
 		return "", false

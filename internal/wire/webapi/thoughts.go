@@ -10,7 +10,7 @@ import (
 	"parley/internal/wire"
 )
 
-// thoughts shows how a turn came to its answer.
+// thoughts shows how a turn arrived at its answer.
 type thoughts struct {
 	Query     queryShown     `json:"query"`
 	Retrieval retrievalShown `json:"retrieval"`
@@ -134,7 +134,7 @@ func (v *view) thoughts() *thoughts {
 	return out
 }
 
-// passages returns the passages of a turn in their final order.
+// passages returns the retrieved passages of a turn in their final order.
 func (h *Handler) passages(v *view) []passageShown {
 	out := []passageShown{}
 	before := map[retrieval.ChunkKey]int{}

@@ -92,7 +92,7 @@ type totals struct {
 	Cost   *wire.USD `json:"cost"`
 }
 
-// milliseconds is a duration, in JSON a number of milliseconds with at most three decimals.
+// milliseconds is a duration. Its JSON is a number of milliseconds with up to three decimals.
 type milliseconds time.Duration
 
 // MarshalJSON writes the duration in milliseconds.
@@ -100,7 +100,7 @@ func (m milliseconds) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, float64(time.Duration(m).Microseconds())/1000, 'f', -1, 64), nil
 }
 
-// The status of a turn or a stage that is running, and of a stage that has finished.
+// Statuses of a stage. Turns and messages can also be running.
 const (
 	statusRunning  = "running"
 	statusFinished = "finished"
@@ -129,21 +129,21 @@ func (h *Handler) turn(w http.ResponseWriter, r *wire.Request) error {
 	return sendTagged(w, r, out)
 }
 
-// view is the knowledge about a turn: its log, as long as that is kept, and its record, once it has
-// ended. It has at least one of them.
+// view is what is known about a turn: its log, while the server still has it, and its record, once the turn has
+// ended. At least one of said and record is set.
 type view struct {
 	id      string
 	scope   turn.Scope
-	record  *turn.Record
-	said    *turn.Snapshot
-	folded  chat.Turn
+	record  *turn.Record            // the saved turn
+	said    *turn.Snapshot          // the log
+	folded  chat.Turn               // the sum of the events in said
 	first   *chat.PassagesRetrieved // before reranking
 	running []chat.StageStarted     // unfinished stages
 	calls   map[string]llm.ToolCall // of tools, by id
 }
 
-// view finds a turn of the caller in a namespace that they may use. For everybody else the turn does not
-// exist.
+// view finds one of the caller's own turns, in a namespace that the caller may use. Otherwise it returns
+// errNoTurn.
 func (h *Handler) view(ctx context.Context, who access.Principal, id string) (*view, error) {
 	const longest = 64
 	if id == "" || len(id) > longest {
@@ -170,8 +170,8 @@ func (h *Handler) view(ctx context.Context, who access.Principal, id string) (*v
 	return v, nil
 }
 
-// endMessages completes the messages that the end of the turn has interrupted. No event reports that,
-// but the saved turn has their status and citations.
+// endMessages completes messages that were interrupted by the end of the turn. No event reports their end,
+// but the saved turn contains their status and citations.
 func (v *view) endMessages() {
 	if v.record == nil {
 		return
@@ -186,8 +186,8 @@ func (v *view) endMessages() {
 	}
 }
 
-// findRecord looks for the saved turn in its namespace or, if that is unknown, in all namespaces that
-// the caller may use.
+// findRecord looks for the saved turn in its namespace or, if that is unknown, in all namespaces that the
+// caller may use. It sets v.record and v.scope if it finds the turn.
 func (h *Handler) findRecord(ctx context.Context, who access.Principal, v *view) error {
 	namespaces := []string{v.scope.Namespace}
 	if v.said == nil {
@@ -212,7 +212,7 @@ func (h *Handler) findRecord(ctx context.Context, who access.Principal, v *view)
 	return nil
 }
 
-// fold processes the events of the turn.
+// fold processes the events of the log.
 func (v *view) fold() {
 	for _, e := range v.said.Events {
 		v.folded.Add(e)
@@ -237,7 +237,7 @@ func (v *view) fold() {
 	}
 }
 
-// shown returns the response without the parts that need other sources.
+// shown returns the response without the parts that need other stores: citations, passages and costs.
 func (v *view) shown() *turnShown {
 	out := &turnShown{
 		ID: v.id, Namespace: v.scope.Namespace, Status: statusRunning, StartedAt: instant(turn.Began(v.id)),
@@ -252,7 +252,7 @@ func (v *view) shown() *turnShown {
 	return out
 }
 
-// addSaid adds the content of the log.
+// addSaid adds the content of the log, if there is one.
 func (v *view) addSaid(out *turnShown) {
 	if v.said == nil {
 		return
@@ -286,7 +286,7 @@ func failureOf(err error) *failure {
 	return &failure{f.Code, f.Text}
 }
 
-// addRecord adds the content of the saved turn, which takes precedence over the log.
+// addRecord adds the content of the saved turn, if there is one. It takes precedence over the log.
 func (v *view) addRecord(out *turnShown) {
 	rec := v.record
 	if rec == nil {
@@ -304,7 +304,7 @@ func (v *view) addRecord(out *turnShown) {
 		out.Error = failureOf(&chat.Error{Kind: rec.ErrorKind})
 	}
 	if v.said != nil {
-		return // the log has the same and more
+		return // the log contains the same messages and stages, and more
 	}
 	for _, a := range rec.Answers {
 		out.Messages = append(out.Messages, messageShown{a.ID, a.Agent, string(a.Status), a.Text()})
@@ -326,7 +326,7 @@ func usageOf(u llm.Usage) usage {
 	return usage{Input: u.Input, Output: u.Output, Cached: u.Cached, Reasoning: u.Reasoning, Estimated: u.Estimated}
 }
 
-// bill adds data of the ledger: the model calls with their costs, and the totals of the conversation.
+// bill adds data from the ledger: the model calls with their costs, and the totals of the conversation.
 func (h *Handler) bill(ctx context.Context, who access.Principal, v *view, out *turnShown) error {
 	entries, err := h.cfg.Records.Entries(ctx, v.id)
 	if err != nil {
@@ -360,15 +360,15 @@ func (h *Handler) bill(ctx context.Context, who access.Principal, v *view, out *
 		cost, called := byStage[s.Stage]
 		switch {
 		case !called:
-			s.Cost = new(wire.USD) // without a model it costs nothing
+			s.Cost = new(wire.USD) // a stage without model calls costs nothing
 		case shared[s.Stage] == 1:
 			s.Cost = cost
-		} // if agents share a stage, the ledger does not know which of them made a call
+		} // if several agents ran the stage, the ledger does not say which of them made a call
 	}
 	return h.billConversation(ctx, who, v, entries, out)
 }
 
-// plus returns the cost of a stage with the cost of another call added; nil means unknown.
+// plus returns the cost of a stage so far plus the cost of another call; nil means unknown.
 func plus(sums map[chat.Stage]*wire.USD, stage chat.Stage, cost *wire.USD) *wire.USD {
 	before, ok := sums[stage]
 	if !ok {

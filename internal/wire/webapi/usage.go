@@ -16,18 +16,18 @@ import (
 	"parley/internal/wire"
 )
 
-// usagePeriod is the default length of a report up to its end, so that the cost of a report does not
-// grow with the age of the ledger.
+// usagePeriod is the default time range of a report, counted back from its end. It prevents reports from
+// becoming slower as the ledger grows.
 const usagePeriod = 30 * 24 * time.Hour
 
-// The limits of a page of a report in rows.
+// The default and maximum number of rows on a page of a report.
 const (
 	usageRows    = 10_000
 	maxUsageRows = 100_000
 )
 
-// usage handles GET /api/usage?by=user,day&from=2026-11-01&to=2026-12-01&format=csv, a report of the
-// usage of models. Callers see their own usage, administrators that of everybody.
+// usage handles GET /api/usage?by=user,day&from=2026-11-01&to=2026-12-01&format=csv, a report on the
+// usage of models. Callers see their own usage; administrators see everybody's.
 func (h *Handler) usage(w http.ResponseWriter, r *wire.Request) error {
 	q, err := usageQuery(r, time.Now())
 	if err != nil {
@@ -55,7 +55,7 @@ func (h *Handler) usage(w http.ResponseWriter, r *wire.Request) error {
 	return report.WriteCSV(w)
 }
 
-// usageQuery reads which page of which report is requested.
+// usageQuery reads which report is requested, and which page of it.
 func usageQuery(r *wire.Request, now time.Time) (q ledger.UsageQuery, err error) {
 	values := r.URL.Query()
 	if q, err = ParseUsageQuery(values.Get("by"), values.Get("from"), values.Get("to")); err != nil {
@@ -92,8 +92,8 @@ func wantsCSV(r *wire.Request) (bool, error) {
 	return false, wire.Invalidf("format must be json or csv")
 }
 
-// usagePage returns a page of a report. If the report has several pages, it makes a separate query for
-// the total.
+// usagePage returns a page of a report. If the report has several pages, a separate query determines the
+// total.
 func (h *Handler) usagePage(ctx context.Context, q ledger.UsageQuery) (p UsageReport, err error) {
 	p.Query = q
 	q.Limit++
@@ -116,8 +116,8 @@ func (h *Handler) usagePage(ctx context.Context, q ledger.UsageQuery) (p UsageRe
 }
 
 // ParseUsageQuery reads the dimensions of a report, separated by commas, and its time range. from and to
-// are days or times (2026-11-01, 2026-11-01T10:00:00Z); "" means unlimited, and a day in to is included.
-// The error is a sentence for the user.
+// are days or times (2026-11-01, 2026-11-01T10:00:00Z). "" means no limit. A day in to is included; a time is
+// exclusive. The text of the error is for the user.
 func ParseUsageQuery(by, from, to string) (q ledger.UsageQuery, err error) {
 	for name := range strings.SplitSeq(by, ",") {
 		if name = strings.TrimSpace(name); name == "" {
@@ -152,7 +152,7 @@ func parseTime(name, s string) (t time.Time, day bool, err error) {
 	return t, false, fmt.Errorf("%s must be a day such as 2026-11-01 or a time such as 2026-11-01T10:00:00Z", name)
 }
 
-// UsageReport is a report of usage. Programs read its JSON and CSV, so columns must not change.
+// UsageReport is a page of a usage report. Programs read its JSON and CSV, so columns must not change.
 type UsageReport struct {
 	Query ledger.UsageQuery
 	Rows  []ledger.UsageRow
@@ -205,8 +205,8 @@ func (p UsageReport) columns() []column {
 	return append(all, sumColumns...)
 }
 
-// total returns the sum of all rows on all pages. On a single page, a turn in several rows counts in
-// each of them, so that only a report without groups has the exact number of turns.
+// total returns the sum of the rows on all pages. If the report has only one page, a turn that is part of
+// several rows counts once in each, so the number of turns is exact only in a report without groups.
 func (p UsageReport) total() ledger.UsageRow {
 	if p.whole != nil {
 		return *p.whole
@@ -226,8 +226,8 @@ func (p UsageReport) total() ledger.UsageRow {
 	return t
 }
 
-// MarshalJSON writes {"by", "from", "to", "rows", "next", "total"}; a row is an object with the columns
-// of the CSV.
+// MarshalJSON writes {"by", "from", "to", "rows", "next", "total"}. A row is an object with the same columns
+// as the CSV.
 func (p UsageReport) MarshalJSON() ([]byte, error) {
 	by := []string{}
 	for _, d := range p.Query.By {
@@ -277,7 +277,7 @@ func appendRow(dst []byte, columns []column, u *ledger.UsageRow) (_ []byte, err 
 	return append(dst, '}'), nil
 }
 
-// WriteCSV writes a line of column names and a line for each row.
+// WriteCSV writes a line with the column names and a line for each row.
 func (p UsageReport) WriteCSV(w io.Writer) error {
 	columns := p.columns()
 	out := csv.NewWriter(w)
@@ -300,8 +300,8 @@ func (p UsageReport) WriteCSV(w io.Writer) error {
 	return out.Error()
 }
 
-// cell formats a value for a spreadsheet. Names come from clients: a name that a spreadsheet would take
-// for a formula gets a quote before it.
+// cell formats a value for a spreadsheet. Names come from clients: it adds a quote before a name that a
+// spreadsheet would interpret as a formula.
 func cell(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -317,7 +317,7 @@ func cell(v any) string {
 	return fmt.Sprint(v)
 }
 
-// Table returns the report for people: the column names, and the cells of each row. If there are several
+// Table returns the report in a form for display: the column names, and the cells of each row. If there are several
 // rows, the last one is the total.
 func (p UsageReport) Table() (names []string, rows [][]string) {
 	shown := slices.DeleteFunc(p.columns(), func(c column) bool {

@@ -1,10 +1,10 @@
-// Package webapi serves the requests of Parley's own web page except chat: documents with their pages,
-// pictures and chunks, turns with their citations and thoughts, namespaces, and settings. docs/ui-api.md
-// is its contract for builders of front ends.
+// Package webapi serves the requests of Parley's own web page other than asking questions: documents with
+// their pages, pictures and chunks; turns with their citations and thoughts; namespaces, settings and usage;
+// prompts, folders and shared chats. docs/ui-api.md is its contract for developers of front ends.
 //
-// Every route uses the rights of its caller, which are those of /content: what a caller may not see is
-// not found, like what does not exist. Titles, names and texts come from documents and are only returned
-// as JSON strings, never as markup.
+// Every route applies the rights of its caller, as /content does: an object that the caller may not see is
+// reported as not found. Titles, names and texts come from documents; they are returned only as JSON
+// strings, never as markup.
 //
 //	h := webapi.New(webapi.Config{Catalog: store, Pictures: pictures, Turns: turns, …})
 //	server.New(cfg, server.Deps{Protocols: []wire.Protocol{h.Protocol()}, …})
@@ -40,20 +40,21 @@ type Catalog interface {
 	Document(ctx context.Context, f retrieval.Filter, name string) (retrieval.Document, error)
 	// DocumentByID is like Document, with an id.
 	DocumentByID(ctx context.Context, f retrieval.Filter, id string) (retrieval.Document, error)
-	// FindDocuments returns up to limit documents with names after the given one whose names or titles
-	// contain a text, sorted by name, and the number of all such documents, with any name. The case of
-	// ASCII letters does not matter.
+	// FindDocuments returns documents whose names or titles contain a text: up to limit of those whose
+	// names sort after the given one, sorted by name, and the total number regardless of after. It ignores
+	// the case of ASCII letters.
 	FindDocuments(ctx context.Context, f retrieval.Filter, text, after string, limit int) ([]retrieval.Document, int, error)
-	// EachFound calls f with every document that FindDocuments would list. The documents have what AllAttributes needs.
+	// EachFound calls f with every document that FindDocuments would list. Only the fields that AllAttributes needs are
+	// certain to be set.
 	EachFound(ctx context.Context, filter retrieval.Filter, text string, f func(retrieval.Document)) error
-	// EmbeddedChunks counts the chunks of revisions with a vector in the newest generation. It omits
-	// revisions without any.
+	// EmbeddedChunks returns, by revision, the number of chunks that have a vector in the newest
+	// generation. It omits revisions without such chunks.
 	EmbeddedChunks(ctx context.Context, revisions []int64) (map[int64]int, error)
-	// RevisionChunks returns all chunks of one revision in order.
+	// RevisionChunks returns all chunks of a revision, in order.
 	RevisionChunks(ctx context.Context, revision int64) ([]retrieval.Chunk, error)
-	// Page returns a page of a revision by its number, and the highest page number.
+	// Page returns the page of a revision with a number, and the revision's highest page number.
 	Page(ctx context.Context, revision int64, number int) (retrieval.Page, int, error)
-	// Pages returns the pages of one revision in order.
+	// Pages returns all pages of a revision, in order.
 	Pages(ctx context.Context, revision int64) ([]retrieval.Page, error)
 	// Stats counts the contents of a namespace.
 	Stats(ctx context.Context, namespace string) (retrieval.Stats, error)
@@ -63,14 +64,13 @@ type Catalog interface {
 type Pictures interface {
 	Picture(ctx context.Context, d retrieval.Document, page, width int) (pageview.Picture, error)
 	Measure(ctx context.Context, d retrieval.Document, page retrieval.Page, ranges []pageview.Range) (pageview.Measure, error)
-	// Headings returns the headings of a page in their order, where the original tells them.
+	// Headings returns the headings of a page, in order, if the original marks them.
 	Headings(ctx context.Context, d retrieval.Document, page int) ([]pageview.Heading, error)
 }
 
-// Turns finds turns.
+// Turns finds the logs of turns. turn.Runner implements it.
 type Turns interface {
-	// Log returns the log of a turn of the owner, or an error that wraps turn.ErrNotFound. turn.Runner
-	// implements it.
+	// Log returns the log of one of the owner's turns, or an error that wraps turn.ErrNotFound.
 	Log(ctx context.Context, owner, id string) (*turn.Log, error)
 }
 
@@ -83,7 +83,7 @@ type Records interface {
 
 // Config configures a Handler. Reindex and Uploaded are optional; everything else is required.
 type Config struct {
-	Namespaces func(context.Context, access.Principal) ([]string, error) // that a caller may use in addition to Namespace
+	Namespaces func(context.Context, access.Principal) ([]string, error) // those that a caller may use, besides Namespace
 	Namespace  string
 	Catalog    Catalog
 	Pictures   Pictures
@@ -91,27 +91,27 @@ type Config struct {
 	Records    Records
 	Chats      Chats
 	Shelf      Shelf
-	Settings   func(context.Context) Settings // the settings for the page
+	Settings   func(context.Context) Settings // the page's settings
 	Usage      func(context.Context, ledger.UsageQuery) ([]ledger.UsageRow, error)
 
-	// Delete deletes a document. It reports whether the document comes back when its file changes.
+	// Delete deletes a document. It reports whether the document returns when its file changes.
 	Delete func(context.Context, retrieval.Document) (returns bool, err error)
-	// Reindex reads a document again and returns the id of the job. Without it there is no such route.
-	// Optional.
+	// Reindex starts a job that reads a document again, and returns the id of the job. Optional; if nil, the
+	// route responds with 404.
 	Reindex func(context.Context, access.Principal, retrieval.Document) (job string, err error)
-	// Changes says that people who may ask without signing in may change documents, too.
+	// Changes means that callers who may ask without signing in may also change documents.
 	Changes bool
-	// Uploaded returns the ids of the documents of a namespace that an owner has uploaded. Optional.
+	// Uploaded returns the ids of the documents in a namespace that an owner has uploaded. Optional.
 	Uploaded func(ctx context.Context, namespace, owner string) (map[string]bool, error)
 }
 
 // Handler handles the routes. It is safe for concurrent use.
 type Handler struct {
 	cfg     Config
-	keeping sync.Mutex // one request at a time looks for an equal thing, and keeps its own
+	keeping sync.Mutex // held while a request looks for an equal item and saves its own
 }
 
-// New returns a handler.
+// New returns a Handler.
 func New(cfg Config) *Handler {
 	if cfg.Uploaded == nil {
 		cfg.Uploaded = func(context.Context, string, string) (map[string]bool, error) { return nil, nil }
@@ -164,7 +164,7 @@ var (
 	errNoNamespace = &chat.Error{Kind: chat.NotFound, Msg: "There is no such namespace."}
 )
 
-// filter returns the filter for what the caller may see in the requested namespace.
+// filter returns a filter for the documents that the caller may see in the requested namespace.
 func (h *Handler) filter(r *wire.Request) (retrieval.Filter, error) {
 	f := retrieval.Filter{Principal: r.Who, Namespace: r.URL.Query().Get("namespace")}
 	f.Namespace = cmp.Or(f.Namespace, h.cfg.Namespace)
@@ -187,7 +187,7 @@ func (h *Handler) mayAsk(ctx context.Context, who access.Principal, namespace st
 	return slices.Contains(names, namespace), nil
 }
 
-// document returns the document with the id in the path.
+// document returns the document with the id in the path, and the filter that it passed.
 func (h *Handler) document(r *wire.Request) (retrieval.Document, retrieval.Filter, error) {
 	f, err := h.filter(r)
 	if err != nil {
@@ -203,7 +203,7 @@ func (h *Handler) document(r *wire.Request) (retrieval.Document, retrieval.Filte
 	return d, f, nil
 }
 
-// number reads a whole number from the query, or returns otherwise if it is absent.
+// number reads a whole number from least to most from the query. It returns otherwise if the parameter is absent.
 func number(r *wire.Request, name string, least, most, otherwise int) (int, error) {
 	s := r.URL.Query().Get(name)
 	if s == "" {
@@ -216,7 +216,7 @@ func number(r *wire.Request, name string, least, most, otherwise int) (int, erro
 	return n, nil
 }
 
-// text reads a text from the query.
+// text reads a text of at most longest bytes from the query. It returns "" if the parameter is absent.
 func text(r *wire.Request, name string, longest int) (string, error) {
 	s := r.URL.Query().Get(name)
 	if len(s) > longest {
@@ -225,14 +225,14 @@ func text(r *wire.Request, name string, longest int) (string, error) {
 	return s, nil
 }
 
-// sendTagged responds with v as JSON, or with the status that the client has it already.
+// sendTagged responds with v as JSON and an ETag, or with 304 if the client already has that version.
 func sendTagged(w http.ResponseWriter, r *wire.Request, v any) error {
 	raw, err := wire.AppendJSON(nil, v)
 	if err != nil {
 		return err
 	}
 	sum := sha256.Sum256(raw)
-	// A browser may keep it, but must ask each time whether it may still show it.
+	// A browser may cache it, but must revalidate it each time: the caller's rights may have changed.
 	w.Header().Set("Cache-Control", "private, no-cache")
 	if fresh(w, r, hex.EncodeToString(sum[:12])) {
 		return nil
@@ -240,8 +240,8 @@ func sendTagged(w http.ResponseWriter, r *wire.Request, v any) error {
 	return wire.WriteCompressed(w, r, raw)
 }
 
-// fresh sets an ETag, and reports whether the client has that version already, in which case it has
-// responded so (RFC 9110 section 13.1.2).
+// fresh sets the ETag. If the client already has that version, fresh responds with 304 and returns true (RFC
+// 9110 section 13.1.2).
 func fresh(w http.ResponseWriter, r *wire.Request, tag string) bool {
 	tag = `"` + tag + `"`
 	w.Header().Set("ETag", tag)
@@ -256,7 +256,8 @@ func fresh(w http.ResponseWriter, r *wire.Request, tag string) bool {
 	return false
 }
 
-// address adds the namespace to a path of this server if necessary, before the fragment.
+// address returns a path of this server with a query, to which it adds the namespace unless that is the default. The query
+// goes before the fragment.
 func (h *Handler) address(path, namespace string, query url.Values) string {
 	if namespace != h.cfg.Namespace {
 		if query == nil {

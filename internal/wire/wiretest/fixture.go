@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write what the handlers answer into the fixtures")
 
-// minComment is the least length in bytes of the prose in which a fixture says what it shows.
+// minComment is the minimum length, in bytes, of the prose at the beginning of a fixture.
 const minComment = 40
 
 // Fixture is one testdata/*.txtar: prose, requests, and the expected results.
@@ -26,7 +26,7 @@ type Fixture struct {
 	Path string
 
 	archive *txtar.Archive
-	read    map[string]bool // names of the files that the test has read
+	read    map[string]bool // names of the files that the test has asked for
 }
 
 // Fixtures returns all fixtures of a package. It fails the test if one has no prose.
@@ -90,8 +90,8 @@ func Play(t *testing.T, play func(t *testing.T, f Fixture) map[string]string) {
 }
 
 // PlayRequests is Play for fixtures with several requests (request, request2…), which are sent in order.
-// begin is called for each fixture; what it returns sends one request, by the name of its file, and returns
-// the response in the form of a fixture.
+// begin is called for each fixture. The function that it returns is called with each request and the name of its
+// file; it must return the response in the form of a fixture.
 func PlayRequests(t *testing.T, begin func(t *testing.T) func(name string, r *http.Request) string) {
 	t.Helper()
 	Play(t, func(t *testing.T, f Fixture) map[string]string {
@@ -173,7 +173,7 @@ func Request(tb testing.TB, text string) *http.Request {
 }
 
 // Response returns a response in the form of a fixture: the status, the content type, the named headers,
-// Retry-After and the turn's id if it has them, an empty line and the body.
+// Retry-After and X-Turn-Id, each if present, an empty line and the body.
 func Response(w *httptest.ResponseRecorder, body string, headers ...string) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, w.Code)

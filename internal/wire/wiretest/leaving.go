@@ -16,8 +16,8 @@ import (
 	"parley/internal/wire"
 )
 
-// Talking is a Runner that opens an answer with "It" and then calls Then. It closes Ended at the end of
-// the range, so it can run only once.
+// Talking is a Runner that begins an answer with "It" and then calls Then. It closes Ended when the iteration
+// ends, so it can run only once.
 type Talking struct {
 	Then  func(ctx context.Context, yield func(chat.Event, error) bool)
 	Ended chan struct{}
@@ -28,7 +28,7 @@ func NewTalking(then func(ctx context.Context, yield func(chat.Event, error) boo
 	return Talking{Then: then, Ended: make(chan struct{})}
 }
 
-// Run emits the opening and calls Then.
+// Run emits the beginning of an answer and calls Then.
 func (r Talking) Run(ctx context.Context, _ *chat.Request) iter.Seq2[chat.Event, error] {
 	return func(yield func(chat.Event, error) bool) {
 		defer close(r.Ended)
@@ -50,7 +50,7 @@ func Waiting(ctx context.Context, yield func(chat.Event, error) bool) {
 	yield(nil, fmt.Errorf("generate: %w", ctx.Err()))
 }
 
-// LeaveAfter posts a body, reads the streamed reply up to the line that contains text, and leaves.
+// LeaveAfter posts a body, reads the streamed reply up to the first line that contains text, and disconnects.
 func LeaveAfter(t *testing.T, url, body, text string) {
 	t.Helper()
 	ctx, leave := context.WithCancel(t.Context())
@@ -73,20 +73,20 @@ func LeaveAfter(t *testing.T, url, body, text string) {
 	leave()
 }
 
-// TalkingOn emits text until the reader stops it.
+// TalkingOn emits text until yield returns false.
 func TalkingOn(_ context.Context, yield func(chat.Event, error) bool) {
 	for yield(chat.TextDelta{ID: "m", Text: strings.Repeat("x", 1000)}, nil) {
 	}
 }
 
-// Leaving tests what a protocol does when its clients leave or its server stops. The bodies contain the
-// words "my secret".
+// Leaving tests what a protocol does when its clients disconnect or its server stops. The bodies must contain the
+// words "my secret", which must not be logged.
 type Leaving struct {
 	Protocol               func(chat.Runner) wire.Protocol
 	ReplyPath, ReplyBody   string // for a whole reply
 	StreamPath, StreamBody string
-	Ahead                  bool     // the turn is read ahead of the client, so that only the end of its context ends it
-	Stopping               []string // the end of a stream whose server stops, in parts that stand in this order
+	Ahead                  bool     // the turn is read ahead of the client, so only the end of its context ends it
+	Stopping               []string // parts of a stream whose server stops, in order, the last at its end; nil skips the test
 }
 
 // Test runs the tests.

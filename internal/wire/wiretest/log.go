@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Log is a slog.Handler that keeps the levels and texts of its records.
+// Log is a slog.Handler that keeps the levels and texts of its records. It is safe for concurrent use.
 type Log struct {
 	mu     sync.Mutex
 	levels []string

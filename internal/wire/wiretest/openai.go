@@ -8,8 +8,9 @@ import (
 	"parley/internal/wire/openai/openaitest"
 )
 
-// TestOpenAI judges the exchanges of a package's fixtures. Only the requests of those that are examples of OpenAI's documents
-// ("doc-…") must be valid: others are wrong on purpose. It skips without OpenAI's description.
+// TestOpenAI compares the exchanges in a package's fixtures with OpenAI's description of its API, or skips the test without
+// that. Only the requests of fixtures with examples of OpenAI's documents ("doc-…") must be valid; others may be wrong on
+// purpose.
 func TestOpenAI(t *testing.T) {
 	described := openaitest.Read(t)
 	if described == nil {

@@ -72,7 +72,7 @@ type Media struct {
 	} `json:"examples"`
 }
 
-// Read returns the description of all routes of the protocols.
+// Read returns the description of all routes of the protocols, parsed.
 func Read(t testing.TB, protocols ...wire.Protocol) *Document {
 	t.Helper()
 	raw, err := wire.OpenAPI(protocols...)
@@ -82,7 +82,7 @@ func Read(t testing.TB, protocols ...wire.Protocol) *Document {
 	return Parse(t, raw)
 }
 
-// Parse reads a description.
+// Parse parses a description and resolves the references of its paths.
 func Parse(t testing.TB, raw []byte) *Document {
 	t.Helper()
 	var d Document
@@ -98,7 +98,7 @@ func Parse(t testing.TB, raw []byte) *Document {
 	return &d
 }
 
-// Response returns a response. It resolves a reference.
+// Response returns r, or the response that it refers to.
 func (d *Document) Response(r APIResponse) APIResponse {
 	if name, ok := strings.CutPrefix(r.Ref, "#/components/responses/"); ok {
 		return d.Components.Responses[name]
@@ -111,10 +111,10 @@ func (d *Document) Find(method, path string) *Operation {
 	path, _, _ = strings.Cut(path, "?")
 	segments := strings.Split(path, "/")
 	var best *Operation
-	least := 2 * len(segments) // number of segments that parameters match
+	least := 2 * len(segments) // number of segments that parameters match in best
 	for pattern, item := range d.Paths {
 		parts := strings.Split(pattern, "/")
-		parameters := len(segments) - len(parts) // the last one may stand for several segments
+		parameters := len(segments) - len(parts) // a parameter at the end may match several segments
 		fits := parameters == 0 || parameters > 0 && strings.HasSuffix(pattern, "}")
 		for i, part := range parts {
 			if strings.HasPrefix(part, "{") {
@@ -133,9 +133,9 @@ func (d *Document) Find(method, path string) *Operation {
 // TestDescribed compares the description of a protocol with its fixtures: it must describe all their
 // paths, statuses and members.
 //
-// The description of paths that protocols share is below mount. Fixtures whose name begins with "doc"
-// are examples of the protocol's own documents, so TestDescribed validates their requests too. Other
-// requests may be wrong on purpose.
+// Paths that several protocols share are described under mount. Fixtures whose name begins with "doc"
+// are examples of the protocol's own documents, so TestDescribed also validates those of their requests that
+// succeed. Other requests may be wrong on purpose.
 func TestDescribed(t *testing.T, p wire.Protocol, mount string) {
 	d := Read(t, p)
 	for _, f := range Fixtures(t) {
@@ -208,7 +208,7 @@ func (d *Document) validateText(schema any, text string) error {
 	return d.Validate(schema, v)
 }
 
-// values returns the JSON values of a body.
+// values returns the JSON values in a body.
 func values(contentType, body string) (all []string) {
 	switch contentType {
 	case "application/json":
@@ -326,7 +326,7 @@ func (d *Document) keyword(s object, keyword string, rule, v any) error {
 		return d.all(rule.([]any), v)
 	case "format":
 		return hasFormat(rule, v)
-	case "maxLength": // in descriptions only
+	case "maxLength": // not checked
 	case "oneOf", "anyOf":
 		return d.some(keyword == "oneOf", rule.([]any), v)
 	default:
@@ -335,7 +335,7 @@ func (d *Document) keyword(s object, keyword string, rule, v any) error {
 	return nil
 }
 
-// hasFormat checks a value that is a string. Others have no format.
+// hasFormat checks the format of a string. Values of other types always pass.
 func hasFormat(format, v any) error {
 	text, ok := v.(string)
 	switch {
@@ -368,7 +368,7 @@ func (d *Document) others(known object, rule any, members object) error {
 	return nil
 }
 
-// all checks v against each part. No part knows the members of the others.
+// all checks v against each part. A part does not describe the members of the others, so additional members are allowed.
 func (d *Document) all(parts []any, v any) error {
 	for _, part := range parts {
 		open := object{"additionalProperties": true}

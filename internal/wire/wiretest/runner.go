@@ -17,13 +17,13 @@ import (
 	"parley/internal/turn"
 )
 
-// Scripted is a Runner that plays the same steps for every request.
+// Scripted is a Runner that plays the same steps for every request and records the requests in Asked.
 type Scripted struct {
 	Steps []Step
 	Asked []chat.Request
 }
 
-// Step waits, and then panics, or emits an event or an error, if it has one.
+// Step first waits. Then it panics, or emits an event or an error, if there is one.
 type Step struct {
 	Wait   time.Duration // if the context ends first, the context's error ends the run
 	Panics string
@@ -63,12 +63,12 @@ func (s Step) wait(ctx context.Context) error {
 
 // Script reads steps from text. A line is an event's name and its JSON, or
 //
-//	error KIND SENTENCE     or KIND/DURATION, with what RetryAfter is
+//	error KIND SENTENCE     or KIND/DURATION, to set RetryAfter
 //	wait DURATION
 //	panic TEXT
-//	include FILE            of testdata
+//	include FILE            in testdata
 //
-// The cause of every error holds the word "secret", which no client may see.
+// The cause of every error contains the word "secret", which no client may see.
 func Script(tb testing.TB, text string) []Step {
 	tb.Helper()
 	var steps []Step
@@ -138,7 +138,7 @@ func duration(tb testing.TB, text string) time.Duration {
 	return d
 }
 
-// Tokens is a Runner whose answer has that many pieces of text, for benchmarks.
+// Tokens is a Runner for benchmarks. Its value is the number of text deltas of the answer.
 type Tokens int
 
 // Run emits the answer.

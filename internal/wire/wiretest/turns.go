@@ -13,8 +13,8 @@ import (
 )
 
 // PlayTurns is Play for fixtures of turns: prose, requests in order (request, request2…), the events of a
-// scripted turn, and the exact bytes of the responses. A file "asked" has the requests that the Runner
-// received. begin is called for each fixture; it returns a handler that runs its turns with the Runner.
+// scripted turn (see Script), and the exact bytes of the responses. The file "asked" has the requests that the
+// Runner received. begin is called for each fixture. It must return a handler that runs turns with r.
 func PlayTurns(t *testing.T, begin func(t *testing.T, f Fixture, r chat.Runner) http.Handler) {
 	t.Helper()
 	Play(t, func(t *testing.T, f Fixture) map[string]string {
@@ -26,7 +26,7 @@ func PlayTurns(t *testing.T, begin func(t *testing.T, f Fixture, r chat.Runner) 
 	})
 }
 
-// Asked returns requests in the form of a fixture. Members that few protocols set are left out if they are zero.
+// Asked returns requests in the form of a fixture. It omits members that few protocols set if they are zero.
 func Asked(requests []chat.Request) string {
 	var b strings.Builder
 	for _, req := range requests {
@@ -93,7 +93,7 @@ func Send(h http.Handler, method, target, body string, headers ...string) *httpt
 // token is the most frequent event of a stream.
 var token chat.Event = chat.TextDelta{ID: "m", Text: " deductible"}
 
-// TestTokens checks that the token of a stream that has begun is written without an allocation.
+// TestTokens checks that write, for a stream that has begun, writes a token without allocating memory.
 func TestTokens(t *testing.T, write func(chat.Event) error) {
 	t.Helper()
 	allocs := testing.AllocsPerRun(1000, func() {
@@ -106,7 +106,7 @@ func TestTokens(t *testing.T, write func(chat.Event) error) {
 	}
 }
 
-// BenchmarkTokens measures what a token costs, from its event to the flushed bytes.
+// BenchmarkTokens measures the cost of a token, from its event to the flushed bytes.
 func BenchmarkTokens(b *testing.B, write func(chat.Event) error) {
 	b.Helper()
 	b.ReportAllocs()

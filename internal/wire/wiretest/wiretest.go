@@ -1,6 +1,6 @@
 // Package wiretest has the helpers that the tests of the protocols share: a Runner that plays a script,
 // fixtures of requests with the exact bytes of their replies, and tests of what every protocol does when
-// its clients leave.
+// its clients disconnect.
 //
 //	func TestFixtures(t *testing.T) {
 //		wiretest.PlayTurns(t, func(t *testing.T, f wiretest.Fixture, r chat.Runner) http.Handler {
@@ -30,8 +30,8 @@ func IDs() func() string {
 	}
 }
 
-// Principal returns the caller named in the header X-Test-User, or Anonymous if there is none. A caller
-// named "nobody" is refused.
+// Principal returns the caller named in the header X-Test-User, or access.Anonymous if there is none. For a caller
+// named "nobody" it returns an Unauthorized error.
 func Principal(r *http.Request) (access.Principal, error) {
 	user := r.Header.Get("X-Test-User")
 	if user == "nobody" {
@@ -50,7 +50,7 @@ func Mount(p wire.Protocol, log *slog.Logger) http.Handler {
 	return MountFor(p, log, func(r *http.Request, _ wire.Right) (access.Principal, error) { return Principal(r) })
 }
 
-// MountFor does the same as Mount with other callers.
+// MountFor is like Mount, but admit identifies the callers.
 func MountFor(p wire.Protocol, log *slog.Logger, admit func(*http.Request, wire.Right) (access.Principal, error)) http.Handler {
 	shared, mux := map[string][]wire.Route{}, http.NewServeMux()
 	for _, rt := range p.Routes {
@@ -88,7 +88,7 @@ func choose(among []wire.Route, r *wire.Request) wire.Route {
 	return among[0]
 }
 
-// noting records whether a response has begun, and gives it the header that names its turn.
+// noting records whether a response has begun, and sets its header X-Turn-Id.
 type noting struct {
 	http.ResponseWriter
 	begun bool
@@ -116,7 +116,7 @@ func (n *noting) Write(b []byte) (int, error) {
 	return n.ResponseWriter.Write(b)
 }
 
-// Discard is a client that discards the response.
+// Discard is an http.ResponseWriter that discards the response.
 type Discard struct{ header http.Header }
 
 // NewDiscard returns a Discard.

@@ -13,21 +13,21 @@ import (
 
 // citation is one page that an answer may cite.
 type citation struct {
-	Content  string `json:"content"` // what was found on the page
-	ID       string `json:"id"`      // the label that other protocols have in the text
+	Content  string `json:"content"` // text of the passages on the page
+	ID       string `json:"id"`      // the label, which other protocols write in the text
 	Title    string `json:"title"`
 	Filepath string `json:"filepath"`
 	URL      string `json:"url"`
 	ChunkID  string `json:"chunk_id"`
 }
 
-// found is the object that the sample calls the content of a tool message, and the service a context.
+// found is the result of the search: the content of a tool message for the sample, the context of a message for the service.
 type found struct {
 	Citations []citation `json:"citations"`
-	Intent    string     `json:"intent"` // a list of queries as JSON
+	Intent    string     `json:"intent"` // a JSON list of queries
 }
 
-// foundOf returns what is known before the model is called.
+// foundOf returns the result of the search of a turn, before the model is called.
 func (h *Handler) foundOf(t *chat.Turn, namespace, base string) (found, error) {
 	intent, err := wire.AppendJSON(nil, []string{cmp.Or(t.Rewrite.Query, t.Rewrite.Original)})
 	if err != nil {
@@ -40,7 +40,7 @@ func (h *Handler) foundOf(t *chat.Turn, namespace, base string) (found, error) {
 	return f, nil
 }
 
-// citationOf returns the page with a label: the passages that stand on it, best first.
+// citationOf returns the citation for the page with a label. Its content is the text of the passages on that page, best first.
 func (h *Handler) citationOf(label string, passages []retrieval.Passage, namespace, base string) citation {
 	c := citation{ID: label, Title: label, Filepath: label}
 	var texts []string
@@ -64,7 +64,7 @@ func (h *Handler) citationOf(label string, passages []retrieval.Passage, namespa
 	return c
 }
 
-// textOn returns what a passage has of the page with a label, "" for nothing, and the number of that page.
+// textOn returns the part of a passage that is on the page with a label, or "", and the number of that page.
 func textOn(p *retrieval.Passage, label string) (page int, text string) {
 	marks := cite.Marks(p)
 	for i, m := range marks {
@@ -80,13 +80,13 @@ func textOn(p *retrieval.Passage, label string) (page int, text string) {
 	return page, text
 }
 
-// marker writes the citations of an answer as [docN] while it streams: the Nth of labels.
+// marker rewrites the citations in a streamed answer: the Nth of labels becomes [docN].
 type marker struct {
 	labels []string
-	held   string // text that may be the beginning of a citation
+	held   string // text not returned yet, because it may be the beginning of a citation
 }
 
-// add returns what is certain of the text so far.
+// add adds a piece of text, and returns the rewritten text as far as it is certain.
 func (m *marker) add(text string) string {
 	if m.held == "" && strings.IndexByte(text, '[') < 0 {
 		return text
@@ -115,15 +115,15 @@ func (m *marker) add(text string) string {
 	return out.String()
 }
 
-// end returns what is held when the text is over.
+// end returns the held text when no more follows.
 func (m *marker) end() string {
 	held := m.held
 	m.held = ""
 	return held
 }
 
-// match reads citations at the beginning of s. It returns what stands in their place and how many bytes they
-// are, or more when s may still become some.
+// match reads citations, or a literal [docN], at the beginning of s. It returns their replacement and their length in
+// bytes; size 0 means that there are none. more means that this depends on the text that follows s.
 func (m *marker) match(s string) (docs string, size int, more bool) {
 	if docs, size, more = m.cited(s); size > 0 || more {
 		return docs, size, more
@@ -131,7 +131,7 @@ func (m *marker) match(s string) (docs string, size int, more bool) {
 	return literal(s)
 }
 
-// cited reads one or several labels between a pair of brackets.
+// cited is match for one or more labels in a pair of brackets.
 func (m *marker) cited(s string) (docs string, size int, more bool) {
 	for at := 1; ; {
 		label, number, more := m.labelAt(s[at:])
@@ -152,7 +152,8 @@ func (m *marker) cited(s string) (docs string, size int, more bool) {
 	}
 }
 
-// labelAt returns the longest label with which s begins, and its number; or more when s may still become one.
+// labelAt returns the longest label at the beginning of s, or "", and its number from 1. more means that this depends on the
+// text that follows s.
 func (m *marker) labelAt(s string) (best string, number int, more bool) {
 	for i, label := range m.labels {
 		switch {
@@ -165,7 +166,8 @@ func (m *marker) labelAt(s string) (best string, number int, more bool) {
 	return best, number, false
 }
 
-// literal breaks up a [docN] that a document or a model wrote: front ends would take it for a citation.
+// literal is match for a [docN] that a document or a model wrote. It becomes [doc N], because front ends would mistake it for
+// a citation.
 func literal(s string) (text string, size int, more bool) {
 	const mark = "[doc"
 	if len(s) <= len(mark) {
@@ -187,7 +189,7 @@ func literal(s string) (text string, size int, more bool) {
 	return "", 0, false
 }
 
-// unmarked returns an earlier answer without its [docN], whose list is not known any more.
+// unmarked returns an earlier answer without its [docN], since the list that they refer to is not known any more.
 func unmarked(text string) string {
 	var out strings.Builder
 	for {
@@ -206,8 +208,8 @@ func unmarked(text string) string {
 	}
 }
 
-// ascii escapes what is not ASCII in a line of JSON. The front end decodes what it receives without regard to
-// characters that are cut in two.
+// ascii escapes all non-ASCII characters in a line of JSON. The front end decodes each chunk of bytes that it receives
+// separately, and would garble a character that is split between two chunks.
 func ascii(line []byte) []byte {
 	for i, b := range line {
 		if b >= 0x80 {

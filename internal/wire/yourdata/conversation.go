@@ -12,17 +12,17 @@ import (
 	"parley/internal/wire"
 )
 
-// exchange is one question of the front end.
+// exchange is one question from the front end.
 type exchange struct {
 	id       string          // of the answer
-	metadata json.RawMessage // history_metadata of each line
+	metadata json.RawMessage // history_metadata, which each line contains
 	base     string          // URL of the server, for links
 	created  int64           // Unix seconds
 	whole    bool            // not streamed
 	req      chat.Request
 }
 
-// converse answers POST /conversation. Nothing of it is kept.
+// converse handles POST /conversation. It stores nothing.
 func (h *Handler) converse(w http.ResponseWriter, r *wire.Request) error {
 	object, err := r.Object()
 	if err != nil {
@@ -43,7 +43,7 @@ func (h *Handler) converse(w http.ResponseWriter, r *wire.Request) error {
 	return h.answer(w, r, x)
 }
 
-// exchangeOf reads what the requests for an answer have in common.
+// exchangeOf reads the members that all requests for an answer have in common. The caller sets id and metadata.
 func (h *Handler) exchangeOf(r *wire.Request, object wire.Object) (*exchange, error) {
 	x := &exchange{created: h.cfg.Now().Unix(), base: wire.BaseURL(r.Request, h.cfg.PublicURL, false)}
 	v, _ := object.Get("messages")
@@ -63,8 +63,8 @@ func (h *Handler) exchangeOf(r *wire.Request, object wire.Object) (*exchange, er
 	return x, wire.SetOptions(&x.req.Options, object, members)
 }
 
-// messageOf reads a message of the front end: it sends back those with the role tool, which hold the citations of
-// earlier answers, and {} where an answer had none.
+// messageOf reads a message from the front end; ok is false for one to skip. The front end sends back the tool messages
+// with the citations of earlier answers, and {} for an answer that had none.
 func messageOf(v wire.Value, at wire.Element) (m chat.Message, ok bool, err error) {
 	if v.IsNull() {
 		return m, false, nil
@@ -101,7 +101,7 @@ func messageOf(v wire.Value, at wire.Element) (m chat.Message, ok bool, err erro
 	return chat.TextMessage(llm.Role(name), text), true, nil
 }
 
-// textOfContent reads a text, or the texts of a list of parts.
+// textOfContent reads a string, or the concatenated texts of a list of parts. at names it in errors.
 func textOfContent(v wire.Value, at string) (string, error) {
 	if text, ok := v.Text(); ok {
 		return text, nil
@@ -124,7 +124,8 @@ func textOfContent(v wire.Value, at string) (string, error) {
 	return all.String(), nil
 }
 
-// answer runs the turn: first a line with what was found, then one for each piece of the answer.
+// answer runs the turn and streams the answer: first a line with the result of the search, then a line for each piece of
+// text. If x.whole is set, it responds with one object instead.
 func (h *Handler) answer(w http.ResponseWriter, r *wire.Request, x *exchange) error {
 	if x.whole {
 		return h.reply(w, r, x)
@@ -140,11 +141,11 @@ type session struct {
 	h      *Handler
 	x      *exchange
 	stream *wire.Stream
-	turn   chat.Turn // up to the beginning of the answer
+	turn   chat.Turn // the events before the answer
 	model  string
 	marks  marker
 
-	opening []byte // of each line with a piece of the answer; nil until the model is known
+	opening []byte // beginning of each line with a piece of the answer; nil until the model is known
 }
 
 func (s *session) event(e chat.Event) error {
@@ -152,7 +153,7 @@ func (s *session) event(e chat.Event) error {
 	case chat.TextDelta:
 		return s.text(s.marks.add(e.Text))
 	case chat.ReasoningDelta:
-		return nil // there is no place for it
+		return nil // the API has no field for it
 	case chat.CompletionStarted:
 		s.model, s.opening = e.Model, nil
 	case chat.MessageStarted:
@@ -185,7 +186,7 @@ func (s *session) text(text string) error {
 	return s.stream.SendSoon(ascii(s.x.appendEnd(append(line, '}'))))
 }
 
-// reply answers with the fold of the same events.
+// reply runs the turn and responds with one object, which has the same content as the stream.
 func (h *Handler) reply(w http.ResponseWriter, r *wire.Request, x *exchange) error {
 	x.req.Whole = true
 	t, err := chat.Collect(h.cfg.Runner.Run(r.Context(), &x.req))
@@ -206,7 +207,7 @@ func (h *Handler) reply(w http.ResponseWriter, r *wire.Request, x *exchange) err
 	return wire.WriteJSON(w, http.StatusOK, ascii(x.appendLine(nil, "chat.completion", m.Model, both)))
 }
 
-// toolMessage is the message with what was found: JSON in a text.
+// toolMessage returns the tool message with the result of the search, as JSON in a string.
 func (h *Handler) toolMessage(t *chat.Turn, x *exchange) ([]byte, error) {
 	f, err := h.foundOf(t, x.req.Namespace, x.base)
 	if err != nil {
@@ -225,12 +226,12 @@ func assistantMessage(text string) []byte {
 	return append(wire.AppendString([]byte(openAssistant), text), '}')
 }
 
-// appendLine appends an object with messages, separated by commas.
+// appendLine appends an object with messages, which are JSON separated by commas.
 func (x *exchange) appendLine(dst []byte, object, model string, messages []byte) []byte {
 	return x.appendEnd(append(x.appendOpening(dst, object, model), messages...))
 }
 
-// appendOpening appends the object up to its messages, appendEnd what comes behind them.
+// appendOpening appends the part of an object before its messages; appendEnd appends the part after them.
 func (x *exchange) appendOpening(dst []byte, object, model string) []byte {
 	dst = wire.AppendString(append(dst, `{"id":`...), x.id)
 	dst = wire.AppendString(append(dst, `,"model":`...), model)

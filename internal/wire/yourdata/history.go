@@ -14,34 +14,34 @@ import (
 	"parley/internal/wire"
 )
 
-// Limits of the conversations that a front end stores and lists.
+// Limits of stored conversations and of lists of them.
 const (
 	maxTitle      = 1000     // characters
 	shownTitle    = 50       // characters of a title that is made from a question
 	maxFeedback   = 1000     // bytes
-	maxStored     = 10_000   // messages of one conversation
-	maxTranscript = 16 << 20 // bytes of them
-	maxOffset     = 100_000
-	pageOfList    = 25
+	maxStored     = 10_000   // messages in one conversation
+	maxTranscript = 16 << 20 // bytes of all messages in one conversation
+	maxOffset     = 100_000  // conversations
+	pageOfList    = 25       // conversations
 )
 
-// timeFormat is that of Python's isoformat, without a zone.
+// timeFormat is the format of Python's datetime.isoformat, without a time zone.
 const timeFormat = "2006-01-02T15:04:05.000000"
 
-// feedbackMark stands in the id of an answer between those of its conversation and its turn: feedback names
-// the message alone.
+// feedbackMark separates the ids of the conversation and of the turn in the id of an answer. A request with feedback
+// names only the message, so its id must contain that of the conversation.
 const feedbackMark = "."
 
-// stored is a message as it is kept and read back.
+// stored is the JSON of a stored message.
 type stored struct {
 	ID        string          `json:"id"`
 	Role      string          `json:"role"`
-	Content   json.RawMessage `json:"content"` // a text, or a list of parts
+	Content   json.RawMessage `json:"content"` // a string or a list of parts
 	CreatedAt string          `json:"createdAt"`
 	Feedback  string          `json:"feedback"`
 }
 
-// answering returns the handler of a function that returns a body.
+// answering returns a handler that responds with the body that a function returns.
 func (h *Handler) answering(bodyOf func(*wire.Request) ([]byte, error)) func(http.ResponseWriter, *wire.Request) error {
 	return func(w http.ResponseWriter, r *wire.Request) error {
 		body, err := bodyOf(r)
@@ -52,7 +52,7 @@ func (h *Handler) answering(bodyOf func(*wire.Request) ([]byte, error)) func(htt
 	}
 }
 
-// historyError gives an error of the store its kind.
+// historyError converts an error of the store to one for the client. It returns other errors unchanged.
 func historyError(err error) error {
 	if errors.Is(err, transcript.ErrNotFound) {
 		return &chat.Error{Kind: chat.NotFound, Msg: "The conversation was not found. It does not exist, or belongs to somebody else."}
@@ -67,8 +67,8 @@ func (h *Handler) scopeOf(r *wire.Request) transcript.Scope {
 	return transcript.Scope{Kind: transcript.YourData, Namespace: h.cfg.Namespace, Owner: r.Who.Subject}
 }
 
-// generate answers POST /history/generate: it keeps the question, in a new conversation unless one is named, and
-// answers it. The front end sends the answer back to be kept when it has it all.
+// generate handles POST /history/generate. It stores the question, in a new conversation unless the request names one,
+// and answers it. The front end sends the complete answer to POST /history/update to store it.
 func (h *Handler) generate(w http.ResponseWriter, r *wire.Request) error {
 	object, err := r.Object()
 	if err != nil {
@@ -108,7 +108,7 @@ func (h *Handler) generate(w http.ResponseWriter, r *wire.Request) error {
 	return h.answer(w, r, x)
 }
 
-// metadataOf is the history_metadata of the lines of an answer.
+// metadataOf returns the history_metadata for the lines of an answer.
 func metadataOf(c transcript.Chat, isNew bool) json.RawMessage {
 	dst := []byte{'{'}
 	if isNew {
@@ -118,7 +118,7 @@ func metadataOf(c transcript.Chat, isNew bool) json.RawMessage {
 	return append(wire.AppendString(append(dst, `"conversation_id":`...), c.ID), '}')
 }
 
-// questionOf returns the last message, which must be the user's.
+// questionOf returns the last message. It must be a user message.
 func (h *Handler) questionOf(messages wire.Value) (stored, error) {
 	elements, _ := messages.Elements()
 	var last wire.Value
@@ -132,7 +132,7 @@ func (h *Handler) questionOf(messages wire.Value) (stored, error) {
 	return m, nil
 }
 
-// storedOf returns a message as it is kept; ok is false where it is none.
+// storedOf returns a message in the form for storage; ok is false if v is not a message. It adds a missing id.
 func (h *Handler) storedOf(v wire.Value) (m stored, ok bool) {
 	object, ok := v.Object()
 	if !ok {
@@ -152,7 +152,7 @@ func (h *Handler) storedOf(v wire.Value) (m stored, ok bool) {
 	return m, m.Role != ""
 }
 
-// titleOf makes a title from the question.
+// titleOf makes a title from the question, which is the last message.
 func titleOf(messages []chat.Message) string {
 	question := messages[len(messages)-1].Text()
 	title := []rune(strings.Join(strings.Fields(chat.Seen(question)), " "))
@@ -162,7 +162,7 @@ func titleOf(messages []chat.Message) string {
 	return string(title)
 }
 
-// save adds messages to a conversation, or replaces those with the same id and role. change runs before.
+// save calls change, and then adds messages to a conversation. A message replaces a stored one with the same id and role.
 func (h *Handler) save(r *wire.Request, id string, now time.Time, messages []stored, change func(*transcript.Transcript, bool) error) (transcript.Chat, error) {
 	return h.cfg.Store.Save(r.Context(), h.scopeOf(r), id, func(t *transcript.Transcript, found bool) error {
 		if err := change(t, found); err != nil {
@@ -208,8 +208,8 @@ func mustExist(_ *transcript.Transcript, found bool) error {
 	return nil
 }
 
-// update answers POST /history/update, with which the front end keeps an answer: the last message, and before it
-// what was found. Where it stopped the answer the last message is the question, which is kept already.
+// update handles POST /history/update, which stores an answer: the last message, and the tool message before it. If the
+// user stopped the answer, the last message is the question, which is already stored.
 func (h *Handler) update(r *wire.Request) ([]byte, error) {
 	object, id, err := requestOf(r)
 	if err != nil {
@@ -227,7 +227,7 @@ func (h *Handler) update(r *wire.Request) ([]byte, error) {
 	var messages []stored
 	if answer, ok := h.storedOf(last); ok && answer.Role == "assistant" {
 		if tool, ok := h.storedOf(before); ok && tool.Role == "tool" {
-			tool.ID = answer.ID + ":tool" // the front end gives both the same
+			tool.ID = answer.ID + ":tool" // the front end uses the same id for both
 			messages = append(messages, tool)
 		}
 		messages = append(messages, answer)
@@ -250,7 +250,7 @@ func requestOf(r *wire.Request) (object wire.Object, id string, err error) {
 	return object, id, err
 }
 
-// conversationOf returns the id of the conversation that a request names.
+// conversationOf returns the id of the conversation that a request names; missing means that it names none.
 func conversationOf(object wire.Object) (id string, missing bool, err error) {
 	v, _ := object.Get("conversation_id")
 	if !v.IsGiven() {
@@ -263,7 +263,7 @@ func conversationOf(object wire.Object) (id string, missing bool, err error) {
 	return id, id == "", nil
 }
 
-// read answers POST /history/read.
+// read handles POST /history/read.
 func (h *Handler) read(r *wire.Request) ([]byte, error) {
 	_, id, err := requestOf(r)
 	if err != nil {
@@ -277,7 +277,7 @@ func (h *Handler) read(r *wire.Request) ([]byte, error) {
 	return append(transcript.AppendBodies(append(body, `,"messages":`...), t.Messages), '}'), nil
 }
 
-// rename answers POST /history/rename with the conversation.
+// rename handles POST /history/rename. It responds with the conversation.
 func (h *Handler) rename(r *wire.Request) ([]byte, error) {
 	object, id, err := requestOf(r)
 	if err != nil {
@@ -299,7 +299,7 @@ func (h *Handler) rename(r *wire.Request) ([]byte, error) {
 	return appendConversation(nil, &c, r.Who.Subject), nil
 }
 
-// clear answers POST /history/clear: the conversation stays, without its messages.
+// clear handles POST /history/clear. It deletes the messages but keeps the conversation.
 func (h *Handler) clear(r *wire.Request) ([]byte, error) {
 	_, id, err := requestOf(r)
 	if err != nil {
@@ -314,7 +314,7 @@ func (h *Handler) clear(r *wire.Request) ([]byte, error) {
 	return said("Successfully deleted messages in conversation", "conversation_id", id), nil
 }
 
-// delete answers DELETE /history/delete.
+// delete handles DELETE /history/delete.
 func (h *Handler) delete(r *wire.Request) ([]byte, error) {
 	_, id, err := requestOf(r)
 	if err != nil {
@@ -326,7 +326,7 @@ func (h *Handler) delete(r *wire.Request) ([]byte, error) {
 	return said("Successfully deleted conversation and messages", "conversation_id", id), nil
 }
 
-// deleteAll answers DELETE /history/delete_all.
+// deleteAll handles DELETE /history/delete_all.
 func (h *Handler) deleteAll(r *wire.Request) ([]byte, error) {
 	scope := h.scopeOf(r)
 	chats, err := h.cfg.Store.Chats(r.Context(), scope, transcript.List{})
@@ -347,7 +347,8 @@ func said(message, key, value string) []byte {
 	return append(wire.AppendString(dst, value), '}')
 }
 
-// feedback answers POST /history/message_feedback. The id of an answer begins with that of its conversation.
+// feedback handles POST /history/message_feedback. The id of an answer begins with the id of its conversation; see
+// feedbackMark.
 func (h *Handler) feedback(r *wire.Request) ([]byte, error) {
 	object, err := r.Object()
 	if err != nil {
@@ -388,7 +389,7 @@ func setFeedback(m *transcript.Message, text string) error {
 	return err
 }
 
-// list answers GET /history/list?offset= with 25 conversations, the last changed first.
+// list handles GET /history/list?offset=. It returns up to 25 conversations, the most recently changed first.
 func (h *Handler) list(r *wire.Request) ([]byte, error) {
 	offset := 0
 	if text := r.URL.Query().Get("offset"); text != "" {
@@ -419,7 +420,7 @@ func appendConversation(dst []byte, c *transcript.Chat, owner string) []byte {
 	return append(wire.AppendString(append(dst, `,"title":`...), c.Title), '}')
 }
 
-// ensure answers GET /history/ensure: front ends keep chats on the server if it says that it works.
+// ensure handles GET /history/ensure. The response makes front ends store chats on the server.
 func ensure(*wire.Request) ([]byte, error) {
 	return []byte(`{"message":"CosmosDB is configured and working"}`), nil
 }

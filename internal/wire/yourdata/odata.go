@@ -20,8 +20,8 @@ const (
 )
 
 // setFilter reads a filter in the OData syntax of Azure AI Search (learn.microsoft.com, "OData $filter in Azure AI Search"),
-// with fields that are attributes of documents. Geography and full-text functions are refused: to ignore them might show
-// what they should hide.
+// whose fields are attributes of documents. It returns "", or what the parameter must be. It refuses geographic and full-text
+// functions: ignoring them could reveal documents that they are meant to hide.
 func setFilter(o *chat.Options, v wire.Value) string {
 	text, ok := v.Text()
 	if !ok || len(text) > maxFilterBytes {
@@ -38,17 +38,17 @@ func setFilter(o *chat.Options, v wire.Value) string {
 	return ""
 }
 
-// odataToken matches a token: a string, a date with a time, a number, a name or function, or a sign.
+// odataToken matches a token: a string, a date with or without a time, a number, a name or function, or punctuation.
 var odataToken = lazyregexp.New(`^(?:'(?:[^']|'')*'|\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)|\d{4}-\d\d-\d\d\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|[\pL_][\pL\pN_.]*|[(),:/])`)
 
 // odataParser parses a filter from left to right.
 type odataParser struct {
 	text   string
-	tokens []string
-	places []int // of the tokens, in bytes
-	n      int   // conditions so far
+	tokens []string // that are not parsed yet; the last one is "", for the end
+	places []int    // byte offsets of the tokens in text
+	n      int      // conditions so far
 	depth  int
-	// element is the name that stands for an element of a list, within any and all; "" elsewhere.
+	// element is the name of the range variable inside any and all; "" elsewhere.
 	element string
 }
 
@@ -57,7 +57,7 @@ func parseOData(text string) (*attribute.Condition, error) {
 	for rest := text; ; {
 		rest = strings.TrimLeft(rest, " \t\r\n")
 		token, at := odataToken.FindString(rest), len(text)-len(rest)
-		p.tokens, p.places = append(p.tokens, token), append(p.places, at) // the last one is empty
+		p.tokens, p.places = append(p.tokens, token), append(p.places, at) // the last token is empty
 		if rest == "" {
 			break
 		}
@@ -73,7 +73,7 @@ func parseOData(text string) (*attribute.Condition, error) {
 	return c, err
 }
 
-// character returns the number of the character at a place, from 1.
+// character returns the number of the character at a byte offset, from 1.
 func (p *odataParser) character(place int) int { return utf8.RuneCountInString(p.text[:place]) + 1 }
 
 func (p *odataParser) next() string { return p.tokens[0] }
@@ -105,7 +105,7 @@ func (p *odataParser) either() (*attribute.Condition, error) {
 	return p.chain("or", func() (*attribute.Condition, error) { return p.chain("and", p.unary, attribute.All) }, attribute.Any)
 }
 
-// chain reads conditions with a word between them.
+// chain reads one or more conditions separated by a word, and joins them.
 func (p *odataParser) chain(word string, part func() (*attribute.Condition, error), join func(...*attribute.Condition) *attribute.Condition) (*attribute.Condition, error) {
 	var parts []*attribute.Condition
 	for {
@@ -156,7 +156,7 @@ func (p *odataParser) unary() (*attribute.Condition, error) {
 	return p.aboutField()
 }
 
-// aboutField reads a condition that begins with the name of a field.
+// aboutField reads a condition that begins with a field.
 func (p *odataParser) aboutField() (*attribute.Condition, error) {
 	key, err := p.field()
 	if err != nil {
@@ -174,10 +174,10 @@ func (p *odataParser) aboutField() (*attribute.Condition, error) {
 		p.take()
 		return comparison(operator, key, want)
 	}
-	return attribute.Compare("eq", key, true), nil // a field that is a boolean
+	return attribute.Compare("eq", key, true), nil // a boolean field alone
 }
 
-// turned reads a comparison that begins with the value.
+// turned reads a comparison whose value comes first, or true or false alone.
 func (p *odataParser) turned() (*attribute.Condition, error) {
 	want, _ := valueOf(p.take())
 	operator, ok := comparisons[p.next()]
@@ -201,7 +201,7 @@ func (p *odataParser) turned() (*attribute.Condition, error) {
 // comparisons maps the operators of OData to those of attribute.Compare.
 var comparisons = map[string]string{"eq": "eq", "ne": "ne", "gt": "gt", "ge": "gte", "lt": "lt", "le": "lte"}
 
-// comparison compares a field with a value. A nil value stands for null: a missing field.
+// comparison returns a condition that compares a field with a value. A nil value means null, which a missing field equals.
 func comparison(operator, key string, want any) (*attribute.Condition, error) {
 	switch {
 	case want != nil:
@@ -214,7 +214,7 @@ func comparison(operator, key string, want any) (*attribute.Condition, error) {
 	return nil, errors.New("null has no order")
 }
 
-// field reads the path of a field: author/name is the attribute author.name.
+// field reads the path of a field and returns the key of its attribute: author.name for author/name.
 func (p *odataParser) field() (string, error) {
 	name := p.next()
 	if name == "" || strings.ContainsAny(name[:1], "'(),:/-0123456789") || strings.Contains(name, ".") {
@@ -231,7 +231,7 @@ func (p *odataParser) field() (string, error) {
 	return name, nil
 }
 
-// lambda reads any(…) or all(…) behind the name of a list.
+// lambda reads /any(…) or /all(…) after the name of a list.
 func (p *odataParser) lambda(key string) (*attribute.Condition, error) {
 	p.take()
 	word := p.take()
@@ -275,7 +275,8 @@ func (p *odataParser) lambda(key string) (*attribute.Condition, error) {
 	}), nil
 }
 
-// searchIn reads search.in(field, 'a,b', ','). Without the third argument, spaces and commas part the values.
+// searchIn reads search.in(field, 'a,b', ','). Each character of the third argument separates values; by default spaces and
+// commas do.
 func (p *odataParser) searchIn() (*attribute.Condition, error) {
 	p.take()
 	if err := p.sign("("); err != nil {
@@ -313,7 +314,8 @@ func (p *odataParser) searchIn() (*attribute.Condition, error) {
 	return attribute.In(key, values), p.sign(")")
 }
 
-// valueOf returns the value of a token: a string, a float64, a bool, or nil for null. A date is a string.
+// valueOf returns the value of a token: a string, a float64, a bool, or nil for null. A date is a string. ok is false if the
+// token is not a value.
 func valueOf(token string) (value any, ok bool) {
 	switch {
 	case token == "null":

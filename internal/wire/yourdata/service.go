@@ -16,24 +16,24 @@ import (
 type era uint8
 
 const (
-	serviceNow  era = iota // from 2024-02-15-preview: message.context has the citations
-	serviceThen            // …/extensions/…: message.context.messages has a tool message with them
+	serviceNow  era = iota // since 2024-02-15-preview: the citations are in message.context
+	serviceThen            // …/extensions/…: they are in a tool message in message.context.messages
 )
 
-// firstVersion is the version of …/extensions/… whose choices hold a list of messages.
+// firstVersion is the version of the …/extensions/… API whose choices contain a list of messages.
 const firstVersion = "2023-06-01-preview"
 
 // call is one request to the service.
 type call struct {
 	era      era
-	list     bool // choices hold messages, each with a delta where they are streamed
+	list     bool // choices contain a list of messages; see firstVersion
 	streamed bool
-	created  int64 // Unix seconds
-	base     string
+	created  int64  // Unix seconds
+	base     string // URL of the server, for links
 	req      chat.Request
 }
 
-// serve answers chat completions of a deployment. Any name of one will do: the documents are those of Parley.
+// serve handles chat completions of a deployment. It accepts any deployment name, and searches Parley's documents.
 func (h *Handler) serve(e era) func(http.ResponseWriter, *wire.Request) error {
 	return func(w http.ResponseWriter, r *wire.Request) error {
 		object, err := r.Object()
@@ -60,7 +60,8 @@ func (h *Handler) serve(e era) func(http.ResponseWriter, *wire.Request) error {
 	}
 }
 
-// complete answers a request without data sources, whose model is the deployment.
+// complete handles a request without data sources, as a chat completion of the model "parley". In Azure, the deployment
+// determines the model, so it ignores a model in the request.
 func (h *Handler) complete(w http.ResponseWriter, r *wire.Request, object wire.Object) error {
 	body := []byte(`{"model":"parley"`)
 	for key, v := range object.Members() {
@@ -72,7 +73,7 @@ func (h *Handler) complete(w http.ResponseWriter, r *wire.Request, object wire.O
 	return h.cfg.Complete(w, r)
 }
 
-// members are the options of both sides. Other members beside the messages and data sources are ignored.
+// members are the options that both APIs share. Members that neither API reads are ignored.
 var members = []wire.Named{
 	{Name: "temperature", Option: wire.Temperature}, {Name: "top_p", Option: wire.TopP}, {Name: "max_tokens", Option: wire.MaxOutputTokens},
 }
@@ -112,7 +113,7 @@ func (h *Handler) readCall(r *wire.Request, c *call, object wire.Object, sources
 	return nil
 }
 
-// stopOf reads one text to stop at, or a list of them.
+// stopOf reads a stop sequence, or a list of them.
 func stopOf(v wire.Value) (stop []string, err error) {
 	if text, ok := v.Text(); ok && text != "" {
 		return []string{text}, nil
@@ -131,7 +132,7 @@ func stopOf(v wire.Value) (stop []string, err error) {
 	return stop, nil
 }
 
-// parametersOf returns the parameters of the one data source.
+// parametersOf returns the parameters of the data source, of which there must be exactly one. They may be missing.
 func parametersOf(sources wire.Value) (none wire.Object, err error) {
 	elements, ok := sources.Elements()
 	n, few := 0, ok
@@ -157,8 +158,8 @@ func parametersOf(sources wire.Value) (none wire.Object, err error) {
 	return none, nil
 }
 
-// parameters are those of a data source that mean something here, by both of their names. The others say where
-// Azure finds documents and how: nothing is fetched from there.
+// parameters maps the parameters of a data source that are read, under both of their names, to the functions that read
+// them. The others describe where and how Azure finds documents; they are ignored, since nothing is fetched from there.
 var parameters = map[string]func(o *chat.Options, v wire.Value) (want string){
 	"top_n_documents": setTop, "topNDocuments": setTop,
 	"query_type": setQueryType, "queryType": setQueryType,
@@ -179,7 +180,7 @@ func (h *Handler) readParameters(r *wire.Request, c *call, source wire.Object) e
 			if !ok {
 				return openai.Refusef(at+key, openai.Invalid, "%q must be a string.", at+key)
 			}
-			// An index that is not a namespace is one of Azure's: the server uses its own documents instead.
+			// An index that is not a namespace is in Azure; the server searches its own namespace instead.
 			known, err := h.catalog.Has(r.Context(), r.Who, name)
 			if err != nil {
 				return err
@@ -219,7 +220,7 @@ func setQueryType(o *chat.Options, v wire.Value) string {
 	return ""
 }
 
-// setRole takes instructions for the model, which are added to the default ones.
+// setRole reads instructions for the model, and adds them to the default instructions.
 func setRole(o *chat.Options, v wire.Value) string {
 	text, ok := v.Text()
 	if !ok {
@@ -231,7 +232,7 @@ func setRole(o *chat.Options, v wire.Value) string {
 	return wire.PromptTemplate.Set(o, wire.AppendString(nil, ">>>"+text))
 }
 
-// checkFlag takes in_scope. Answers are made from the documents whatever it says.
+// checkFlag checks in_scope, which has no effect: answers always come from the documents.
 func checkFlag(_ *chat.Options, v wire.Value) string {
 	if _, ok := v.Bool(); !ok {
 		return "true or false"
@@ -239,7 +240,7 @@ func checkFlag(_ *chat.Options, v wire.Value) string {
 	return ""
 }
 
-// checkStrictness takes how alike a document and a question must be for Azure, which has no counterpart here.
+// checkStrictness checks strictness, which has no effect: in Azure, it sets how similar documents must be to the question.
 func checkStrictness(_ *chat.Options, v wire.Value) string {
 	if n, ok := v.Number(); !ok || n < 1 || n > 5 {
 		return "a number from 1 to 5"
@@ -247,7 +248,7 @@ func checkStrictness(_ *chat.Options, v wire.Value) string {
 	return ""
 }
 
-// streamCall answers with server-sent events.
+// streamCall responds with server-sent events.
 func (h *Handler) streamCall(w http.ResponseWriter, r *wire.Request, c *call) error {
 	s := &callStream{h: h, c: c, stream: wire.SSE(w)}
 	return s.stream.SendTurn(r.Context(), h.cfg.Runner.Run(r.Context(), &c.req), s.event, func(err error) error {
@@ -255,16 +256,16 @@ func (h *Handler) streamCall(w http.ResponseWriter, r *wire.Request, c *call) er
 	})
 }
 
-// callStream is the streamed answer to a call.
+// callStream is the streamed response to a call.
 type callStream struct {
 	h      *Handler
 	c      *call
 	stream *wire.Stream
-	turn   chat.Turn // up to the beginning of the answer
+	turn   chat.Turn // the events before the answer
 	model  string
 	marks  marker
-	reason string
-	head   []byte // of each chunk; nil until the model is known
+	reason string // finish reason, for the last chunk
+	head   []byte // beginning of each chunk; nil until the model is known
 }
 
 func (s *callStream) event(e chat.Event) error {
@@ -272,7 +273,7 @@ func (s *callStream) event(e chat.Event) error {
 	case chat.TextDelta:
 		return s.text(s.marks.add(e.Text))
 	case chat.ReasoningDelta:
-		return nil // there is no place for it
+		return nil // the API has no field for it
 	case chat.CompletionStarted:
 		s.model, s.head = e.Model, nil
 	case chat.MessageStarted:
@@ -295,7 +296,7 @@ func (s *callStream) event(e chat.Event) error {
 	return nil
 }
 
-// first sends the passages found, and with the older API the role of the message that follows.
+// first sends the result of the search and, in the older API, the role of the message that follows.
 func (s *callStream) first() error {
 	f, err := s.h.foundOf(&s.turn, s.c.req.Namespace, s.c.base)
 	if err != nil {
@@ -319,7 +320,7 @@ func (s *callStream) text(text string) error {
 	return s.stream.SendSoon(s.chunk(string(delta), ""))
 }
 
-// foundDelta is the delta with what was found.
+// foundDelta returns the delta with the result of the search.
 func (c *call) foundDelta(f found) (string, error) {
 	raw, err := wire.AppendJSON(nil, f)
 	if err != nil {
@@ -335,7 +336,7 @@ func (c *call) foundDelta(f found) (string, error) {
 	return `{"role":"assistant","context":{"messages":[` + tool[:len(tool)-1] + `,"end_turn":false}]}}`, nil
 }
 
-// appendHead opens an object with what a reply and a chunk have in common.
+// appendHead appends the beginning of an object: the members that replies and chunks have in common.
 func (c *call) appendHead(dst []byte, object, model string) []byte {
 	dst = wire.AppendString(append(dst, `{"id":`...), c.req.TurnID)
 	dst = wire.AppendString(append(dst, `,"model":`...), model)
@@ -344,7 +345,7 @@ func (c *call) appendHead(dst []byte, object, model string) []byte {
 	return wire.AppendString(append(dst, `,"system_fingerprint":`...), model)
 }
 
-// chunk returns a chunk; a reason ends the answer.
+// chunk returns a line with a chunk. A non-empty reason marks the last chunk.
 func (s *callStream) chunk(delta, reason string) []byte {
 	if s.head == nil {
 		s.head = append(s.c.appendHead(nil, "extensions.chat.completion.chunk", s.model), `,"choices":[{"index":0,`...)
@@ -366,7 +367,7 @@ func (s *callStream) chunk(delta, reason string) []byte {
 	return append(dst, `}]}`...)
 }
 
-// replyCall answers with the fold of the same events.
+// replyCall responds with one object, which has the same content as the stream.
 func (h *Handler) replyCall(w http.ResponseWriter, r *wire.Request, c *call) error {
 	c.req.Whole = true
 	t, err := chat.Collect(h.cfg.Runner.Run(r.Context(), &c.req))

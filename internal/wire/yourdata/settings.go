@@ -2,8 +2,8 @@ package yourdata
 
 import "parley/internal/wire"
 
-// frontendSettings answers GET /frontend_settings. Answers and documents may hold markup, so the front end is told
-// to sanitize what it shows.
+// frontendSettings handles GET /frontend_settings. Answers and documents may contain markup, so the settings tell the
+// front end to sanitize answers.
 func frontendSettings(*wire.Request) ([]byte, error) {
 	return []byte(`{"auth_enabled":false,"feedback_enabled":true,"ui":{"title":"Parley","logo":null,"chat_logo":null,` +
 		`"chat_title":"Start chatting","chat_description":"Ask a question about your documents.",` +

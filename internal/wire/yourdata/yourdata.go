@@ -1,10 +1,10 @@
-// Package yourdata speaks the two sides of "Azure OpenAI On Your Data": what the front end of Microsoft's sample
-// (sample-app-aoai-chatGPT) asks of its back end, and what that back end asks of the service: chat completions
-// with data sources. So Parley can stand in for either.
+// Package yourdata implements both APIs of "Azure OpenAI On Your Data": the API of the back end of Microsoft's sample
+// (sample-app-aoai-chatGPT), which the sample's front end calls, and the API of the service, chat completions with data
+// sources, which that back end calls. Parley can replace either.
 //
-// A citation is [docN] in the text and the Nth of a list that comes before the text, so the list has every page
-// that the answer may cite: one for each of chat.PromptBuilt.Labels, in their order.
-// README.md beside this file describes the protocol as implemented.
+// A citation [docN] in the text refers to the Nth element of a list that is sent before the text. So the list contains
+// every page that the answer may cite: one for each of chat.PromptBuilt.Labels, in the same order.
+// README.md in this directory describes the protocol as implemented.
 package yourdata
 
 import (
@@ -20,17 +20,17 @@ import (
 type Config struct {
 	wire.Base
 
-	Store transcript.Store // of the chats that front ends keep
+	Store transcript.Store // for the conversations of front ends
 
-	// Complete answers POST /v1/chat/completions, which is what the service does without data sources.
+	// Complete handles POST /v1/chat/completions. It also handles requests to the service without data sources.
 	Complete func(http.ResponseWriter, *wire.Request) error
 }
 
 const (
-	defaultTop = 5 // of the service
+	defaultTop = 5 // passages, as in the service
 )
 
-// Handler answers the requests of both sides. It is safe for concurrent use.
+// Handler handles the requests of both APIs. It is safe for concurrent use.
 type Handler struct {
 	cfg     Config
 	catalog openai.Catalog
@@ -39,13 +39,13 @@ type Handler struct {
 // New returns a Handler with the defaults of cfg filled in.
 func New(cfg Config) *Handler {
 	cfg.Fill()
-	cfg.Defaults.FollowUps = false // there is no place for them
+	cfg.Defaults.FollowUps = false // the APIs have no field for them
 	cfg.Defaults.Top = defaultTop
 	return &Handler{cfg: cfg, catalog: openai.Catalog{Namespaces: cfg.Namespaces, Own: cfg.Namespace}}
 }
 
-// Protocol returns the routes. Those of the sample are there a second time below /api, where its successors
-// look for them.
+// Protocol returns the routes. Those of the sample exist a second time under /api, where front ends derived from it
+// expect them.
 func (h *Handler) Protocol() wire.Protocol {
 	service := wire.Route{Right: wire.Ask, Fail: openai.Fail, Body: wire.JSON, Turn: true}
 	return wire.Protocol{OpenAPI: openAPI, Types: types, Routes: slices.Concat(h.sample(""), h.sample("/api"), []wire.Route{
@@ -54,7 +54,7 @@ func (h *Handler) Protocol() wire.Protocol {
 	})}
 }
 
-// sample returns the routes of the sample's back end below a path.
+// sample returns the routes of the sample's back end under a path.
 func (h *Handler) sample(at string) []wire.Route {
 	get := wire.Route{Right: wire.Ask, Fail: fail}
 	post, turn, ignoring := get, get, get
@@ -76,7 +76,7 @@ func (h *Handler) sample(at string) []wire.Route {
 	}
 }
 
-// fail answers with {"error": a sentence}, which is what the front end shows.
+// fail responds with {"error": a sentence}. The front end shows the sentence.
 func fail(w http.ResponseWriter, _ *wire.Request, err error) {
 	f := wire.FailureOf(err)
 	f.Write(w, appendFailure(nil, f))

@@ -1,4 +1,4 @@
-// The embedded chat: questions, answers with their sources, and a field to ask in.
+// The embedded chat: questions, answers with their sources, and a field for questions.
 import type { VNode } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useCell } from "../cell.ts";
@@ -20,7 +20,7 @@ interface Props {
 }
 
 const tell = (type: "parley:ready" | "parley:close"): void => {
-  if (parent !== window) parent.postMessage({ type }, "*"); // it says nothing about the visitor
+  if (parent !== window) parent.postMessage({ type }, "*"); // any origin: the message says nothing about the visitor
 };
 
 export function Chat({ collection, title, greeting, closable }: Props) {
@@ -44,7 +44,7 @@ export function Chat({ collection, title, greeting, closable }: Props) {
       removeEventListener("keydown", keys);
     };
   }, []);
-  // A new question is shown from its top; the answer grows below it.
+  // Scroll a new question to the top; the answer grows below it.
   useEffect(() => list.current?.querySelector(".message.user:nth-last-child(2)")?.scrollIntoView({ block: "start" }), [messages.length]);
   const last = messages.at(-1);
   return (
@@ -112,7 +112,7 @@ function AnswerCard({ message, answer, last, ask, again }: AnswerProps) {
 
 const sourceID = (message: Message, c: Citation): string => `source-${message.id}-${c.n}`;
 
-/** Goes to the source below the answer. The address of the frame stays as it is. */
+/** Scrolls to the source below the answer, without changing the address of the frame. */
 function toSource(event: MouseEvent): void {
   event.preventDefault();
   const id = (event.currentTarget as HTMLAnchorElement).hash.slice(1);
@@ -121,7 +121,7 @@ function toSource(event: MouseEvent): void {
   source?.focus({ preventScroll: true });
 }
 
-/** A source leads to the original, or to the web page that it was read from. */
+/** A source, with a link to the web page it was read from, or else to the original file. */
 function Source({ id, citation: c }: { id: string; citation: Citation }) {
   const href = documentHref(c.url) || documentHref(c.content_url);
   const quoted = plainText(c.quote || c.passage).slice(0, 240);

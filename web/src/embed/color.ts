@@ -1,8 +1,8 @@
-// The colour that a site gives its chat.
+// The colour that a site chooses for its chat.
 
 export const isColor = (text: string | null): text is string => text !== null && /^#[0-9a-f]{6}$/i.test(text);
 
-/** Black or white, whichever is easier to read on a colour (WCAG 2.2, relative luminance). */
+/** Returns black or white, whichever is easier to read on a colour (WCAG 2.2, relative luminance). */
 export function inkOn(color: string): string {
   const [r, g, b] = [1, 3, 5].map((at) => {
     const c = parseInt(color.slice(at, at + 2), 16) / 255;

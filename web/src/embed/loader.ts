@@ -1,14 +1,14 @@
-// The script that other web sites load: one tag puts a chat on a page, and <parley-chat> is there for those who
-// place it themselves. The chat runs in a frame of the server's origin, so neither side can read the other.
+// The script that other web sites load: one script tag adds a chat to a page; sites that place it themselves use
+// <parley-chat>. The chat runs in a frame of the server's origin, so neither side can read the other.
 //
-// It is a script of its own, which loads nothing before somebody opens the chat. It keeps nothing in the browser.
+// The script has no dependencies, and loads no part of the chat until it is opened. It stores nothing in the browser.
 import type { Language } from "../lang.ts";
 import { inkOn, isColor } from "./color.ts";
 
 const script = (document.currentScript ?? document.querySelector('script[src$="/embed.js"]')) as HTMLScriptElement | null;
 const server = new URL(script?.src ?? location.href).origin;
 
-/** What the page around the chat says itself. */
+/** The texts outside the frame. */
 const labels: Record<Language, { open: string; close: string; chat: string }> = {
   en: { open: "Ask a question", close: "Close the chat", chat: "Chat" },
   de: { open: "Eine Frage stellen", close: "Chat schließen", chat: "Chat" },
@@ -23,11 +23,11 @@ const known = (tag: string): Language | "" => {
   return Object.hasOwn(labels, name) ? (name as Language) : "";
 };
 
-/** The language of the chat: the one asked for, that of the page, or the first of the browser that there is. */
+/** Returns the language of the chat: the requested one, that of the page, or the first one of the browser that exists; else English. */
 const languageOf = (asked: string | null): Language =>
   [asked ?? "", document.documentElement.lang, ...navigator.languages].map(known).find(Boolean) || "en";
 
-/** Options of the chat, as attributes of <parley-chat> and, with data- in front, of the script tag. */
+/** The chat's options: attributes of <parley-chat>, and of the script tag with the prefix data-. */
 const options = ["collection", "theme", "color", "lang", "title", "greeting"] as const;
 
 function addressOf(get: (name: string) => string | null): string {
@@ -39,7 +39,7 @@ function addressOf(get: (name: string) => string | null): string {
   return `${server}/embed?${query}`;
 }
 
-/** Says in the console why there is no chat. Null: there may be one. */
+/** Checks whether this page may show the chat. Returns the reason why not, for the console; null if it may. */
 async function refusal(address: string): Promise<string | null> {
   let response: Response;
   try {
@@ -56,7 +56,7 @@ async function refusal(address: string): Promise<string | null> {
   return `${server} answered with status ${response.status}.`;
 }
 
-/** An element with a style sheet of its own, which no policy of the page forbids. */
+/** Attaches a shadow root with a constructed style sheet, which no Content-Security-Policy of the page forbids. */
 function styled(host: HTMLElement, css: string): ShadowRoot {
   const root = host.attachShadow({ mode: "open" });
   const sheet = new CSSStyleSheet();
@@ -65,10 +65,10 @@ function styled(host: HTMLElement, css: string): ShadowRoot {
   return root;
 }
 
-/** <parley-chat>: the chat, as large as its element. It fires parley-ready, parley-close and parley-error. */
+/** <parley-chat>: the chat, as large as its element. It fires the events parley-ready, parley-close and parley-error. */
 class ParleyChat extends HTMLElement {
   private frame: HTMLIFrameElement | null = null;
-  private waiting: object[] = []; // messages to the chat before it is there
+  private waiting: object[] = []; // messages to the chat, held back until it is ready
 
   connectedCallback(): void {
     addEventListener("message", this.listen);
@@ -87,7 +87,7 @@ class ParleyChat extends HTMLElement {
     this.post({ type: "parley:ask", text: String(question) });
   }
 
-  /** Puts the cursor where the next question is typed. */
+  /** Puts the cursor into the field for questions. */
   override focus(): void {
     this.frame?.focus();
     this.post({ type: "parley:focus" });
@@ -159,7 +159,7 @@ function icon(): { svg: SVGElement; draw: (shape: keyof typeof shapes) => void }
   return { svg, draw: (shape) => path.setAttribute("d", shapes[shape]) };
 }
 
-/** Puts a round button in the corner that opens the chat. The chat is made when it is first opened. */
+/** Adds a round button in the corner that opens the chat. The chat is created when it is first opened. */
 async function launch(tag: HTMLScriptElement): Promise<void> {
   const get = (name: string) => tag.getAttribute(`data-${name}`);
   const reason = await refusal(addressOf(get));
@@ -201,7 +201,7 @@ async function launch(tag: HTMLScriptElement): Promise<void> {
   document.body.append(host);
 }
 
-/** The tag of those who place the chat themselves has data-launcher="none". */
+/** Adds the button, unless the script tag has data-launcher="none": then the site places <parley-chat> itself. */
 function start(): void {
   if (script && script.getAttribute("data-launcher") !== "none") void launch(script);
 }

@@ -1,4 +1,4 @@
-// The chat that other web sites show in a frame. Visitors ask without cookies, and can do nothing else.
+// The chat that other web sites show in a frame. Visitors can only ask, and their requests carry no cookies.
 import { render } from "preact";
 import { strangers } from "../reach.ts";
 import { Chat } from "./chat.tsx";
@@ -7,7 +7,7 @@ import "../styles/embed-page.css";
 
 const query = new URLSearchParams(location.search);
 
-/** A text that the page around the chat has chosen. */
+/** Returns an option set by the embedding page, at most 200 characters. */
 const given = (name: string): string => (query.get(name) ?? "").slice(0, 200);
 
 strangers();

@@ -1,4 +1,4 @@
-// The texts of the embedded chat. build.mjs puts this in the place of ../strings.ts in what is built for it.
+// The texts of the embedded chat. build.mjs substitutes this file for ../strings.ts in the build of the embedded chat.
 import { language, locale, type Language } from "../lang.ts";
 import type { Common } from "../strings/common/en.ts";
 import { toolsFor, type Tools } from "../strings/tools.ts";

@@ -1,4 +1,4 @@
-// The conversation of an embedded chat. It is kept for the tab alone, so that it survives a visitor's way through the site.
+// The conversation of an embedded chat. It is kept in sessionStorage, so that it survives while a visitor moves around the site.
 import { Cell } from "../cell.ts";
 import { historyOf, newId, restored, stored, type Message } from "../conversation.ts";
 import { LiveTurn } from "../live.ts";
@@ -14,7 +14,7 @@ let live: LiveTurn | null = null;
 
 export const isBusy = (): boolean => messages.value.some((m) => m.answer && !isOver(m.answer));
 
-/** Takes up the conversation where the last page of the site left it. */
+/** Restores the conversation of the previous page of the site, and follows an unfinished answer. */
 export function takeUp(): void {
   try {
     messages.value = restored(JSON.parse(sessionStorage.getItem(place) ?? "[]") as unknown[]);
@@ -86,6 +86,6 @@ function keep(): void {
   try {
     sessionStorage.setItem(place, JSON.stringify(messages.value.slice(-mostKept).map(stored)));
   } catch {
-    // Then it ends with the page.
+    // Without storage, the conversation ends with the page.
   }
 }

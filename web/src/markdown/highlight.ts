@@ -1,4 +1,4 @@
-// The colours of code. The page loads this file when there is code to colour.
+// Syntax highlighting. The page loads this file when there is code to highlight.
 import "./prism.ts";
 import Prism from "prismjs/components/prism-core";
 import "prismjs/components/prism-clike";
@@ -18,7 +18,7 @@ import "prismjs/components/prism-rust";
 import "prismjs/components/prism-sql";
 import "prismjs/components/prism-yaml";
 
-/** Piece is a part of a code with its kind, "" for plain text. */
+/** Piece is a token of code and its kind, "" for plain text. */
 export interface Piece {
   kind: string;
   text: string;
@@ -26,7 +26,7 @@ export interface Piece {
 
 const aliases: Record<string, string> = { golang: "go", sh: "bash", shell: "bash", console: "bash", "c++": "cpp", "c#": "csharp", jsonc: "json", rs: "rust" };
 
-/** Cuts code into pieces; null for a language that is not known. */
+/** Splits code into pieces; null if the language is unknown. */
 export function piecesOf(language: string, text: string): Piece[] | null {
   const name = language.toLowerCase();
   const known = aliases[name] ?? name;

@@ -1,17 +1,17 @@
-// Mathematics: the part of LaTeX that answers have, as MathML. The page loads this file when there is a formula to show.
-// What it does not know is not shown half: parseMath returns null, and the text stays as it was written.
+// Mathematics: converts the subset of LaTeX that answers use to MathML. The page loads this file when there is a formula to show.
+// A formula with an unknown command is not shown in part: parseMath returns null, and the page shows the text as it was written.
 
-/** MathNode is an element of MathML. */
+/** MathNode is a MathML element. */
 export interface MathNode {
   tag: string;
   attributes?: Record<string, string>;
   children: (MathNode | string)[];
 }
 
-const maxLength = 4000;
-const maxDepth = 80; // of groups, environments and arguments in each other
+const maxLength = 4000; // characters
+const maxDepth = 80; // of nested groups, environments and arguments
 
-/** Reads a formula; null if it holds what is not known. */
+/** Parses a formula; null if it is too long, too deeply nested, or has anything unknown in it. */
 export function parseMath(tex: string, display: boolean): MathNode | null {
   if (tex.length > maxLength) return null;
   try {
@@ -55,7 +55,7 @@ const environments: Record<string, [string, string]> = {
   equation: ["", ""], "equation*": ["", ""],
 };
 
-// Letters of other alphabets are characters of their own; some of them came earlier and have other places.
+// The alphabets have their own code points from U+1D400 on. `odd` has the letters that were in Unicode before, elsewhere.
 const alphabets: Record<string, { upper: number; lower: number; digit: number; odd: Record<string, string> }> = {
   mathbb: { upper: 0x1d538, lower: 0x1d552, digit: 0x1d7d8, odd: pairs("C=ℂ H=ℍ N=ℕ P=ℙ Q=ℚ R=ℝ Z=ℤ") },
   mathbf: { upper: 0x1d400, lower: 0x1d41a, digit: 0x1d7ce, odd: {} },
@@ -75,7 +75,7 @@ function inAlphabet(name: string, text: string): string {
   }).join("");
 }
 
-/** A node whose letters are those of an alphabet. */
+/** Returns a node with its letters replaced by those of an alphabet. */
 const changed = (name: string, n: MathNode): MathNode => ({ ...n, children: n.children.map((c) => (typeof c === "string" ? inAlphabet(name, c) : changed(name, c))) });
 
 const known = (table: Record<string, string>, name: string): string | undefined => (Object.hasOwn(table, name) ? table[name] : undefined);
@@ -86,7 +86,7 @@ class Parser {
 
   constructor(private readonly tex: string) {}
 
-  /** Everything up to the end, or to \end{name}: one row, or a table. */
+  /** Parses up to the end of the text, or to \end{name}: one row, or a table. */
   rows(name: string): MathNode[] {
     const table: MathNode[][][] = [[[]]];
     for (;;) {
@@ -95,7 +95,7 @@ class Parser {
       const mark = this.next();
       if (mark === "&") continue;
       if (mark === "\\\\") {
-        if (this.peek() === "[") this.bracket(); // the distance to the next row
+        if (this.peek() === "[") this.bracket(); // space between the rows
         table.push([[]]);
         continue;
       }
@@ -104,7 +104,7 @@ class Parser {
     }
     const cells = table.map((r) => r.slice(1));
     if (cells.length === 1 && cells[0]!.length === 1) return cells[0]![0]!;
-    if (cells.at(-1)!.every((c) => c.length === 0)) cells.pop(); // \\ at the end
+    if (cells.at(-1)!.every((c) => c.length === 0)) cells.pop(); // a trailing \\
     const aligned = /align|split/.test(name) || name === "";
     const trs = cells.map((r) => node("mtr", r.map((c, i) => node("mtd", c, { class: aligned ? (i % 2 ? "math-left" : "math-right") : name === "cases" ? "math-left" : "" }))));
     return [node("mtable", trs, name === "cases" || /matrix|array/.test(name) ? undefined : { displaystyle: "true" })];
@@ -130,7 +130,7 @@ class Parser {
     return token;
   }
 
-  /** The next token: a command with its backslash, or a character; "" at the end. */
+  /** Consumes the next token: a command with its backslash, or a character; "" at the end. */
   private next(): string {
     this.skip();
     const rest = this.tex.slice(this.at, this.at + 40);
@@ -143,7 +143,7 @@ class Parser {
     if (this.next() !== token) throw new Unknown();
   }
 
-  /** The text between braces as it is written, as in \text{…} and \begin{…}. */
+  /** Consumes the unparsed text between braces, as in \text{…} and \begin{…}. */
   private name(): string {
     this.expect("{");
     let depth = 1;
@@ -164,11 +164,11 @@ class Parser {
     return nodes;
   }
 
-  /** What a command applies to: a group, or the next token. */
+  /** Parses the argument of a command: a group, or the next token. */
   private argument(): MathNode {
     const first = this.peek();
     if (first === "{") return this.group();
-    if (/[0-9]/.test(first)) return node("mn", [this.next()]); // one digit, as in \\frac12
+    if (/[0-9]/.test(first)) return node("mn", [this.next()]); // one digit, as in \frac12
     const one = this.atom();
     if (!one) throw new Unknown();
     return one;
@@ -181,7 +181,7 @@ class Parser {
     return row(nodes);
   }
 
-  /** An atom with what stands below and above it. */
+  /** Parses an atom with its subscript and superscript. */
   private scripted(): MathNode | null {
     const before = this.peek();
     const base = before === "^" || before === "_" ? node("mrow", []) : this.atom();
@@ -264,7 +264,7 @@ class Parser {
     return changed(name, this.argument());
   }
 
-  /** The words of \\text{…}, in which there may be formulas, groups and escaped characters. */
+  /** Converts the contents of \text{…}, which may have formulas, groups and escaped characters in it. */
   private words(text: string): MathNode {
     const parts: MathNode[] = [];
     let said = "";
@@ -387,7 +387,7 @@ class Parser {
   }
 }
 
-/** The text of a name, which may hold no commands. */
+/** Returns the text of a name, which must not contain commands. */
 function plain(text: string): string {
   if (/[\\{}^_]/.test(text)) throw new Unknown();
   return text.replace(/~/g, "\u00a0");

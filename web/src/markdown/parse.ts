@@ -1,5 +1,5 @@
-// A small Markdown parser for answers of models: it makes trees, never markup. What it does not know, HTML
-// above all, stays text. Its time is linear in the text but for nesting, whose depth is bounded.
+// A small Markdown parser for the answers of models. It produces trees, never markup; anything it does not know, such as
+// HTML, remains text. It takes linear time for each level of nesting, and the depth of nesting is limited.
 
 export type Inline =
   | { kind: "text"; text: string }
@@ -7,12 +7,12 @@ export type Inline =
   | { kind: "strong" | "em" | "del"; children: Inline[] }
   | { kind: "link"; href: string; children: Inline[] }
   | { kind: "citation"; label: string }
-  | { kind: "math"; text: string; display: boolean; raw: string } // raw is how it is written
+  | { kind: "math"; text: string; display: boolean; raw: string } // raw is its source, with the delimiters
   | { kind: "break" };
 
 export type Align = "left" | "right" | "center" | "";
 
-/** Block is a block with the place in the text from which it was read, which is its key. */
+/** Block is a block and its range in the text; `start` serves as its key. */
 export type Block = { start: number; end: number } & (
   | { kind: "paragraph"; children: Inline[] }
   | { kind: "heading"; level: number; children: Inline[] }
@@ -25,11 +25,11 @@ export type Block = { start: number; end: number } & (
 
 export interface Item {
   start: number;
-  checked: boolean | null; // of a task list; null for any other
+  checked: boolean | null; // in a task list; null in any other
   blocks: Block[];
 }
 
-/** Labels are the citations that a text may have between brackets. */
+/** Labels are the labels that a text may cite in brackets. */
 export type Labels = ReadonlySet<string>;
 
 const noLabels: Labels = new Set();
@@ -38,15 +38,15 @@ const maxDepth = 16;
 interface Line {
   text: string;
   start: number;
-  end: number; // behind the line break
+  end: number; // after the line break
 }
 
-/** parse reads a text. `base` is added to all places. */
+/** parse parses a text. `base` is added to all positions. */
 export function parse(text: string, labels: Labels = noLabels, base = 0): Block[] {
   return blocksOf(linesOf(text, base), labels, 0);
 }
 
-/** Reader keeps what it has read of a text that grows, and reads only its last block again. */
+/** Reader parses a text that grows: it keeps the blocks so far, and parses only the last one again. */
 export class Reader {
   private text = "";
   private blocks: Block[] = [];
@@ -103,7 +103,7 @@ function blocksOf(lines: Line[], labels: Labels, depth: number): Block[] {
 
 interface Read {
   block: Block;
-  next: number; // the line behind it
+  next: number; // the line after it
 }
 
 function containerAt(lines: Line[], i: number, labels: Labels, depth: number): Read | null {
@@ -135,9 +135,9 @@ function leafAt(lines: Line[], i: number, labels: Labels): Read {
   return paragraphAt(lines, i, labels);
 }
 
-const mostLines = 100; // of a formula
+const mostLines = 100; // per formula
 
-/** A formula between $$ and $$, or \\[ and \\], that begins and ends its lines. What looks like a list in it is none. */
+/** Reads a display formula in $$…$$ or \[…\] with nothing else on its lines. Lines in it that look like list items are part of it. */
 function formulaAt(lines: Line[], i: number, labels: Labels): Read | null {
   const mark = /^ {0,3}(\$\$|\\\[)/.exec(lines[i]!.text)?.[1];
   if (!mark) return null;
@@ -148,14 +148,14 @@ function formulaAt(lines: Line[], i: number, labels: Labels): Read | null {
     raw += (raw && "\n") + line;
     const end = raw.indexOf(close, mark.length);
     if (end < 0) continue;
-    if (end + close.length < raw.length) return null; // words follow
+    if (end + close.length < raw.length) return null; // text follows
     const children = formulaOf(raw, mark, close, labels);
     return children && { block: { kind: "paragraph", children, start: lines[i]!.start, end: lines[next]!.end }, next: next + 1 };
   }
   return null;
 }
 
-/** A formula and the citations that were written into it, which follow it; null if the text is no formula. */
+/** Returns a formula, followed by the citations that were written inside it; null if the text is not a formula. */
 function formulaOf(raw: string, mark: string, close: string, labels: Labels): Inline[] | null {
   const cited: Inline[] = [];
   let text = raw.slice(mark.length, raw.length - close.length);
@@ -172,7 +172,7 @@ function formulaOf(raw: string, mark: string, close: string, labels: Labels): In
   return [{ kind: "math", text, display: mark === "$$" || mark === "\\[", raw: mark + text + close }, ...cited];
 }
 
-/** The label between the brackets that begin at a place, "" if there is none. Names of files may hold brackets. */
+/** Returns the label in the brackets that open at a position, "" if there is none. File names may contain brackets. */
 function labelAt(text: string, at: number, labels: Labels): string {
   let close = at;
   for (let tries = 0; tries < 4; tries++) {
@@ -187,7 +187,7 @@ function labelAt(text: string, at: number, labels: Labels): string {
 const sign = /[\\^_=<>+*{}\u2200-\u22ff]|(?<!\p{L})\p{L}\(|\)\(/u;
 const ratio = /(?<![\p{L}\d])\d*[\p{L}\d][-/]\d*[\p{L}\d](?![\p{L}\d])/u; // a/b and n-1, not TCP/IP
 
-/** Whether what stands between marks is a formula, and not prices, paths or escaped brackets. */
+/** Whether the text between delimiters is a formula, and not prices, paths or escaped brackets. */
 function isFormula(text: string, mark: string): boolean {
   const body = text.trim();
   if (!body || body.length > 4000) return false;
@@ -253,7 +253,7 @@ function listAt(lines: Line[], i: number, labels: Labels, depth: number): Read {
   return { block, next };
 }
 
-/** The lines of one item: its first, those indented below it, and lines that go on with its paragraph. */
+/** Returns the lines of one item: its first, the indented ones below it, and lines that continue its paragraph. */
 function itemLines(lines: Line[], i: number, content: number, text: string): { lines: Line[]; next: number } {
   const taken: Line[] = [{ ...lines[i]!, text }];
   let next = i + 1;
@@ -304,7 +304,7 @@ function paragraphAt(lines: Line[], i: number, labels: Labels): Read {
   };
 }
 
-/** A list may follow a paragraph without a blank line; a lone number at the start of a line is none. */
+/** Whether a list starts here, directly after a paragraph. An ordered one must start with 1: other numbers are likely part of the sentence. */
 function startsList(lines: Line[], i: number): boolean {
   const match = item.exec(lines[i]!.text);
   return match !== null && match[5] !== undefined && match[5] !== "" && (match[3] === undefined || match[3] === "1");
@@ -352,21 +352,21 @@ function alignOf(cell: string): Align {
   return right ? "right" : left ? "left" : "";
 }
 
-/** inline reads what stands inside a block. */
+/** inline parses the text inside a block. */
 export function inline(text: string, labels: Labels = noLabels): Inline[] {
   return new InlineReader(text, labels, 0).read();
 }
 
 const escapable = /[\\`*_{}[\]()#+\-.!|~<>"'$&%,/:;=?@^]/;
-const longestFormula = 1000; // characters, inside a line of text
-const inWord = /[\p{L}\p{N}$]/u; // beside dollars: US$5, $$HOME
+const longestFormula = 1000; // characters, within a paragraph
+const inWord = /[\p{L}\p{N}$]/u; // next to a dollar sign: US$5, $$HOME
 const bareURL = /^https?:\/\/[^\s<>"'`|\\^{}]+/;
 
 class InlineReader {
   private at = 0;
   private plain = "";
   private nodes: Inline[] = [];
-  private missing = new Set<string>(); // what was looked for from some place on and is not there
+  private missing = new Set<string>(); // marks that find did not find in the rest of the text
 
   constructor(
     private readonly text: string,
@@ -394,7 +394,7 @@ class InlineReader {
     return true;
   }
 
-  /** Reads what begins with a special character; false when it is an ordinary one after all. */
+  /** Parses the construct that starts with a special character; false if the character is ordinary text. */
   private special(c: string): boolean {
     switch (c) {
       case "\\":
@@ -421,7 +421,7 @@ class InlineReader {
     return false;
   }
 
-  /** A formula between \\( and \\), or \\[ and \\]. */
+  /** Parses a formula in \(…\) or \[…\]. */
   private bracketMath(): boolean {
     const mark = this.text.slice(this.at, this.at + 2);
     if (mark !== "\\(" && mark !== "\\[") return false;
@@ -429,7 +429,7 @@ class InlineReader {
     return close > 0 && this.math(mark, mark === "\\(" ? "\\)" : "\\]", close);
   }
 
-  /** A formula between dollars. Those of prices, shells and templates stay. */
+  /** Parses a formula between dollar signs. The dollar signs of prices, shells and templates remain text. */
   private dollarMath(): boolean {
     const rest = this.text.slice(this.at, this.at + longestFormula);
     if (rest.startsWith("$$")) {
@@ -482,7 +482,7 @@ class InlineReader {
     return this.push({ kind: "code", text: trimmed }, close + run.length - this.at);
   }
 
-  /** The place of the next `mark` from `from` on behind which `fits`, -1 when there is none. */
+  /** Returns the position of the first `mark` at or after `from` for whose end `fits` is true; -1 if there is none. */
   private find(mark: string, from: number, fits: (end: number) => boolean): number {
     if (this.missing.has(mark)) return -1;
     for (let at = this.text.indexOf(mark, from); at >= 0; at = this.text.indexOf(mark, at + 1)) {
@@ -492,14 +492,14 @@ class InlineReader {
     return -1;
   }
 
-  /** A label that the answer may have, between brackets. */
+  /** Parses a citation: a known label in brackets. */
   private citation(): boolean {
     if (this.labels.size === 0 || this.find("]", this.at, () => true) < 0) return false;
     const label = labelAt(this.text, this.at, this.labels);
     return label !== "" && this.push({ kind: "citation", label }, label.length + 2);
   }
 
-  /** A link, or an image, which is shown as a link: the page loads no pictures that a model names. */
+  /** Parses a link, or an image, which becomes a link: the page never loads images named by a model. */
   private link(skip: number): boolean {
     const open = this.at + skip;
     const close = this.closing(open);
@@ -590,7 +590,7 @@ class InlineReader {
 
 const schemes = new Set(["http:", "https:", "mailto:"]);
 
-/** safeHref returns an address that a link may lead to, "" for any other. Relative ones are none. */
+/** safeHref returns an address if a link may lead to it, else "". Relative addresses are not allowed. */
 export function safeHref(href: string): string {
   try {
     const url = new URL(href);
@@ -600,7 +600,7 @@ export function safeHref(href: string): string {
   }
 }
 
-/** documentHref returns where the original of a document is: at this server, or an address that a link may lead to. */
+/** documentHref returns the address of a document's original: a path on this server, or an address that safeHref allows; else "". */
 export function documentHref(href: string): string {
   return /^\/content\/[^\\]*$/.test(href) ? href : safeHref(href);
 }

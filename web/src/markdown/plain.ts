@@ -1,4 +1,4 @@
-// Markdown as plain text, for places that show one line of it.
+// Markdown as a single line of plain text.
 import { parse, type Block, type Inline } from "./parse.ts";
 
 export function plainText(markdown: string): string {

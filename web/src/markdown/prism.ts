@@ -1,2 +1,2 @@
-// Prism, told not to look for code in the page by itself; it reads this when it is loaded.
+// Keeps Prism from highlighting the page by itself. Import this before Prism, which reads it when it is loaded.
 (globalThis as { Prism?: unknown }).Prism = { manual: true };

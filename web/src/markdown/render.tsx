@@ -1,4 +1,4 @@
-// Markdown as elements. Every text becomes a text node; no markup is ever parsed.
+// Renders Markdown as elements. All text becomes text nodes; nothing is ever parsed as HTML.
 import { Component, h, type ComponentChildren, type VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { strings } from "../strings.ts";
@@ -7,17 +7,17 @@ import type { Piece } from "./highlight.ts";
 import type { MathNode } from "./math.ts";
 import { Reader, type Align, type Block, type Inline, type Item, type Labels } from "./parse.ts";
 
-/** Chips draws a citation of a text. `key` names its place. */
+/** Chips renders a citation. `key` identifies its place in the text. */
 export type Chips = (label: string, key: string) => VNode;
 
 interface Props {
   text: string;
   labels: Labels;
   chip?: Chips;
-  version?: unknown; // changes when chips would look different
+  version?: unknown; // a change renders the chips again
 }
 
-/** Markdown shows a text that may grow; what did not change is not rendered again. */
+/** Markdown shows a text that may grow; unchanged blocks are not rendered again. */
 export function Markdown({ text, labels, chip, version }: Props) {
   const reader = useRef<Reader | null>(null);
   reader.current ??= new Reader();
@@ -37,7 +37,7 @@ interface BlockProps {
   version?: unknown;
 }
 
-/** OneBlock is rendered again only when its block was read again, or its citations look different. */
+/** OneBlock is rendered again only if its block was parsed again, or `version` changed. */
 class OneBlock extends Component<BlockProps> {
   override shouldComponentUpdate(next: BlockProps): boolean {
     return next.block !== this.props.block || next.version !== this.props.version;
@@ -52,7 +52,7 @@ function blocksOf(blocks: Block[], chip?: Chips): VNode[] {
   return blocks.map((block) => <OneBlockStatic key={block.start} block={block} chip={chip} />);
 }
 
-/** A block inside another one: it is read again with it. */
+/** OneBlockStatic is a block inside another one, and is rendered again with it. */
 function OneBlockStatic({ block, chip }: BlockProps) {
   return blockOf(block, chip);
 }
@@ -62,7 +62,7 @@ function blockOf(block: Block, chip?: Chips): VNode {
     case "paragraph":
       return <p dir="auto">{inlineOf(block.children, chip, `${block.start}`)}</p>;
     case "heading": {
-      // The page's own headings come before those of an answer.
+      // The page's own headings rank above those of an answer.
       const Tag = `h${Math.min(6, block.level + 2)}` as "h3";
       return <Tag class={`h h${block.level}`} dir="auto">{inlineOf(block.children, chip, `${block.start}`)}</Tag>;
     }
@@ -127,14 +127,14 @@ const alignment = (align: Align) => (align ? `align-${align}` : undefined);
 
 const maxColoured = 20_000; // characters
 
-/** The pieces of code that is whole, once they are known. */
+/** Returns the highlighted pieces of a complete code block; null until the highlighter is loaded, or if it does not apply. */
 function usePieces(language: string, text: string, whole: boolean): Piece[] | null {
   const [pieces, setPieces] = useState<Piece[] | null>(null);
   useEffect(() => {
     let left = false;
     setPieces(null);
     if (language && whole && text.length <= maxColoured) {
-      import("./highlight.ts").then(({ piecesOf }) => !left && setPieces(piecesOf(language, text))).catch(() => {}); // it stays black
+      import("./highlight.ts").then(({ piecesOf }) => !left && setPieces(piecesOf(language, text))).catch(() => {}); // not highlighted, then
     }
     return () => {
       left = true;
@@ -162,12 +162,12 @@ function CodeBlock({ language, text, whole }: { language: string; text: string; 
   );
 }
 
-/** A formula; its text, until it can be shown and where it cannot be read. */
+/** A formula; shown as its source until the converter is loaded, and if it cannot be parsed. */
 function Formula({ text, display, raw }: { text: string; display: boolean; raw: string }) {
   const [math, setMath] = useState<MathNode | null>(null);
   useEffect(() => {
     let left = false;
-    import("./math.ts").then(({ parseMath }) => !left && setMath(parseMath(text, display))).catch(() => {}); // the text stays
+    import("./math.ts").then(({ parseMath }) => !left && setMath(parseMath(text, display))).catch(() => {}); // its source stays
     return () => void (left = true);
   }, [text, display]);
   if (!math) return <span class="formula" dir="ltr">{raw}</span>;
@@ -176,7 +176,7 @@ function Formula({ text, display, raw }: { text: string; display: boolean; raw: 
 
 const elementOf = ({ tag, attributes, children }: MathNode): VNode => h(tag, attributes ?? null, children.map((c) => (typeof c === "string" ? c : elementOf(c))));
 
-/** inlineOf makes the elements of what stands inside a block. */
+/** inlineOf renders the contents of a block. */
 export function inlineOf(nodes: Inline[], chip: Chips | undefined, key: string): ComponentChildren[] {
   return nodes.map((node, i) => {
     const at = `${key}:${i}`;

@@ -9,7 +9,7 @@ interface Props {
   close: () => void;
 }
 
-/** Asks before something is lost. */
+/** A dialog that asks for confirmation before something is lost. */
 export function Confirm({ title, text, action, run, close }: Props) {
   return (
     <Dialog title={title} onClose={close} class="confirm">

@@ -1,4 +1,4 @@
-// Small controls that all views use.
+// Small controls shared by all views.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { strings } from "../strings.ts";
@@ -67,7 +67,7 @@ interface IconButtonProps {
   class?: string;
 }
 
-/** A button whose icon stands for its name; the name is its title too. */
+/** A button with only an icon; `label` is its accessible name and its tooltip. */
 export function IconButton({ icon, label, onClick, disabled, pressed, expanded, class: extra = "" }: IconButtonProps) {
   return (
     <button
@@ -104,7 +104,7 @@ async function copy(text: string): Promise<boolean> {
   }
 }
 
-/** The clipboard of pages without TLS that are not on this machine. */
+/** Copies by way of a selection: pages without TLS, other than on localhost, have no Clipboard API. */
 function copyBySelection(text: string): boolean {
   const area = document.createElement("textarea");
   area.value = text;
@@ -124,7 +124,7 @@ interface DialogProps {
   children: ComponentChildren;
 }
 
-/** A modal dialog; the browser keeps the focus in it, closes it on Esc and gives the focus back. */
+/** A modal dialog. The browser keeps the focus in it and closes it on Esc; the focus then returns to where it was. */
 export function Dialog({ title, onClose, class: extra = "", hideTitle, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
@@ -157,7 +157,7 @@ export interface MenuItem {
   run: () => void;
 }
 
-/** A button with a menu below it, in the top layer: nothing around it can clip it. They share an edge. */
+/** A button with a menu. The menu is in the top layer, so that nothing clips it, and is aligned with the button at `edge`. */
 export function Menu({ label, items, icon = "more", edge = "end" }: { label: string; items: MenuItem[]; icon?: IconName; edge?: "start" | "end" }) {
   const [open, setOpen] = useState(false);
   const root = useRef<HTMLDivElement>(null);
@@ -215,7 +215,7 @@ export function Menu({ label, items, icon = "more", edge = "end" }: { label: str
 
 const menuGap = 4; // px
 
-/** Puts a menu below its button, or above where there is more room, and inside the screen. */
+/** Positions a menu below its button, or above it if there is no room below, within the window. */
 export function placeMenu(menu: HTMLElement, button: HTMLElement, edge: "start" | "end" = "end"): void {
   const at = button.getBoundingClientRect();
   const { width, height } = menu.getBoundingClientRect();
@@ -227,7 +227,7 @@ export function placeMenu(menu: HTMLElement, button: HTMLElement, edge: "start" 
   menu.style.left = `${Math.max(menuGap, Math.min(left, innerWidth - width - menuGap))}px`;
 }
 
-/** Moves the focus among the buttons of a list. */
+/** Moves the focus among the buttons of a list by `step`, wrapping around. */
 export function moveFocus(list: Element | null, step: number): void {
   const all = [...(list?.querySelectorAll<HTMLElement>("button") ?? [])];
   const at = all.indexOf(document.activeElement as HTMLElement);
@@ -239,15 +239,15 @@ interface SearchFieldProps {
   value: string;
   onInput: (value: string) => void;
   onKeyDown?: (event: KeyboardEvent) => void;
-  focus?: boolean; // from the start
-  list?: { id: string; active?: string }; // the list of options below it, and the id of the one that Enter takes
+  focus?: boolean; // focus it when it is first shown
+  list?: { id: string; active?: string }; // the list of options below it, and the id of the option that Enter selects
 }
 
-/** The attributes of a field that chooses from a list which is always open. */
+/** The ARIA attributes of a combobox whose list is always open. */
 const combobox = (list: SearchFieldProps["list"]): object =>
   list ? { role: "combobox", "aria-expanded": "true", "aria-controls": list.id, "aria-activedescendant": list.active } : {};
 
-/** A search field, whose name stands in it and is there for screen readers too. */
+/** A search field; `label` is both its placeholder and its accessible name. */
 export function SearchField({ label, value, onInput, onKeyDown, list, focus }: SearchFieldProps) {
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => {
@@ -263,7 +263,7 @@ export function SearchField({ label, value, onInput, onKeyDown, list, focus }: S
   );
 }
 
-/** What a view shows when there is nothing in it, or nothing to be had. */
+/** What a view shows when it is empty or could not be loaded. */
 export function EmptyState({ icon, title, children, actions }: { icon: IconName; title: string; children?: ComponentChildren; actions?: ComponentChildren }) {
   return (
     <div class="empty">

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 
-/** How many elements that files are over, and what an element needs to take files that are dropped on it. */
+/** Makes an element a drop target for files. Returns a count that is above 0 while files are dragged over it, and its event handlers. */
 export function useDrop(take: (files: File[]) => void) {
   const [over, setOver] = useState(0);
   const has = (e: DragEvent) => e.dataTransfer?.types.includes("Files") ?? false;

@@ -1,6 +1,6 @@
 import { Component, type ComponentChildren, type FunctionComponent } from "preact";
 
-/** memo renders a component again only when its properties are not equal. */
+/** memo returns a component that is rendered again only if `equal` says that its properties have changed. */
 export function memo<P extends object>(Inner: FunctionComponent<P>, equal: (a: P, b: P) => boolean): FunctionComponent<P & { key?: string }> {
   class Memo extends Component<P> {
     override shouldComponentUpdate(next: Readonly<P>): boolean {

@@ -1,6 +1,6 @@
 import { options } from "preact";
 
-/** Makes a change whose drawing must not wait, since the browser goes on right behind it: printing does. */
+/** Makes a change and renders it synchronously. Printing needs this: the browser does not wait for a later rendering. */
 export function drawNow(change: () => void): void {
   const before = options.debounceRendering;
   options.debounceRendering = (draw) => draw();

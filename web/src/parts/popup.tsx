@@ -11,7 +11,7 @@ interface Props {
   children: (close: () => void) => ComponentChildren;
 }
 
-/** A button with a small window above or below it, in the top layer. Esc, and a press elsewhere, close it. */
+/** A button with a small window below or above it, in the top layer. Esc or a click elsewhere closes it. */
 export function Popup({ label, icon, text, class: extra = "", onOpen, children }: Props) {
   const [open, setOpen] = useState(false);
   const root = useRef<HTMLDivElement>(null);
@@ -27,7 +27,7 @@ export function Popup({ label, icon, text, class: extra = "", onOpen, children }
     popover.showPopover();
     const place = () => root.current && placeMenu(popover, root.current, "start");
     place();
-    const sized = new ResizeObserver(place); // what is in it may come later
+    const sized = new ResizeObserver(place); // its contents may load later
     sized.observe(popover);
     addEventListener("resize", place);
     popover.querySelector<HTMLElement>("input, button")?.focus();

@@ -1,12 +1,12 @@
 interface Props {
   label: string;
-  name: string; // of the ids
+  name: string; // prefix of the element ids
   tabs: { id: string; title: string }[];
   at: string;
   select: (id: string) => void;
 }
 
-/** A row of tabs, which the arrow keys walk over; they show the panel with the id `${name}-panel`. */
+/** A row of tabs with arrow-key navigation. They control the panel with the id `${name}-panel`. */
 export function Tabs({ label, name, tabs, at, select }: Props) {
   const keys = (event: KeyboardEvent) => {
     const forward = document.documentElement.dir === "rtl" ? "ArrowLeft" : "ArrowRight";

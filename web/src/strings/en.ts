@@ -1,4 +1,4 @@
-// The texts of the page in English. The other languages have the same form; a test compares them.
+// The texts of the page in English. The other languages have the same shape; a test compares them.
 import common from "./common/en.ts";
 import type { Tools } from "./tools.ts";
 

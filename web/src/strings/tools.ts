@@ -1,12 +1,12 @@
-// What the texts of a language are made with.
+// Helpers for building the texts of a language.
 
-/** The forms that a word takes beside a number. A form that a language lacks needs no entry. */
+/** Forms are the plural forms of a word. A form that a language lacks needs no entry. */
 export type Forms = Partial<Record<Intl.LDMLPluralRule, string>> & { other: string };
 
 export interface Tools {
-  /** Chooses the form of a word that goes with n. */
+  /** Returns the form of a word for the number n. */
   plural: (n: number, forms: Forms) => string;
-  /** Writes a whole number with the separators of the language. */
+  /** Formats a whole number with the language's separators. */
   count: (n: number) => string;
 }
 

@@ -1,4 +1,4 @@
-// The texts of the page in Chinese, simplified.
+// The texts of the page in Simplified Chinese.
 import type { Strings } from "./en.ts";
 import common from "./common/zh.ts";
 import type { Tools } from "./tools.ts";

@@ -1,4 +1,4 @@
-// Who has signed in, and the way in and out.
+// Signing in and out, and the name of the user.
 import { useEffect } from "preact/hooks";
 import * as app from "../app.ts";
 import { api } from "../api.ts";
@@ -10,7 +10,7 @@ import { strings } from "../strings.ts";
 export function Account() {
   const me = useCell(app.me);
   useEffect(() => {
-    api.me().then((m) => (app.me.value = m), () => (app.me.value = null)); // nothing is shown of a caller who is not known
+    api.me().then((m) => (app.me.value = m), () => (app.me.value = null)); // an unknown caller is not shown
   }, []);
   if (me?.can_sign_in) {
     return <li><a href={signInPath()}><Icon name="account" />{strings.account.signIn}</a></li>;

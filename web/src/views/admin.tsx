@@ -1,4 +1,4 @@
-// What administrators see: usage and cost, budgets, feedback, keys, people, the audit log, and health. The server decides who may.
+// The view for administrators: usage and cost, budgets, feedback, keys, people, the audit log, and health. The server checks who has access.
 import { useState } from "preact/hooks";
 import { send, toApiError } from "../calls.ts";
 import * as app from "../app.ts";

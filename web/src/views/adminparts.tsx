@@ -1,4 +1,4 @@
-// What the tabs of the administration share.
+// Parts shared by the tabs of the administration view.
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ApiError, send, toApiError } from "../calls.ts";
@@ -7,7 +7,7 @@ import { strings } from "../strings.ts";
 
 const s = strings.admin;
 
-/** What a path answers, read again whenever the path or `again` changes. */
+/** Fetches a path and reads the response, again whenever the path or `again` changes. `value` is null until then. */
 export function useAnswer<T>(path: string, read: (response: Response) => Promise<T>, again = 0): { value: T | null; error: ApiError | null } {
   const [state, setState] = useState<{ path: string; value: T | null; error: ApiError | null }>({ path, value: null, error: null });
   useEffect(() => {
@@ -23,7 +23,7 @@ export function useAnswer<T>(path: string, read: (response: Response) => Promise
 
 export const readJSON = async <T,>(response: Response): Promise<T> => (await response.json()) as T;
 
-/** A table. On phones each row is a card, where the cells say what their columns are. */
+/** A table. On phones, each row is a card, and each cell is labelled with its column's name. */
 export function AdminTable({ label, children }: { label: string; children: ComponentChildren }) {
   const table = useRef<HTMLTableElement>(null);
   useLayoutEffect(() => {
@@ -42,7 +42,7 @@ export function Failed({ error }: { error: ApiError }) {
 
 const periods = [7, 30, 90, 365] as const;
 
-/** The first of a number of days up to today, as the server writes days. */
+/** Returns the first of the last `days` days including today, as YYYY-MM-DD (UTC). */
 export const since = (days: number): string => new Date(Date.now() - (days - 1) * 86_400_000).toISOString().slice(0, 10);
 
 export function Period({ days, set }: { days: number; set: (days: number) => void }) {

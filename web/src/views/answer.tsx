@@ -1,4 +1,4 @@
-// An answer: what is going on, the text with its citations, and what can be done with it.
+// An answer: its progress, its text with citations, and its actions.
 import type { VNode } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import * as app from "../app.ts";
@@ -48,7 +48,7 @@ export function AnswerView({ message, siblings, last }: Props) {
   );
 }
 
-/** The text, in which labels of citations are chips. */
+/** The text of an answer, with citations as chips. */
 export function AnswerText({ answer }: { answer: Answer }) {
   const known = answer.citations.map((c) => c.label).join("\n") + "\n\n" + (isOver(answer) ? "" : answer.labels.join("\n"));
   const labels = useMemo(() => labelsOf(answer), [known]);
@@ -56,7 +56,7 @@ export function AnswerText({ answer }: { answer: Answer }) {
   return <Markdown text={answer.text} labels={labels} chip={chipsOf(answer)} version={version} />;
 }
 
-/** Numbers chips as they come. An occurrence of a label is one more of all labels' occurrences of its citation. */
+/** Returns the function that renders citations as chips, with the number of the citation. */
 function chipsOf(answer: Answer): Chips {
   const order = numbers(answer);
   return (label, key): VNode => {
@@ -66,7 +66,7 @@ function chipsOf(answer: Answer): Chips {
   };
 }
 
-/** Before the citations are known, labels are numbered in the order in which they stand in the text. */
+/** Numbers labels in the order of their first occurrence in the text, until the citations are known. */
 function numbers(answer: Answer): Map<string, number> {
   const order = new Map<string, number>();
   if (answer.citations.length > 0) return order;
@@ -97,27 +97,27 @@ function Chip({ label, place, n, citation }: { label: string; place: string; n: 
   );
 }
 
-/** Which time it is that a label stands in its answer, from 0. */
+/** Returns the zero-based index of a chip among the chips of the same label in its answer. */
 function occurrenceOf(chip: HTMLElement, label: string): number {
   const all = [...(chip.closest(".markdown")?.querySelectorAll<HTMLElement>(".chip") ?? [])];
   return Math.max(0, all.filter((c) => c.dataset["label"] === label).indexOf(chip));
 }
 
-/** The text that a chip stands in, without its chips. */
+/** Returns the text of the paragraph, list item, cell or heading around a chip, without chips. */
 function claimOf(chip: HTMLElement): string {
   const copy = chip.closest("p, li, td, h3, h4, h5, h6")?.cloneNode(true) as HTMLElement | undefined;
   for (const other of copy?.querySelectorAll(".chip") ?? []) other.replaceWith(" ");
   return copy?.textContent ?? "";
 }
 
-/** Opens a source at what a claim of the answer cites. */
+/** Opens a source in the panel, at the words cited by the given occurrence of its label; -1 for none in particular. */
 function openCitation(citation: Citation, occurrence: number, claim: string): void {
   app.panel.value = { kind: "source", citation, occurrence, claim };
 }
 
 const stageName = (stage: string): string => strings.stages[stage as keyof typeof strings.stages] ?? stage;
 
-/** The steps that are done, as long as the answer is at work. */
+/** The finished steps, shown while the answer is in progress. */
 function Steps({ answer }: { answer: Answer }) {
   const finished = answer.stages.filter((x) => x.stage !== "history" && x.status === "finished");
   if (finished.length === 0) return null;
@@ -129,7 +129,7 @@ function Steps({ answer }: { answer: Answer }) {
   );
 }
 
-/** What is going on, below the text: that is where people look. */
+/** The current step. It is below the text, since that is where people look. */
 function Doing({ answer }: { answer: Answer }) {
   const running = answer.stages.findLast((x) => x.status === "running")?.stage ?? answer.step;
   const doing = answer.status === "reconnecting" ? s.reconnecting : answer.text && running === "generate" ? s.writing : stageName(running) || s.asking;
@@ -141,7 +141,7 @@ function Doing({ answer }: { answer: Answer }) {
   );
 }
 
-/** The limit of its length ended the answer. */
+/** The note on an answer that was cut off by its length limit. */
 function CutOff({ message, last }: { message: Message; last: boolean }) {
   const busy = useCell(app.busy);
   return (
@@ -157,7 +157,7 @@ function CutOff({ message, last }: { message: Message; last: boolean }) {
   );
 }
 
-/** Failures that another model, or another setting, may put right. */
+/** The kinds of failure that another model or setting may avoid. */
 const modelMayDiffer = new Set<string>(["key", "invalid", "refusedKey", "noCredit", "noModel"]);
 
 function Failure({ message, last }: { message: Message; last: boolean }) {
@@ -188,7 +188,7 @@ function Failure({ message, last }: { message: Message; last: boolean }) {
 
 const sourcesAtFirst = 4;
 
-/** The sources as cards with the words that were cited. */
+/** The sources as cards with the cited words. */
 export function Sources({ answer }: { answer: Answer }) {
   const [all, setAll] = useState(false);
   const shown = all || answer.citations.length <= sourcesAtFirst + 1 ? answer.citations : answer.citations.slice(0, sourcesAtFirst);
@@ -234,7 +234,7 @@ function Foot({ message, siblings, last }: Props) {
 
 const Speaker = "speechSynthesis" in window ? window.speechSynthesis : null;
 
-/** Reads an answer aloud, where the browser has a voice. */
+/** A button that reads an answer aloud, if the browser can. */
 function ReadAloud({ text }: { text: string }) {
   const [on, setOn] = useState(false);
   useEffect(() => () => {
@@ -251,7 +251,7 @@ function ReadAloud({ text }: { text: string }) {
   return <IconButton icon={on ? "stop" : "sound"} label={on ? s.stopReading : s.readAloud} pressed={on} onClick={() => (on ? setOn(false) : read())} />;
 }
 
-/** Another answer, of the same model or of another one. */
+/** A button or menu that regenerates the answer, with the same or another model. */
 function Regenerate({ message, busy }: { message: Message; busy: boolean }) {
   const config = useCell(app.config);
   useCell(listed);
@@ -267,7 +267,7 @@ function Regenerate({ message, busy }: { message: Message; busy: boolean }) {
 
 const mostModels = 8; // in a menu
 
-/** Opens how the answer was made, and what it took. */
+/** A button that opens the panel on how the answer was made, and what it cost. */
 function Process({ message }: { message: Message }) {
   return (
     <button type="button" class="quiet thinking-button" onClick={() => (app.panel.value = { kind: "thinking", message: message.id })}>

@@ -1,4 +1,4 @@
-// Files that were given where one asks: how far they are, and what can be asked of them.
+// Files attached to the composer: their progress, and a suggested question once they are indexed.
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
 import * as work from "../jobs.ts";
@@ -8,7 +8,7 @@ import { strings } from "../strings.ts";
 
 const s = strings.attachments;
 
-/** Takes files, if the server accepts any. */
+/** Uploads files to the current collection, if the server accepts uploads. */
 export function attach(files: Iterable<File>): void {
   const config = app.config.value;
   if (!config?.capabilities["uploads"]) {

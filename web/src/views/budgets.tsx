@@ -1,4 +1,4 @@
-// Administration: the limits of this period, which are changed here, and what has been used of them.
+// Administration: the limits per period, which can be changed here, and how much of them has been used.
 import { useState } from "preact/hooks";
 import { send, toApiError } from "../calls.ts";
 import { count, money, moment, percent } from "../format.ts";
@@ -18,7 +18,7 @@ interface Amount {
 interface Spent extends Amount {
   kind: "user" | "namespace";
   name: string;
-  user?: string; // the name that a caller without sign-in gave
+  user?: string; // the name given by a caller who is not signed in
   used: number;
 }
 
@@ -26,7 +26,7 @@ interface Report {
   until: string;
   user: Amount;
   namespace: Amount;
-  chosen: boolean; // by administrators, in place of the server's settings
+  chosen: boolean; // set by administrators, overriding the server's settings
   spent: Spent[];
   left_out: number;
 }

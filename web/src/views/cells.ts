@@ -1,15 +1,15 @@
-// The cells of a table with which an answer computes.
+// The table cells that an answer computes with.
 import type { PageRecord } from "../types.ts";
 import { cellsOf, split, type Range } from "./page.tsx";
 
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
-/** Whether a text stands in another one as a word or number of its own. */
+/** Whether a claim contains a text as a whole word or number. */
 const says = (claim: string, text: string): boolean => text.trim() !== "" && new RegExp(`(?<![\\p{L}\\p{N}]|\\p{N}[.,])${escaped(text.trim())}(?![\\p{L}\\p{N}]|[.,]\\p{N})`, "iu").test(claim);
 
 /**
- * The cells that a claim computes with: those in a column that it names whose value it says, in rows that it names by
- * their first cell. Long answers say only of how many rows; then it is all cells of the column, if there are so many.
+ * Returns the cells that a claim computes with: in each column that it names, the cells whose value and row (by its first
+ * cell) it mentions. If it mentions none, but says how many filled cells the column has, returns all of those.
  */
 export function claimedCells(page: Pick<PageRecord, "text" | "blocks">, claim: string): Range[] {
   const { text } = page;

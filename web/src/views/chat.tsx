@@ -1,4 +1,4 @@
-// The conversation: its messages, and where to ask.
+// The conversation: its messages, and the composer.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { memo } from "../parts/memo.tsx";
 import { drawNow } from "../parts/now.ts";
@@ -33,15 +33,15 @@ export function ChatView() {
   );
 }
 
-const nearEnd = 80; // px from the end that count as being there
-const group = 20; // messages that are put into the page at a time
-const idleMessages = 200; // that come into the page without being asked for; earlier ones come when somebody scrolls to them
-const nearStart = 1500; // px from the first message that count as having scrolled to it
+const nearEnd = 80; // px from the end that count as being at the end
+const group = 20; // messages that are added to the page at a time
+const idleMessages = 200; // messages that are added while the browser is idle; earlier ones only when the user scrolls up to them
+const nearStart = 1500; // px from the first message that count as scrolled up to it
 
 interface MessagesProps {
   id: string;
   path: Shown[];
-  earlier: number; // messages before it that are not loaded yet
+  earlier: number; // messages before the path that are not loaded yet
   loading: string;
 }
 
@@ -53,7 +53,7 @@ function Messages({ id, path, earlier, loading }: MessagesProps) {
   const end = start + path.length;
   const [first, more] = useFirst(id, start, end, earlier);
   const hidden = first - start + earlier;
-  const top = useRef({ first, id: "" }); // the first message that was in the page
+  const top = useRef({ first, id: "" }); // the first message at the last rendering
   const toEnd = () => {
     const el = scroller.current;
     if (el) el.scrollTop = el.scrollHeight;
@@ -61,7 +61,7 @@ function Messages({ id, path, earlier, loading }: MessagesProps) {
   useLayoutEffect(() => {
     const el = scroller.current!;
     if (atEnd.current) toEnd();
-    else if (first < top.current.first && el.scrollTop === 0) { // further down the browser keeps the place
+    else if (first < top.current.first && el.scrollTop === 0) { // at other positions, the browser keeps the place itself
       const was = el.querySelector(`[data-id="${CSS.escape(top.current.id)}"]`);
       if (was) el.scrollTop = was.getBoundingClientRect().top - el.getBoundingClientRect().top;
     }
@@ -97,7 +97,7 @@ function Messages({ id, path, earlier, loading }: MessagesProps) {
 }
 
 /**
- * The number of the first message of a path: 0, or less once earlier ones have been loaded, so that the others keep theirs.
+ * Returns the number of the path's first message: 0, or negative once earlier messages have been loaded, so that the others keep their numbers.
  */
 function useStart(id: string, path: Shown[]): number {
   const begun = useRef({ id, message: "" });
@@ -105,7 +105,7 @@ function useStart(id: string, path: Shown[]): number {
   return Math.min(0, -path.findIndex((x) => x.message.id === begun.current.message));
 }
 
-/** Messages in groups, so that the browser can pass over many at a time. */
+/** Splits messages into groups, which the browser skips as a whole while they are out of sight. */
 function groupsOf(path: Shown[], start: number, first: number): { n: number; shown: Shown[]; last: boolean }[] {
   const groups = [];
   const end = start + path.length;
@@ -119,8 +119,8 @@ function groupsOf(path: Shown[], start: number, first: number): { n: number; sho
 }
 
 /**
- * The first message that is in the page, and what takes in earlier ones. A long conversation comes in from its end,
- * while there is nothing else to do; the start of a very long one only when it is wanted.
+ * Returns the number of the first message in the page, and a function that adds earlier ones. A long conversation is added
+ * from its end while the browser is idle; the start of a very long one only when the user wants it.
  */
 function useFirst(id: string, start: number, end: number, earlier: number): [number, (asked?: boolean) => void] {
   const [shown, setShown] = useState({ id, count: 2 * group });
@@ -154,7 +154,7 @@ function useFirst(id: string, start: number, end: number, earlier: number): [num
 
 interface GroupProps {
   shown: Shown[];
-  last: boolean; // it ends the path
+  last: boolean; // the last group of the path
 }
 
 const Group = memo<GroupProps>(

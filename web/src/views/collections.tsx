@@ -1,4 +1,4 @@
-// Making a collection, and emptying one.
+// The menu of a collection: creating and emptying one, and its members, access and instructions.
 import { useState } from "preact/hooks";
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";

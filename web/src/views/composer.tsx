@@ -1,4 +1,4 @@
-// Where questions are written, and where it is chosen what they are asked of.
+// The composer: the field for questions, with the choice of documents and model.
 import { useEffect, useRef, useState } from "preact/hooks";
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
@@ -15,7 +15,7 @@ import { ScopeButton, ScopeChips, nameIn, useDocuments, withoutName } from "./sc
 
 const s = strings.chat;
 const maxHeight = 220; // px, as in the style sheet
-const mostNamed = 6; // documents that are offered behind a #
+const mostNamed = 6; // documents that are offered after a #
 
 export function Composer({ path }: { path: Shown[] }) {
   const draft = useCell(app.draft);
@@ -32,7 +32,7 @@ export function Composer({ path }: { path: Shown[] }) {
   useEffect(() => fit(field.current), [draft]);
 
   const send = () => {
-    if (!tooLong) void app.ask(app.draft.value); // which may be newer than what was drawn
+    if (!tooLong) void app.ask(app.draft.value); // may be newer than the rendered draft
   };
   const keys = (event: KeyboardEvent) => {
     if (event.isComposing || names.keys(event)) return;
@@ -107,7 +107,7 @@ export function Composer({ path }: { path: Shown[] }) {
   );
 }
 
-/** The question that is asked once the answer at work is over. */
+/** The queued question, which is asked when the answer in progress is over. */
 function Queued() {
   const queued = useCell(app.queued);
   if (!queued) return null;
@@ -121,10 +121,10 @@ function Queued() {
   );
 }
 
-/** The documents that are offered for what is written behind a #, and what keys do with them. */
+/** Returns the list of documents that match the text after a #, its key handler, and the field's ARIA attributes. */
 function useNames(draft: string) {
   const chosen = useCell(choices);
-  const [left, setLeft] = useState(""); // the draft whose list was closed
+  const [left, setLeft] = useState(""); // the draft for which the user closed the list
   const [at, setAt] = useState(0);
   const name = draft === left ? null : nameIn(draft);
   const found = useDocuments(chosen.namespace, name ?? "", name !== null)?.slice(0, mostNamed) ?? [];
@@ -161,7 +161,7 @@ function useNames(draft: string) {
 
 const fitsItself = CSS.supports("field-sizing", "content");
 
-/** Makes the field as high as its text, in browsers whose style sheets cannot. */
+/** Makes the field as high as its text, in browsers without field-sizing. */
 function fit(field: HTMLTextAreaElement | null): void {
   if (!field || fitsItself) return;
   field.style.height = "auto";

@@ -1,4 +1,4 @@
-// Dictation, where the browser has it. What is heard is added to the question.
+// Dictation, in browsers that support it. The recognized text is appended to the question.
 import { useEffect, useRef, useState } from "preact/hooks";
 import * as app from "../app.ts";
 import { IconButton } from "../parts/controls.tsx";

@@ -1,4 +1,4 @@
-// One document: what is known of it, and its chunks.
+// One document: its details and its chunks.
 import { useEffect, useState } from "preact/hooks";
 import { api } from "../api.ts";
 import { toApiError } from "../calls.ts";
@@ -11,7 +11,7 @@ import type { ChunkRecord, DocumentRecord } from "../types.ts";
 
 const s = strings.documents;
 
-/** The page of a link, or the nearest one if the document has no such page. doc.pages does not tell: pages without text are not in it. */
+/** Returns a page number, or that of the nearest page if the document has no such page. doc.pages is no help: it does not count pages without text. */
 async function nearest(namespace: string, doc: DocumentRecord, page: number): Promise<number> {
   const failed = await api.page(namespace, doc.id, page).then(() => "", (error) => toApiError(error).kind);
   if (failed !== "missing") return page;

@@ -1,4 +1,4 @@
-// The documents: what there is, how it comes in, and what became of it.
+// The documents of a collection: the list, adding documents, and the progress of uploads.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api } from "../api.ts";
 import { toApiError } from "../calls.ts";
@@ -27,7 +27,7 @@ const b = strings.library;
 
 const Sources = lazy(() => import("./sources.tsx").then((m) => m.Sources), { quiet: true });
 
-/** Whether one may change what the server itself has brought in; the server decides for each collection. */
+/** Whether to show remote sources to the caller. The server decides for each collection. */
 function useEditing(): boolean {
   const config = useCell(app.config);
   const role = useCell(app.me)?.role;
@@ -141,7 +141,7 @@ function useDocuments({ namespace, q, filter: wanted }: library.Search): Documen
 
 type Picked = ReadonlySet<string>;
 
-/** What can be done to the documents that are ticked. */
+/** The actions on the selected documents. */
 function BulkBar({ namespace, ids, pick }: { namespace: string; ids: string[]; pick: (ids: Picked) => void }) {
   const can = useCell(app.config)?.capabilities ?? {};
   const work = useCell(library.bulk);
@@ -221,7 +221,7 @@ function Status({ document: d, vectors }: { document: DocumentRecord; vectors: b
   return <span class="badge good">{s.ready}</span>;
 }
 
-/** Takes files that are dropped anywhere on the view. */
+/** Uploads files that are dropped anywhere on the view. */
 function DropZone({ namespace, children }: { namespace: string; children: preact.ComponentChildren }) {
   const [over, drop] = useDrop((files) => work.upload(files, namespace, app.config.value?.limits.upload ?? 0));
   return (

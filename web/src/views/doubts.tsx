@@ -1,4 +1,4 @@
-// What the check of an answer's citations did not confirm.
+// The claims that the check of the answer's citations did not confirm.
 import { Icon } from "../parts/controls.tsx";
 import { plainText } from "../markdown/plain.ts";
 import { strings } from "../strings.ts";
@@ -7,7 +7,7 @@ import type { Doubt } from "../types.ts";
 
 const s = strings.chat;
 
-/** Alarms stand below the answer; sentences that only have other words than their page are mentioned quietly. */
+/** Shows warnings, and less prominently the sentences that are merely worded differently from their page. */
 export function Doubts({ answer }: { answer: Answer }) {
   const loud = answer.doubts.filter(isLoud);
   const quiet = answer.doubts.filter((d) => !isLoud(d));

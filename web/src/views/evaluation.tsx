@@ -1,4 +1,4 @@
-// Evaluation: a set of questions, two settings side by side, and what came of each question.
+// Evaluation: a set of questions, two settings side by side, and the outcome of each question.
 import { useRef, useState } from "preact/hooks";
 import { api } from "../api.ts";
 import { toApiError } from "../calls.ts";
@@ -150,7 +150,7 @@ function VariantFields({ name, variant, set }: { name: string; variant: Variant;
   );
 }
 
-/** A setting that a variant may change; without a value it is as the settings say. */
+/** A setting that a variant may change; without a value, the page's own setting applies. */
 function Choice({ of, value, set }: { of: string; value: Value | undefined; set: (v: Value | undefined) => void }) {
   const config = useCell(app.config);
   const chosen = useCell(choices);
@@ -172,7 +172,7 @@ function Choice({ of, value, set }: { of: string; value: Value | undefined; set:
   );
 }
 
-// ---- What came of it --------------------------------------------------------------------------------
+// ---- The results ------------------------------------------------------------------------------------
 
 const share = (n: number, of: number): string => (of === 0 ? "–" : `${count(n)} / ${count(of)}`);
 

@@ -1,4 +1,4 @@
-// Whether an answer was good, and if not, why.
+// Rating an answer, with the reason for a bad rating.
 import { useState } from "preact/hooks";
 import * as app from "../app.ts";
 import type { Message } from "../conversation.ts";

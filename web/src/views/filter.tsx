@@ -1,4 +1,4 @@
-// The filter of the list of documents: attributes that they are to have.
+// The filter of the list of documents by their attributes.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api } from "../api.ts";
 import { toApiError } from "../calls.ts";
@@ -18,7 +18,7 @@ interface Props {
 
 const nameOf = (key: string): string => (key === "category" ? s.category : key);
 
-/** A button with a choice of the attributes that the listed documents have. */
+/** A button that opens a choice of the listed documents' attributes. */
 export function FilterButton({ search, change }: Props) {
   return (
     <Popup label={s.label} icon="filter" text={s.button} class="filter">
@@ -69,7 +69,7 @@ function Choice({ search: { namespace, q, filter }, add }: { search: Search; add
   );
 }
 
-/** The attributes that are filtered by, each of which can be left out again. */
+/** The active filters, each with a button that removes it. */
 export function FilterChips({ search: { filter }, change }: Props) {
   if (filter.length === 0) return null;
   return (

@@ -1,23 +1,23 @@
-// Words in a document: where they are on a page, and which pages have them.
+// Finding words in a document: their positions on a page, and the pages that contain them.
 import { api } from "../api.ts";
 import type { Range } from "./page.tsx";
 
-const mostOccurrences = 50; // marked on a page
-const mostChunks = 5000; // read of a document
+const mostOccurrences = 50; // that are marked on a page
+const mostChunks = 5000; // of a document that are searched
 
-/** An expression for a text in which line ends count as spaces. */
+/** Returns an expression that finds a text, ignoring case, with any white space between its words. */
 function expression(q: string): RegExp {
   const words = q.trim().split(/\s+/).map((w) => w.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
   return new RegExp(words.join("\\s+"), "giu");
 }
 
-/** The places of a text on a page. */
+/** Returns the ranges in which a query occurs on a page. */
 export function occurrences(text: string, q: string): Range[] {
   if (!q.trim()) return [];
   return [...text.matchAll(expression(q))].slice(0, mostOccurrences).map((m) => ({ start: m.index, end: m.index + m[0].length }));
 }
 
-/** The numbers of the pages of a document on which a text is, ascending. */
+/** Returns the numbers of the pages of a document that contain a query, ascending. */
 export async function pagesWith(namespace: string, id: string, q: string): Promise<number[]> {
   const wanted = expression(q);
   const pages = new Set<number>();
@@ -33,7 +33,7 @@ export async function pagesWith(namespace: string, id: string, q: string): Promi
     read += chunks.length;
   }
   if (pages.size <= 1) return [...pages];
-  // A passage may reach over several pages: those count on which the text really is.
+  // A passage may span several pages: keep those that really contain the query. Only the first 40 are checked.
   const sorted = [...pages].sort((a, b) => a - b);
   const checked = await Promise.all(sorted.slice(0, 40).map(async (n) => ((await api.page(namespace, id, n)).text.search(wanted) >= 0 ? n : -1)));
   return [...checked.filter((n) => n >= 0), ...sorted.slice(40)];

@@ -1,4 +1,4 @@
-// Making a folder, and moving a conversation to one.
+// The dialog for creating a folder and moving a conversation to one.
 import { useState } from "preact/hooks";
 import { ApiError } from "../calls.ts";
 import * as app from "../app.ts";

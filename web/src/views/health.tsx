@@ -1,4 +1,4 @@
-// Administration: what is right and wrong with the server.
+// Administration: the results of the server's self-check.
 import { useState } from "preact/hooks";
 import { Icon, Spinner } from "../parts/controls.tsx";
 import { strings } from "../strings.ts";

@@ -1,4 +1,4 @@
-// Recent uploads, and what became of them.
+// Recent uploads and the state of their jobs.
 import { useState } from "preact/hooks";
 import { toApiError } from "../calls.ts";
 import * as app from "../app.ts";
@@ -13,7 +13,7 @@ const shownAtFirst = 4;
 
 export function JobList({ namespace }: { namespace: string }) {
   const jobs = useCell(work.jobs).filter((j) => j.namespace === namespace);
-  const transfers = useCell(work.transfers).filter((t) => t.job === ""); // the others are jobs now
+  const transfers = useCell(work.transfers).filter((t) => t.job === ""); // the others have become jobs
   const [all, setAll] = useState(false);
   if (jobs.length + transfers.length === 0) return null;
   const shown = all ? jobs : jobs.slice(0, shownAtFirst);

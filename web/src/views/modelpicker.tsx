@@ -1,4 +1,4 @@
-// The model that writes answers, by its plain name and price.
+// The choice of the model that writes answers, with names and prices.
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
 import { Icon } from "../parts/controls.tsx";

@@ -1,4 +1,4 @@
-// The collection that is searched and listed; on the wire, a namespace.
+// The current collection, called a namespace in the API.
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
 import { count } from "../format.ts";
@@ -7,17 +7,17 @@ import { strings } from "../strings.ts";
 
 const s = strings.documents;
 
-/** The name of the collection that is asked. */
+/** Returns the name of the current collection. */
 export function useCollection(): string {
   const all = useCell(app.namespaces);
   const chosen = useCell(choices);
   return chosen.namespace || all.find((n) => n.default)?.name || "";
 }
 
-/** What a collection is called: the one that every server has got no name from a person. */
+/** Returns the displayed name of a collection. The one that every server has, "default", was not named by anyone. */
 export const collectionName = (name: string): string => (name === "default" ? s.mainCollection : name);
 
-/** A choice of collections; nothing where there is only one. */
+/** A choice of collections; hidden if there is only one. */
 export function NamespaceSelect() {
   const all = useCell(app.namespaces);
   const collection = useCollection();

@@ -1,4 +1,4 @@
-// A question of an evaluation: what was expected, and both answers side by side.
+// A question of an evaluation: the expected sources, and both answers side by side.
 import { api } from "../api.ts";
 import { toApiError } from "../calls.ts";
 import * as app from "../app.ts";
@@ -53,10 +53,10 @@ function Side({ name, of, outcome: o, close }: { name: string; of: Case; outcome
   );
 }
 
-/** The answer with numbers in place of its labels. */
+/** Returns the answer with its citations as numbers. */
 const numbered = (o: Outcome): string => o.sources.reduce((text, x, i) => text.replaceAll(`[${x.label}]`, `(${i + 1})`), o.answer);
 
-/** Opens a source at its page, beside the list. */
+/** A link that opens a source in the panel, at its page. */
 function SourceLink({ label, source, close }: { label: string; source?: Outcome["sources"][number]; close: () => void }) {
   const open = async () => {
     const namespace = source?.namespace || choices.value.namespace;

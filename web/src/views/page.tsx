@@ -1,4 +1,4 @@
-// One page of a document, in the way of its kind, with the cited words marked.
+// One page of a document, as a picture or as text, with the cited words marked.
 import type { VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { api } from "../api.ts";
@@ -16,8 +16,8 @@ const s = strings.source;
 /** Look is how a page is shown. */
 export interface Look {
   zoom: number; // 1 fits the width
-  turn: number; // degrees
-  whole: boolean; // the whole page is in sight
+  turn: number; // degrees, clockwise
+  whole: boolean; // fit the whole page
 }
 
 interface PageProps {
@@ -35,7 +35,7 @@ export function PageView({ page, namespace, ranges, look }: PageProps) {
   );
 }
 
-/** The picture of a page, with boxes over the cited words. Its text is there for who cannot see it. */
+/** The picture of a page, with boxes over the cited words. Its text is below, for people who cannot see the picture. */
 function PictureView({ page, namespace, ranges, look }: PageProps) {
   const [boxes, setBoxes] = useState<Box[]>([]);
   const [broken, setBroken] = useState(false);
@@ -78,11 +78,11 @@ function PictureView({ page, namespace, ranges, look }: PageProps) {
 
 const percent = (fraction: number) => `${(fraction * 100).toFixed(3)}%`;
 
-const margin = 80; // px of the reader that are not for the picture
+const margin = 80; // px of the reader's height that the picture must leave free
 
 const lies = (look: Look): boolean => look.turn % 180 !== 0;
 
-/** Keeps the place of the picture, as it is turned. */
+/** Sizes the frame, which takes up the space of the rotated picture. */
 function frame(el: HTMLElement | null, page: PageRecord, look: Look): void {
   if (!el || page.width <= 0 || page.height <= 0) return;
   const [width, height] = lies(look) ? [page.height, page.width] : [page.width, page.height];
@@ -92,11 +92,11 @@ function frame(el: HTMLElement | null, page: PageRecord, look: Look): void {
   el.style.width = look.whole && most > 0 ? `min(100%, ${Math.floor(most)}px)` : `${look.zoom * 100}%`;
 }
 
-/** Turns the picture within its place. */
+/** Rotates the picture within its frame. */
 function turned(el: HTMLElement | null, page: PageRecord, look: Look): void {
   if (!el) return;
   if (page.width <= 0 || page.height <= 0) {
-    el.style.position = "static"; // its size is its own
+    el.style.position = "static"; // without known dimensions, the picture has its natural size
     return;
   }
   el.style.width = lies(look) ? `${(100 * page.width) / page.height}%` : "100%";
@@ -104,13 +104,13 @@ function turned(el: HTMLElement | null, page: PageRecord, look: Look): void {
   el.style.transform = `translate(-50%, -50%) rotate(${look.turn}deg)`;
 }
 
-/** The picture in a width that is sharp on this screen. */
+/** Returns the address of a picture, with a width that is sharp on this screen. */
 export function pictureOf(url: string, zoom: number): string {
   const width = Math.min(3000, Math.ceil((Math.min(innerWidth, 760) * devicePixelRatio * Math.max(1, zoom)) / 100) * 100);
   return `${url}${url.includes("?") ? "&" : "?"}width=${Math.max(width, 600)}`;
 }
 
-/** The text of a page in its blocks. */
+/** The text of a page, block by block. */
 function TextView({ page, ranges, quiet = false }: { page: PageRecord; ranges: Range[]; quiet?: boolean }) {
   const root = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
@@ -139,7 +139,7 @@ function TextView({ page, ranges, quiet = false }: { page: PageRecord; ranges: R
 
 type Words = (start: number, end: number) => (string | VNode)[];
 
-/** marked returns a piece of a text in which the ranges are marked. */
+/** marked returns the piece of a text from `start` to `end` with the ranges marked. The ranges must be sorted. */
 export function marked(text: string, start: number, end: number, ranges: Range[]): (string | VNode)[] {
   const pieces: (string | VNode)[] = [];
   let at = start;
@@ -161,7 +161,7 @@ interface BlockProps {
   words: Words;
 }
 
-/** The places of the pieces between separators. */
+/** Splits a range of a text at a separator, and returns the ranges of the pieces. */
 export function split(text: string, { start, end }: Range, separator: string): Range[] {
   const pieces: Range[] = [];
   for (let at = start; at <= end; ) {
@@ -182,8 +182,8 @@ function Lines({ text, block, words }: BlockProps) {
 }
 
 /**
- * The cells of a row. Rows of tables are read as "Column: cell; Column: cell", so that each is understood
- * by itself; null when a row is not of that form.
+ * Returns the cells of a table row, which are stored as "Column: cell; Column: cell" so that each row makes sense
+ * by itself; null if the row does not have that form.
  */
 export function cellsOf(text: string, row: Range, columns: string[]): Range[] | null {
   const cells: Range[] = [];
@@ -196,13 +196,13 @@ export function cellsOf(text: string, row: Range, columns: string[]): Range[] | 
       cells.push({ start: at + name.length, end });
       at = Math.min(end + 2, row.end);
     } else {
-      cells.push({ start: at, end: at }); // empty cells are left out
+      cells.push({ start: at, end: at }); // empty cells are left out of the text
     }
   }
   return at >= row.end && cells.some((c) => c.end > c.start) ? cells : null;
 }
 
-/** Whether lines are a table: those of spreadsheets always are, others when each row names its columns. */
+/** Whether a block of lines is a table: in spreadsheets always, elsewhere if every row names its columns. */
 function isTable(page: PageRecord, block: Range): boolean {
   if (page.kind === "table") return true;
   const rows = split(page.text, block, "\n");
@@ -210,7 +210,7 @@ function isTable(page: PageRecord, block: Range): boolean {
   return columns.length > 1 && rows.length > 1 && rows.slice(1).every((row) => cellsOf(page.text, row, columns) !== null);
 }
 
-/** A table, whose first row names its columns. */
+/** A table; the first line has the names of its columns. */
 function Rows({ text, block, words }: BlockProps) {
   const rows = split(text, block, "\n");
   const head = split(text, rows[0]!, " | ");

@@ -1,4 +1,4 @@
-// The palette: every conversation and every command, found by its words.
+// The command palette: finds conversations and commands by their words.
 import { useMemo, useRef, useState } from "preact/hooks";
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
@@ -53,7 +53,7 @@ export function Palette() {
     command.run();
   };
   const keys = (event: KeyboardEvent) => {
-    if (event.key === "Escape") { // the browser would only empty the field
+    if (event.key === "Escape") { // by default, the browser would only clear the field
       event.preventDefault();
       event.stopPropagation();
       close();

@@ -1,4 +1,4 @@
-// The panel at the side, whose content is loaded when it is needed.
+// The side panel. The code of its content is loaded on demand.
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
@@ -11,7 +11,7 @@ const PanelContent = lazy(() => import("./panelcontent.tsx").then((m) => m.Panel
   head: () => <header class="panel-head"><h2>{strings.source.label}</h2><IconButton icon="close" label={strings.close} onClick={app.closePanel} /></header>,
 });
 
-/** Loads the content before it is asked for, once there is an answer whose sources can be opened. */
+/** Loads the code of the content in advance, while the browser is idle, once the conversation has messages. */
 function usePreload(): void {
   useEffect(() => {
     const check = () => {
@@ -32,7 +32,7 @@ export function SidePanel() {
   const opener = useRef<Element | null>(null);
   const shown = panel !== null;
   usePreload();
-  // Before the next paint: a key that is pressed right after the panel has closed must find its way.
+  // A layout effect, so that the focus is back before a key can be pressed after the panel has closed.
   useLayoutEffect(() => {
     if (!shown) return;
     opener.current = document.activeElement;

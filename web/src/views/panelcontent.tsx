@@ -1,4 +1,4 @@
-// What the panel shows: the original at the cited page, or how an answer was made.
+// The contents of the panel: a document at the cited page, or how an answer was made.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { documentHref } from "../markdown/parse.ts";
 import { Icon, IconButton } from "../parts/controls.tsx";
@@ -74,7 +74,7 @@ function Notes({ citation, marked, computed }: { citation: Citation; marked: boo
   );
 }
 
-/** What is left of a source whose document is gone. */
+/** The stored passage of a source whose document no longer exists. */
 function Remains({ citation, n }: { citation: Citation; n: number }) {
   return (
     <>

@@ -1,4 +1,4 @@
-// Administration: the people for whom the server stores something.
+// Administration: the people about whom the server stores data.
 import { useState } from "preact/hooks";
 import { send, toApiError } from "../calls.ts";
 import * as app from "../app.ts";
@@ -13,7 +13,7 @@ const s = strings.admin;
 export function PeopleTab() {
   const [again, setAgain] = useState(0);
   const [removing, setRemoving] = useState("");
-  const me = useCell(app.me); // whose own key and conversations are not deleted here by mistake
+  const me = useCell(app.me); // the caller's own row has no Delete button, to prevent mistakes
   const { value, error } = useAnswer("/api/users", readJSON<{ users: string[] }>, again);
   const remove = async (user: string) => {
     try {

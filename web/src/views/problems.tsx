@@ -1,4 +1,4 @@
-// What the server says is not as it should be.
+// Problems reported by the server, and the lost connection.
 import * as app from "../app.ts";
 import { saved, useCell } from "../cell.ts";
 import { Icon, IconButton } from "../parts/controls.tsx";
@@ -7,11 +7,11 @@ import type { Problem, ServerConfig } from "../types.ts";
 
 const isList = (v: unknown): v is string[] => Array.isArray(v) && v.every((x) => typeof x === "string");
 
-/** Messages that nobody needs to see again in this browser. */
+/** Messages that were dismissed in this browser, newest last. */
 const dismissed = saved<string[]>("parley.dismissed", [], isList);
 const mostDismissed = 20;
 
-/** What the server says, or of that what has one of these codes. */
+/** The problems that the server reports: those with one of the codes in `only`, or all but "no_documents". */
 export function Problems({ only }: { only?: string[] }) {
   const config = useCell(app.config);
   const gone = useCell(dismissed);
@@ -35,14 +35,14 @@ export function Problems({ only }: { only?: string[] }) {
   );
 }
 
-/** What the server says, in the language of the page where the page knows it. */
+/** Returns the text of a problem: in the language of the page for known codes, else the server's own. */
 function wordsOf(p: Problem, { ingestion }: ServerConfig): string {
   if (p.code === "no_key") return strings.known.no_key;
   if (p.code === "ingesting" && ingestion.files > 0) return strings.known.ingesting(ingestion.done, ingestion.files);
   return p.message;
 }
 
-/** A line over everything while the server is out of reach. */
+/** A line at the top while the server cannot be reached. */
 export function Connection() {
   const online = useCell(app.online);
   const reachable = useCell(app.reachable);

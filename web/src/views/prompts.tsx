@@ -1,4 +1,4 @@
-// Prompts that one keeps on the server to use again.
+// Saved prompts, which are kept on the server.
 import { useEffect, useState } from "preact/hooks";
 import { api } from "../api.ts";
 import * as app from "../app.ts";
@@ -10,16 +10,16 @@ import type { Prompt } from "../types.ts";
 const s = strings.prompts;
 
 const longest = 4000; // characters
-const manyPrompts = 8; // from which on they can be searched
-const before = "parley.prompts"; // where browsers kept them once
+const manyPrompts = 8; // from this number on, there is a search field
+const before = "parley.prompts"; // the localStorage key of earlier versions, which kept prompts in the browser
 
-/** The prompts that this browser has kept, newest first. */
+/** Returns the prompts that an earlier version kept in this browser, newest first. */
 function inBrowser(): string[] {
   let old: unknown = null;
   try {
     old = JSON.parse(localStorage.getItem(before) ?? "null");
   } catch {
-    // Storage is switched off, or somebody else has written there.
+    // Storage is switched off, or holds something else.
   }
   return Array.isArray(old) ? old.filter((text): text is string => typeof text === "string" && text.trim() !== "") : [];
 }
@@ -41,11 +41,11 @@ export function Prompts() {
     let fault = "";
     const failed = (error: unknown) => { fault = toApiError(error).status === 409 ? s.full : s.failed; };
     await change.catch(failed);
-    await api.prompts.list().then(setPrompts, failed); // also after a fault: what is full needs its list
+    await api.prompts.list().then(setPrompts, failed); // also after an error: a full list must be shown to delete from it
     setWrong(fault);
     return !fault;
   };
-  const ownOnly = !!app.me.value?.subject; // otherwise everybody sees what is moved
+  const ownOnly = !!app.me.value?.subject; // else everyone would see the moved prompts: do not move them unasked
   useEffect(() => void run(ownOnly && inBrowser().length > 0 ? moveToServer() : Promise.resolve()), []);
   const insert = (prompt: string) => {
     const question = app.draft.value.trimEnd();

@@ -1,4 +1,4 @@
-// Administration: what people think of answers.
+// Administration: people's ratings of answers.
 import { useState } from "preact/hooks";
 import { moment } from "../format.ts";
 import { EmptyState, Icon, Spinner } from "../parts/controls.tsx";
@@ -14,12 +14,12 @@ interface Rating {
   reason: string;
   model: string;
   title: string;
-  link: string; // "" unless one may open the conversation
+  link: string; // "" if the caller may not open the conversation
 }
 
 const choices = ["", "bad", "good"] as const;
 
-/** A link of the server, if it leads to a view of the page. */
+/** Returns a link from the server if it leads to a view of the page, else "". */
 const viewLink = (link: string): string => (/^#\/(chat|shared)\//.test(link) ? link : "");
 
 export function RatingsTab() {

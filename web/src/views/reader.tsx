@@ -1,4 +1,4 @@
-// The reader: a document page by page, with the cited words marked, a search and a larger or turned picture.
+// The reader: a document page by page, with the cited words marked, search, zoom and rotation.
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { api } from "../api.ts";
@@ -43,12 +43,12 @@ interface ReaderProps {
   title: string;
   n?: number;
   page: number;
-  ranges: Range[]; // marked on that page
+  ranges: Range[]; // to mark on that page
   original?: string;
-  claim?: string; // of the answer, whose cells are marked if no words are
-  notes?: (computed: boolean) => ComponentChildren; // told whether cells are marked with which the answer computes
-  gone?: ComponentChildren; // what is shown if the document does not exist any more
-  marks?: ComponentChildren; // what steps through the marks of a source
+  claim?: string; // the citing text of the answer; if there are no ranges, the table cells it computes with are marked
+  notes?: (computed: boolean) => ComponentChildren; // `computed`: cells that the answer computes with are marked
+  gone?: ComponentChildren; // shown if the document no longer exists
+  marks?: ComponentChildren; // the buttons that step through the marks of a source
 }
 
 export function Reader({ id, namespace, title, n, page, ranges, claim = "", original, notes, gone, marks }: ReaderProps) {
@@ -96,7 +96,7 @@ export function Reader({ id, namespace, title, n, page, ranges, claim = "", orig
   );
 }
 
-/** The page at a place; its neighbours are loaded beside it, since that is where people go next. */
+/** Loads a page, and preloads the pictures of its neighbours. Returns the page, the kind of failure ("" for none), and a function to try again. */
 function usePage(id: string, namespace: string, at: number): [PageRecord | null, string, () => void] {
   const [shown, setShown] = useState<PageRecord | null>(null);
   const [failed, setFailed] = useState("");
@@ -117,7 +117,7 @@ function usePage(id: string, namespace: string, at: number): [PageRecord | null,
   return [shown, failed, () => setTries(tries + 1)];
 }
 
-/** The address of the picture of another page of the same document. */
+/** Returns the address of the picture of another page of the same document. */
 const imageOf = (p: PageRecord, n: number): string => p.image_url.replace(`/pages/${p.number}/image`, `/pages/${n}/image`);
 
 function Pager({ at, count, go }: { at: number; count: number; go: (n: number) => void }) {
@@ -173,7 +173,7 @@ interface FindProps {
   go: (n: number) => void;
 }
 
-/** Searches the whole document; Enter goes to the next page with the words. */
+/** A search in the whole document; Enter goes to the next page with a match, Shift+Enter to the previous one. */
 function Find({ id, namespace, q, setQ, at, go }: FindProps) {
   const [pages, setPages] = useState<number[] | null>(null);
   const text = q.trim();
@@ -210,7 +210,7 @@ function Find({ id, namespace, q, setQ, at, go }: FindProps) {
   );
 }
 
-/** The place of a page that is being loaded. */
+/** A placeholder for a page that is being loaded. */
 function Skeleton({ like }: { like: PageRecord | null }) {
   return (
     <div class="skeleton" role="status" aria-label={s.loading} ref={(el) => { if (el && like && like.width > 0) el.style.aspectRatio = `${like.width} / ${like.height}`; }}>
@@ -219,7 +219,7 @@ function Skeleton({ like }: { like: PageRecord | null }) {
   );
 }
 
-/** Only PDF viewers know the fragment; elsewhere it does no harm. */
+/** Adds a page number to an address. Only PDF viewers use the fragment; elsewhere it does no harm. */
 function withPage(url: string, page: number): string {
   const bare = url.replace(/#.*$/, "");
   return page > 0 ? `${bare}#page=${page}` : bare;

@@ -1,5 +1,5 @@
-// Who may see documents and folders, who are the members of a collection, and its instructions. The server decides who may
-// change that.
+// Access to documents and folders, and the members and instructions of a collection. The server decides who may
+// change them.
 import { useEffect, useState } from "preact/hooks";
 import { send, toApiError } from "../calls.ts";
 import * as app from "../app.ts";
@@ -12,7 +12,7 @@ import { collectionName } from "./namespace.tsx";
 
 const s = strings.rights;
 
-/** AccessList says who may see something: everybody of a kind, or those who are named. */
+/** AccessList says who may see something: everybody, everybody who is signed in, or the named users and groups. */
 interface AccessList {
   users?: string[];
   groups?: string[];
@@ -53,14 +53,14 @@ export function RightsDialog() {
   );
 }
 
-/** Saving is how far a form has come: what is wrong with it, whether it was saved, and that it was changed again. */
+/** Saving is the state of saving a form: the error, if any, whether it is saved, and a callback for when it is edited. */
 interface Saving {
   wrong: string;
   saved: boolean;
   touched: () => void;
 }
 
-/** What a path of the collection answers, and how it is changed: each change is followed by another look. */
+/** Loads a path of the collection. `change` changes it and loads it again; it resolves to false on failure. */
 function useResource<T>(path: string): { value: T | null; saving: Saving; change: (method: "PUT" | "DELETE", query: string, body?: unknown) => Promise<boolean> } {
   const [value, setValue] = useState<T | null>(null);
   const [wrong, setWrong] = useState("");
@@ -106,7 +106,7 @@ function OneDocument({ of }: { of: Extract<RightsOf, { kind: "document" }> }) {
 
 const linesOf = (text: string) => [...new Set(text.split("\n").map((l) => l.trim()).filter(Boolean))];
 
-/** A form for an access list. */
+/** A form for an access list. `fold` is shown above the fields. */
 function ListForm({ list, save, saving, fold }: { list: AccessList; save: (list: AccessList) => Promise<boolean>; saving: Saving; fold?: preact.ComponentChildren }) {
   const [who, setWho] = useState<"public" | "signed_in" | "named">(list.everybody ?? "named");
   const [users, setUsers] = useState((list.users ?? []).join("\n"));
@@ -140,7 +140,7 @@ function ListForm({ list, save, saving, fold }: { list: AccessList; save: (list:
   );
 }
 
-/** Who may see it, in words. */
+/** Returns an access list in words. */
 const described = (l: AccessList): string => (l.everybody ? s.whos[l.everybody] : [...(l.users ?? []), ...(l.groups ?? []).map(s.group)].join(", "));
 
 function Folders({ namespace }: { namespace: string }) {
@@ -206,9 +206,9 @@ function Members({ namespace }: { namespace: string }) {
   );
 }
 
-const longestInstructions = 8192; // bytes, at the server
+const longestInstructions = 8192; // bytes, the server's limit; maxLength counts UTF-16 units
 
-/** What models are told with questions to a collection. Whoever may ask it reads that; its owners change it. */
+/** The instructions that models get with questions to a collection. Whoever may ask the collection can read them; `instruct` says who may change them. */
 function Instructions({ namespace }: { namespace: string }) {
   const { value, saving, change } = useResource<{ text: string }>(pathOf(namespace, "instructions"));
   const may = useCell(app.namespaces).some((n) => n.name === namespace && n.instruct);

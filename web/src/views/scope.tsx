@@ -1,4 +1,4 @@
-// Where answers come from: a collection, and documents of it.
+// The choice of where answers come from: a collection, and documents in it.
 import { useEffect, useState } from "preact/hooks";
 import { api } from "../api.ts";
 import * as app from "../app.ts";
@@ -13,9 +13,9 @@ import type { DocumentRecord } from "../types.ts";
 import { collectionName, useCollection } from "./namespace.tsx";
 
 const s = strings.scope;
-const pause = 150; // ms without a key before a search is sent
+const pause = 150; // ms without typing before a search is sent
 
-/** The documents whose names or titles hold a text; null until the server has answered. */
+/** Returns the documents whose names or titles contain a text; null until the server has answered, or if not `wanted`. */
 export function useDocuments(namespace: string, q: string, wanted = true): DocumentRecord[] | null {
   const [found, setFound] = useState<DocumentRecord[] | null>(null);
   useEffect(() => {
@@ -86,7 +86,7 @@ function Choice() {
   );
 }
 
-/** The documents in scope, each of which can be left out again. */
+/** The documents in scope, each with a button that removes it. */
 export function ScopeChips() {
   const documents = useCell(scope);
   if (documents.length === 0) return null;
@@ -105,8 +105,8 @@ export function ScopeChips() {
 
 const named = /(^|\s)#([^\s#]{0,60})$/u;
 
-/** What is written behind a # at the end of a text; null where there is none. */
+/** Returns the text after a # at the end of a draft; null if there is none. */
 export const nameIn = (text: string): string | null => named.exec(text)?.[2] ?? null;
 
-/** A text without the # at its end and what is behind it. */
+/** Returns a draft without the # at its end and the text after it. */
 export const withoutName = (text: string): string => text.replace(named, "$1");

@@ -1,4 +1,4 @@
-// What requests may set, in plain words.
+// The settings, in plain words.
 import { useEffect, useState } from "preact/hooks";
 import * as app from "../app.ts";
 import { Cell, useCell } from "../cell.ts";
@@ -80,7 +80,7 @@ const pageWords: Record<PageRow, [title: string, help: string]> = {
   theme: [strings.sidebar.theme, s.themeHelp],
 };
 
-/** What the page looks like, in this browser only. */
+/** The settings of the page itself, in this browser only. */
 function ThisPage({ rows = pageRows }: { rows?: readonly PageRow[] }) {
   return (
     <fieldset class="setting-group">
@@ -119,7 +119,7 @@ function Theme() {
   );
 }
 
-/** The settings of all tabs whose words, or names in a protocol, are looked for. */
+/** The settings of all tabs that match a search in their words or their protocol names. */
 function Found({ q }: { q: string }) {
   const config = useCell(app.config);
   const words = q.toLowerCase().split(/\s+/).filter(Boolean);
@@ -143,7 +143,7 @@ function Found({ q }: { q: string }) {
   );
 }
 
-/** The title and the help of a setting. */
+/** Returns the title and the help text of a setting. */
 function titleOf(setting: Setting, told: SettingRecord | undefined): [string, string] {
   const words = strings.settings.each[setting.key as keyof typeof strings.settings.each];
   return [words?.[0] ?? told?.title ?? setting.key, words?.[1] ?? told?.help ?? ""];
@@ -209,7 +209,7 @@ function SettingRow({ setting }: { setting: Setting }) {
   );
 }
 
-/** What a choice is called: the same word may mean something else in another setting. */
+/** Returns the name of an option. The same option may have another name in another setting. */
 function optionName(key: string, option: string): string {
   const names: Record<string, string> = strings.settings.options;
   return names[`${key}.${option}`] ?? names[option] ?? option;

@@ -1,4 +1,4 @@
-// Sharing a conversation by a link: made, copied, renewed and revoked.
+// Sharing a conversation by link: creating, copying, renewing and revoking the link.
 import { useEffect, useState } from "preact/hooks";
 import { api } from "../api.ts";
 import { toApiError } from "../calls.ts";
@@ -27,7 +27,7 @@ export function ShareDialog() {
   };
   useEffect(() => void run(api.chatLink(id)), [id]);
   if (!entry) return null;
-  const change = (method: "PUT" | "DELETE") => run(api.changeLink(id, method)).then(() => loadChats()).catch(() => {}); // the list says it later
+  const change = (method: "PUT" | "DELETE") => run(api.changeLink(id, method)).then(() => loadChats()).catch(() => {}); // the list is updated later
   return (
     <Dialog title={s.title} onClose={() => (app.sharing.value = null)} class="confirm">
       <p dir="auto"><strong>{entry.title}</strong></p>

@@ -1,4 +1,4 @@
-// A conversation that somebody has shared: to be read, with the rights of whoever reads it.
+// A shared conversation, read-only. The reader sees only what their own access rights allow.
 import { useEffect, useState } from "preact/hooks";
 import { api } from "../api.ts";
 import { toApiError, type ApiError } from "../calls.ts";

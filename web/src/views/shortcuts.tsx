@@ -1,4 +1,4 @@
-// The keys that the page knows.
+// The list of keyboard shortcuts.
 import * as app from "../app.ts";
 import { Dialog } from "../parts/controls.tsx";
 import { strings } from "../strings.ts";

@@ -1,4 +1,4 @@
-// The list of conversations in folders and by date, and the way to the other views.
+// The sidebar: conversations in folders and by date, and links to the other views.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api } from "../api.ts";
@@ -70,7 +70,7 @@ function ThemeSwitch() {
   );
 }
 
-const nearEnd = 1000; // px from the end of the list that count as having scrolled to it
+const nearEnd = 1000; // px from the end of the list that count as scrolled to the end
 
 function Chats() {
   const chats = useCell(app.chats);
@@ -144,9 +144,9 @@ function FolderOfChats({ folder, entries, line }: { folder: Folder; entries: Cha
   );
 }
 
-const pause = 200; // ms without a key before a search is sent
+const pause = 200; // ms without typing before a search is sent
 
-/** The conversations in which a text occurs; null until the server has answered. */
+/** Returns the conversations that contain a text; null until the server has answered. */
 export function useFound(q: string): FoundChat[] | null {
   const [found, setFound] = useState<{ q: string; list: FoundChat[] } | null>(null);
   const text = q.trim();
@@ -154,7 +154,7 @@ export function useFound(q: string): FoundChat[] | null {
     if (!text) return;
     const gone = new AbortController();
     const timer = setTimeout(() => {
-      api.searchChats(text.slice(0, 60), gone.signal).then((list) => setFound({ q: text, list }), () => {}); // titles are found without it
+      api.searchChats(text.slice(0, 60), gone.signal).then((list) => setFound({ q: text, list }), () => {}); // listed titles are searched without the server
     }, pause);
     return () => {
       clearTimeout(timer);
@@ -167,7 +167,7 @@ export function useFound(q: string): FoundChat[] | null {
 type Day = "pinned" | "today" | "yesterday" | "week" | "month" | "older";
 const dayLength = 86_400_000; // ms
 
-/** Conversations in groups, the pinned ones first. */
+/** Groups conversations by age, with the pinned ones first. */
 export function byDay(chats: ChatEntry[], now = Date.now()): { name: Day; entries: ChatEntry[] }[] {
   const today = new Date(now).setHours(0, 0, 0, 0);
   const dayOf = (c: ChatEntry): Day => {
@@ -189,7 +189,7 @@ export function byDay(chats: ChatEntry[], now = Date.now()): { name: Day; entrie
 interface LineProps {
   entry: ChatEntry;
   snippet: string;
-  words: string; // that are searched for
+  words: string; // the search, to mark in the snippet
   renaming: boolean;
   rename: (on: boolean) => void;
 }
@@ -221,7 +221,7 @@ function Line({ entry: c, snippet, words, renaming, rename }: LineProps) {
 
 const withoutLabels = (text: string) => text.replace(/\[[^\]]*#page=\d+\]/g, "").replace(/[*_`#>|]+/g, "");
 
-/** A text in which the words that were searched for are marked. */
+/** A text with the words of a search marked. */
 function Words({ text, words }: { text: string; words: string }) {
   const all = words.trim().split(/\s+/).filter(Boolean).map((w) => w.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
   const pieces = all.length > 0 ? text.split(new RegExp(`(${all.join("|")})`, "giu")) : [text];
@@ -241,13 +241,13 @@ interface RenameProps {
   text: string;
   label: string;
   longest: number; // characters
-  save: (text: string) => void; // is called if the text has changed
+  save: (text: string) => void; // called only if the text has changed
   done: () => void;
 }
 
 function Rename({ text, label, longest, save, done }: RenameProps) {
   const [title, setTitle] = useState(text);
-  const over = useRef(false); // the field loses its focus when it goes
+  const over = useRef(false); // removing the field fires blur, which must not submit again
   const submit = () => {
     if (over.current) return;
     over.current = true;
@@ -262,7 +262,7 @@ function Rename({ text, label, longest, save, done }: RenameProps) {
   );
 }
 
-/** Saves a conversation as a file. */
+/** Exports a conversation as a file. */
 async function save(entry: ChatEntry, as: "md" | "json"): Promise<void> {
   try {
     const c = await app.loadConversation(entry);

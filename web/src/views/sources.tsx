@@ -1,4 +1,4 @@
-// The remote sources of a collection: how the last run of each went, reading one now, and pausing it.
+// The remote sources of a collection: the outcome of their last runs, and buttons to read or pause one.
 import { useEffect, useState } from "preact/hooks";
 import { json, send, toApiError } from "../calls.ts";
 import * as app from "../app.ts";
@@ -27,11 +27,11 @@ interface Source {
   failures: { path: string; detail: string }[];
 }
 
-const again = 2000; // ms between two looks while a source is being read
+const again = 2000; // ms between two polls while a source is being read
 
 const isAtWork = (source: Source): boolean => source.state === "running" || source.state === "waiting";
 
-/** The sources of a collection, looked at again while one of them is being read. Those that one may not see are not there. */
+/** Returns the sources of a collection and a function that reloads them. Polls while one is being read. Sources that the caller may not see are absent. */
 function useSources(namespace: string): [Source[], () => void] {
   const [all, setAll] = useState<Source[]>([]);
   const [asked, setAsked] = useState(0);
@@ -43,10 +43,10 @@ function useSources(namespace: string): [Source[], () => void] {
       ({ sources }) => {
         if (gone.signal.aborted) return;
         const ran = all.some((old) => isAtWork(old) || sources.some((now) => now.address === old.address && now.began !== old.began));
-        if (ran && !sources.some(isAtWork)) changed.value++; // the list of documents is another one now
+        if (ran && !sources.some(isAtWork)) changed.value++; // the list of documents is out of date
         setAll(sources);
       },
-      () => {}, // one may not see them, or the connection is lost, which the page says by itself
+      () => {}, // not allowed, or the connection is lost, which the page shows elsewhere
     );
     void look();
     const timer = atWork ? setInterval(() => void look(), again) : 0;
@@ -69,7 +69,7 @@ interface Estimate {
 const post = (action: string, namespace: string, address: string, signal?: AbortSignal) =>
   send(`/api/sources/${action}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ namespace, address }), signal });
 
-/** Says what the first run of a source would read, before it begins. */
+/** A dialog with an estimate of what the first run of a source will read, before it starts. */
 function FirstRun({ namespace, address, run, close }: { namespace: string; address: string; run: () => void; close: () => void }) {
   const [estimate, setEstimate] = useState<Estimate>();
   const [fault, setFault] = useState("");
@@ -120,7 +120,7 @@ export function Sources() {
 
 const badges: Record<Source["state"], string> = { ok: "good", running: "", waiting: "", paused: "warn", failing: "bad", new: "" };
 
-/** The path of a file below the address of its source. */
+/** Returns the path of a file relative to the address of its source. */
 const within = (address: string, path: string): string => path.startsWith(`${address}/`) ? path.slice(address.length + 1) : path;
 
 function Line({ source, act }: { source: Source; act: (action: "run" | "pause" | "resume") => void }) {

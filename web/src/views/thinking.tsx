@@ -1,4 +1,4 @@
-// How an answer was made.
+// The panel that shows how an answer was made.
 import { useEffect, useState } from "preact/hooks";
 import { api } from "../api.ts";
 import { toApiError } from "../calls.ts";
@@ -14,7 +14,7 @@ import type { PassageRecord, StageRecord, Thoughts } from "../types.ts";
 const s = strings.thinking;
 const stageName = (stage: string) => strings.stages[stage as keyof typeof strings.stages] ?? stage;
 
-/** What the server notes of a stage, in its English, and the same in the language of the page. Other notes stay as they are. */
+/** Patterns of the server's English notes on stages, and their translations. Other notes are shown as they are. */
 const notes: [RegExp, (...found: string[]) => string][] = [
   [/^searched by (\w+) instead of (\w+)$/, (used, asked) => s.notes.instead(s.modes(used!), s.modes(asked!))],
   [/^kept (\d+) of (\d+) messages$/, (n, of) => s.notes.kept(n!, of!)],
@@ -35,7 +35,7 @@ export function Thinking({ message }: { message: string }) {
   const conversation = useCell(app.conversation);
   const answer = conversation.messages.find((m) => m.id === message)?.answer;
   const [thoughts, missing] = useThoughts(answer);
-  useEffect(app.loadRest, []); // for the totals
+  useEffect(app.loadRest, []); // for the totals of the conversation
   if (!answer) return null;
   return (
     <>
@@ -62,7 +62,7 @@ export function Thinking({ message }: { message: string }) {
   );
 }
 
-/** The thought process of a turn that is over; and why there is none. */
+/** Returns the thought process of a finished turn, null until it is loaded; and a message if there is none. */
 function useThoughts(answer: Answer | null | undefined): [Thoughts | null, string] {
   const [thoughts, setThoughts] = useState<Thoughts | null>(answer?.thoughts ?? null);
   const [missing, setMissing] = useState("");
@@ -94,7 +94,7 @@ function Section({ title, children, open = true, note }: { title: string; childr
   );
 }
 
-/** Time, tokens and cost in short. */
+/** Time, tokens, cost and model at a glance. */
 function Details({ answer }: { answer: Answer }) {
   const tokens = answer.usage.input_tokens + answer.usage.output_tokens;
   return (

@@ -1,4 +1,4 @@
-// What hovering over a citation, or focusing it, shows: the cited words in their passage.
+// The tooltip of a citation, shown on hover and on focus: the cited words in their passage.
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { Cell, useCell } from "../cell.ts";
 import { strings } from "../strings.ts";
@@ -13,9 +13,9 @@ class TipCell extends Cell<Tip | null> {
   private timer = 0;
   private focused: Tip | null = null;
   private muted = false;
-  private resting = false; // the pointer has not moved since what it is over has changed below it
+  private resting = false; // the page has changed below the pointer, which has not moved since
 
-  /** For a mouse that moved onto a citation; fingers do not hover. */
+  /** Shows the tip when a mouse moves onto a citation; touch does not hover. */
   enter(event: PointerEvent, citation: Citation): void {
     if (event.pointerType === "mouse" && !this.resting) this.show(event.currentTarget as Element, citation);
   }
@@ -24,7 +24,7 @@ class TipCell extends Cell<Tip | null> {
     this.later({ at, citation }, this.value ? 0 : 120);
   }
 
-  /** Leaves time to move the pointer onto the tip. What has the focus gets its tip back. */
+  /** Hides the tip after a delay that leaves time to move the pointer onto it. A focused citation gets its tip back. */
   hide(): void {
     this.later(this.focused, 160);
   }
@@ -33,11 +33,11 @@ class TipCell extends Cell<Tip | null> {
     clearTimeout(this.timer);
   }
 
-  /** Gives the focus back to where it was: nobody asked for a tip. */
+  /** Returns the focus to an element without showing its tip. */
   focusQuietly(el: HTMLElement): void {
     this.muted = this.resting = true;
     const moved = (event: PointerEvent) => {
-      if (event.movementX === 0 && event.movementY === 0) return; // browsers tell of what appears below the pointer
+      if (event.movementX === 0 && event.movementY === 0) return; // browsers fire this when the page changes below a resting pointer
       this.resting = false;
       removeEventListener("pointermove", moved, { capture: true });
     };
@@ -57,7 +57,7 @@ class TipCell extends Cell<Tip | null> {
     this.hide();
   }
 
-  /** Hides it at once. */
+  /** Hides the tip at once. */
   close(): void {
     clearTimeout(this.timer);
     this.focused = null;
@@ -88,7 +88,7 @@ export function CitationTip() {
     const key = (e: KeyboardEvent) => e.key === "Escape" && close();
     const scrolled = () => {
       if (!tip.value || !box.current) return;
-      // What has the focus keeps its tip: messages that come into sight on the way may move it.
+      // A focused citation keeps its tip, even out of sight: messages rendered while scrolling may move it.
       if (tip.value.at === document.activeElement || isInSight(tip.value.at)) place(box.current, tip.value.at);
       else close();
     };
@@ -116,7 +116,7 @@ export function CitationTip() {
 
 const around = 180; // characters of the passage on each side of the cited words
 
-/** A passage with the cited words marked, cut to what is around them. */
+/** A passage with the cited words marked, shortened to the text around them unless `whole`. */
 export function Passage({ text, quote, whole = false }: { text: string; quote: string; whole?: boolean }) {
   const passage = text.replace(/\s+/g, " ");
   const words = quote.replace(/\s+/g, " ").trim();
@@ -134,7 +134,7 @@ export function Passage({ text, quote, whole = false }: { text: string; quote: s
   );
 }
 
-/** Cuts a text between words. */
+/** Shortens a text to about n characters, at the end of a word. */
 const clip = (text: string, n: number) => (text.length <= n ? text : `${text.slice(0, n).replace(/\s\S*$/, "")} …`);
 
 function isInSight(at: Element): boolean {

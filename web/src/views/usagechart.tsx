@@ -1,4 +1,4 @@
-// Usage of each day as bars. The table below it has the numbers.
+// A bar chart of usage per day. The numbers are in the table below it.
 import { count, day, money } from "../format.ts";
 import { strings } from "../strings.ts";
 
@@ -12,7 +12,7 @@ export interface Day {
 
 const dayLength = 86_400_000; // ms
 
-/** The days from the first to today, also those on which nothing was used. */
+/** Returns all days from `first` to `today`, including those without usage. */
 export function everyDay(rows: Day[], first: string, today: string): Required<Day>[] {
   const known = new Map(rows.map((r) => [r.day, r]));
   const all: Required<Day>[] = [];

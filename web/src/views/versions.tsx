@@ -1,4 +1,4 @@
-// The versions of a message that was edited or asked again.
+// The switch between the versions of an edited question or a regenerated answer.
 import * as app from "../app.ts";
 import { IconButton } from "../parts/controls.tsx";
 import { strings } from "../strings.ts";

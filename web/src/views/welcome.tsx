@@ -1,4 +1,4 @@
-// What is shown before the first question: questions to begin with, or how to get there.
+// What an empty conversation shows: suggested questions, or the first steps on a new server.
 import { useEffect, useRef, useState } from "preact/hooks";
 import * as app from "../app.ts";
 import { useCell } from "../cell.ts";
@@ -47,7 +47,7 @@ export function Welcome({ loading }: { loading: string }) {
   );
 }
 
-/** The documents are in another namespace. */
+/** Shown when only other collections have documents. */
 function Elsewhere({ namespace }: { namespace: string }) {
   return (
     <EmptyState icon="files" title={s.noDocumentsIn(namespace)} actions={<a class="button primary" href="#/documents">{s.addDocuments}</a>}>
@@ -61,7 +61,7 @@ function Suggestions({ namespace }: { namespace: string }) {
   const [found, setFound] = useState<Suggestion[]>([]);
   useEffect(() => {
     let left = false;
-    suggestionsFor(namespace).then((list) => !left && setFound(list), () => {}); // one can ask without them
+    suggestionsFor(namespace).then((list) => !left && setFound(list), () => {}); // suggestions are optional
     return () => {
       left = true;
     };
@@ -89,7 +89,7 @@ async function trySamples(): Promise<void> {
   }
 }
 
-/** Documents, a model, a question: what there is to do on a new server. */
+/** The first steps on a new server: documents, a model, a question. */
 function FirstRun() {
   const config = useCell(app.config)!;
   const picker = useRef<HTMLInputElement>(null);

@@ -1,4 +1,4 @@
-// Package openaitest judges requests and responses below /v1 by OpenAI's own description of its API.
+// Package openaitest checks requests and responses below /v1 against OpenAI's own description of its API.
 package openaitest
 
 import (
@@ -14,14 +14,14 @@ import (
 )
 
 // Description is OpenAI's description of its API: openapi.json of github.com/openai/openai-openapi. It is large and not ours, so
-// the variable PARLEY_TEST_OPENAI names the file.
+// it is not in this repository: the environment variable PARLEY_TEST_OPENAI names the file.
 type Description struct {
 	paths    map[string]map[string]json.RawMessage // operations, by path and method in lower case
-	resolved *jsonschema.Resolved                  // a property for each body, by the name that bodyName returns
+	resolved *jsonschema.Resolved                  // has a property for each body, named by bodyName
 	names    map[string]bool                       // of those properties
 }
 
-// Read reads the description. It returns nil if the variable is not set.
+// Read reads the description. It returns nil if the variable is not set, and fails the test if the file is not usable.
 func Read(t testing.TB) *Description {
 	t.Helper()
 	path := os.Getenv("PARLEY_TEST_OPENAI")
@@ -95,10 +95,10 @@ func (d *Description) add(root object, name string, m media) {
 	}
 }
 
-// skippedKeywords are those that judge nothing, or that JSON Schema, or Go's regular expressions, have in another form.
+// skippedKeywords are keywords that check nothing, or that JSON Schema or Go's regular expressions write differently.
 var skippedKeywords = []string{"example", "examples", "default", "$recursiveAnchor", "pattern", "exclusiveMinimum", "exclusiveMaximum"}
 
-// plainSchema returns a schema of OpenAPI as one of JSON Schema; name is that of the component in which it stands.
+// plainSchema converts an OpenAPI schema to JSON Schema. name is the component that contains the schema.
 func plainSchema(v any, name string) any {
 	switch v := v.(type) {
 	case []any:
@@ -111,7 +111,7 @@ func plainSchema(v any, name string) any {
 		s := object{}
 		for key, rule := range v {
 			text, _ := rule.(string)
-			_, isSchema := rule.(object) // of a member that has a keyword's name
+			_, isSchema := rule.(object) // then key is the name of a member, not a keyword
 			switch {
 			case key == "$ref":
 				s[key] = strings.Replace(text, "#/components/schemas/", "#/$defs/", 1)
@@ -138,8 +138,8 @@ type Exchange struct {
 	Status                      int
 }
 
-// Judge returns what is not valid in an exchange. It looks at the request if it is JSON and was accepted, at a response that is
-// JSON, and at each event of one that is streamed.
+// Judge returns what is invalid in an exchange. It checks the request if it is JSON and was accepted, the response if it is JSON,
+// and each event of a streamed response.
 func (d *Description) Judge(x Exchange) (wrong []error) {
 	path, _, _ := strings.Cut(strings.TrimPrefix(x.Path, "/v1"), "?")
 	path = d.find(strings.TrimSuffix(path, "/"))
@@ -193,7 +193,7 @@ func (d *Description) Judge(x Exchange) (wrong []error) {
 	return wrong
 }
 
-// undescribed are bodies that OpenAI's API sends or takes, but does not describe.
+// undescribed lists bodies that OpenAI's API sends or accepts, but that its description lacks.
 var undescribed = []string{
 	"post /completions 200 text/event-stream",
 	"get /responses/{response_id} 200 text/event-stream",
@@ -201,14 +201,14 @@ var undescribed = []string{
 	"post /vector_stores/{vector_store_id}/file_batches/{batch_id}/cancel request application/json",
 }
 
-// withoutDifferences returns a body without what is known to differ from the description, and has a reason.
+// withoutDifferences returns a body without the known and justified differences from the description.
 func withoutDifferences(v any) any {
 	switch v := v.(type) {
 	case []any:
 		all := []any{}
 		for _, element := range v {
 			m, _ := element.(object)
-			if kind, _ := m["type"].(string); !strings.Contains(kind, ":") { // items of other servers, which Open Responses allows
+			if kind, _ := m["type"].(string); !strings.Contains(kind, ":") { // not an item type of another server, which Open Responses allows
 				all = append(all, withoutDifferences(element))
 			}
 		}
@@ -227,13 +227,13 @@ func withoutDifferences(v any) any {
 				failed["code"] = "server_error"
 			}
 		case s["object"] == "embedding":
-			if _, ok := s["embedding"].(string); ok { // in base64, which the description forgets
+			if _, ok := s["embedding"].(string); ok { // in base64, which the description omits
 				s["embedding"] = []any{}
 			}
-		case s["object"] == "list" && s["first_id"] == nil: // an empty list, which OpenAI answers like this
+		case s["object"] == "list" && s["first_id"] == nil: // an empty list, as OpenAI sends it
 			s["first_id"], s["last_id"] = "", ""
 		case s["object"] == "vector_store.search_results.page":
-			for _, found := range s["data"].([]any) { // members of Parley's own
+			for _, found := range s["data"].([]any) { // Parley's own members
 				delete(found.(object), "page")
 				delete(found.(object), "url")
 			}
@@ -245,15 +245,15 @@ func withoutDifferences(v any) any {
 	return v
 }
 
-// cause shortens the error of a union: members of other types say nothing.
+// cause shortens the error of a union: it drops the lines about alternatives of another type.
 func cause(err error) string {
 	lines := strings.Split(err.Error(), "\n")
 	lines = slices.DeleteFunc(lines, func(line string) bool { return strings.Contains(line, "/properties/type: enum: ") })
 	return strings.Join(lines, "\n")
 }
 
-// find returns the described path for one that a client has used: the one with the fewest parameters. The last parameter may
-// stand for several segments.
+// find returns the described path that matches a client's path, or "". Of several it returns the one with the fewest parameters.
+// The last parameter may match several segments.
 func (d *Description) find(path string) (best string) {
 	segments := strings.Split(path, "/")
 	least := 2 * len(segments)

@@ -1,4 +1,4 @@
-// The texts of the page in Arabic that the embedded chat has too. The others are in ../ar.ts.
+// The Arabic texts that the page and the embedded chat share. The page's other texts are in ../ar.ts.
 import type { Common } from "./en.ts";
 import type { Tools } from "../tools.ts";
 

@@ -1,4 +1,4 @@
-// The texts of the page in German that the embedded chat has too. The others are in ../de.ts.
+// The German texts that the page and the embedded chat share. The page's other texts are in ../de.ts.
 import type { Common } from "./en.ts";
 import type { Tools } from "../tools.ts";
 

@@ -1,4 +1,4 @@
-// The texts of the page in English that the embedded chat has too. The others are in ../en.ts.
+// The English texts that the page and the embedded chat share. The page's other texts are in ../en.ts.
 import type { Tools } from "../tools.ts";
 
 export const english = ({ plural, count }: Tools) => ({

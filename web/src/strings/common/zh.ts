@@ -1,4 +1,4 @@
-// The texts of the page in Chinese that the embedded chat has too. The others are in ../zh.ts.
+// The Simplified Chinese texts that the page and the embedded chat share. The page's other texts are in ../zh.ts.
 import type { Common } from "./en.ts";
 import type { Tools } from "../tools.ts";
 
