@@ -1,7 +1,13 @@
 package builtin
 
 import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"parley/internal/llm"
 )
@@ -52,6 +58,39 @@ func TestLikenessShare_BelongsToTheModel(t *testing.T) {
 	}
 	if got := LikenessShare("openai:text-embedding-3-small"); got != 0 {
 		t.Errorf("another model has %g", got)
+	}
+}
+
+// BenchmarkReader reads 16 blocks, alone and while vectors are made in the background.
+func BenchmarkReader(b *testing.B) {
+	r := NewReader()
+	if r == nil {
+		b.Skip("this processor has no kernels for a reader")
+	}
+	texts := slices.Repeat([]string{strings.Repeat("Employees get leave after a year. ", 10)}, maxRead)
+	for _, busy := range []bool{false, true} {
+		b.Run(fmt.Sprintf("embedding=%t", busy), func(b *testing.B) {
+			ctx, cancel := context.WithCancel(b.Context())
+			var embedding sync.WaitGroup
+			defer embedding.Wait()
+			defer cancel()
+			if busy {
+				embedding.Go(func() {
+					req := llm.EmbedRequest{Model: "multilingual-e5-small", Purpose: llm.ForDocument, Texts: []string{strings.Repeat("Employees get leave. ", 60)}}
+					for ctx.Err() == nil {
+						_, _ = Embedder{}.Embed(ctx, req)
+					}
+				})
+			}
+			for b.Loop() {
+				if _, err := r.Scores(ctx, "How many days of leave do I get?", texts); err != nil {
+					b.Fatal(err)
+				}
+				b.StopTimer()
+				time.Sleep(100 * time.Millisecond) // the embedder goes on
+				b.StartTimer()
+			}
+		})
 	}
 }
 

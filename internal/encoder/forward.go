@@ -18,6 +18,7 @@ type pass struct {
 	values  []float32 // of one head, in panels of 16 dimensions: [panel][token][dimension]
 	weight  []float32 // rows × padded tokens: how much each token attends to each other
 	q       quantized
+	acc     tile
 }
 
 // newPass returns memory for texts of up to n tokens.
@@ -103,14 +104,13 @@ func (p *pass) multiply(l *linear, in, out []float32) {
 		p.k.bytes(p.q.bytes[r*l.in:][:l.in], row, 1/scale, zero)
 	}
 	clear(p.q.bytes[p.n*l.in : p.rows*l.in])
-	var acc tile
 	panel := l.in * panelColumns
 	for c := 0; c < l.out; c += tileColumns {
 		b := l.panels[c*l.in:][:2*panel]
 		for r := 0; r < p.n; r += tileRows {
-			p.k.tile(&acc, p.q.bytes[r*l.in:], l.in, b, panel)
+			p.k.tile(&p.acc, p.q.bytes[r*l.in:], l.in, b, panel)
 			q := quantized{zero: p.q.zero[r:], scale: p.q.scale[r:]}
-			p.k.scale(out[r*l.out+c:], l.out, &acc, min(tileRows, p.n-r), &q, l.sums[c:], l.scales[c:], l.bias[c:])
+			p.k.scale(out[r*l.out+c:], l.out, &p.acc, min(tileRows, p.n-r), &q, l.sums[c:], l.scales[c:], l.bias[c:])
 		}
 	}
 }
@@ -130,7 +130,7 @@ func (p *pass) attend(first int) {
 			for c := 0; c < places; c += panelColumns {
 				p.k.floatTile(scores[c:], places, p.wide[r*stride+at:], stride, p.keys[c*size:], size)
 			}
-			for i := range min(floatRows, p.n-r) {
+			for i := range min(floatRows, first-r) {
 				p.softmax(scores[i*places:][:places])
 			}
 			for c := 0; c < size; c += panelColumns {
@@ -173,13 +173,8 @@ func (p *pass) softmax(scores []float32) {
 
 // addAndNorm adds p.wide, whose rows are as long as the state, to the state and normalises it.
 func (p *pass) addAndNorm(n layerNorm) {
-	h := p.Hidden
-	for r := range p.n {
-		row := p.x[r*h:][:h]
-		for j, v := range p.wide[r*h:][:h] {
-			row[j] += v
-		}
-		n.apply(row, p.Epsilon)
+	for r := 0; r < p.n; r += normRows {
+		p.k.norm(p.x[r*p.Hidden:], p.wide[r*p.Hidden:], n, p.Epsilon)
 	}
 }
 
@@ -193,8 +188,13 @@ func (n layerNorm) apply(x []float32, epsilon float32) {
 	for _, v := range x {
 		squares += (v - mean) * (v - mean)
 	}
-	inverse := float32(1 / math.Sqrt(float64(squares/float32(len(x))+epsilon)))
+	inverse := inverseDeviation(squares, len(x), epsilon)
 	for j, v := range x {
 		x[j] = (v-mean)*inverse*n.gain[j] + n.bias[j]
 	}
+}
+
+// inverseDeviation returns 1 / √(squares/n + epsilon).
+func inverseDeviation(squares float32, n int, epsilon float32) float32 {
+	return float32(1 / math.Sqrt(float64(squares/float32(n)+epsilon)))
 }

@@ -8,7 +8,8 @@ const (
 	tileColumns  = 32 // outputs that one tile covers: two panels
 	panelColumns = 16 // outputs in one panel of weights
 	panelStep    = 4 * panelColumns
-	floatRows    = 4 // rows of one tile of floats, which has panelColumns columns
+	floatRows    = 8 // rows of one tile of floats, which has panelColumns columns
+	normRows     = 8 // rows that are normalised at a time
 )
 
 // tile holds the sums of tileRows rows and tileColumns outputs.
@@ -35,7 +36,7 @@ type kernels struct {
 	// scale turns the first rows of acc into floats: out[r][c] = (acc[r][c] - zero[r]·sums[c]) ·
 	// scale[r] · scales[c] + bias[c]. Rows of out are ldo apart.
 	scale func(out []float32, ldo int, acc *tile, rows int, q *quantized, sums []int32, scales, bias []float32)
-	// floatTile computes c[r][j] = Σ a[r][i]·b[i][j] for 4 rows and 16 columns, i < k.
+	// floatTile computes c[r][j] = Σ a[r][i]·b[i][j] for 8 rows and 16 columns, i < k.
 	floatTile func(c []float32, ldc int, a []float32, lda int, b []float32, k int)
 	// limits returns the least and the greatest of x.
 	limits func(x []float32) (low, high float32)
@@ -45,6 +46,9 @@ type kernels struct {
 	exp func(x []float32, high float32) float32
 	// gelu replaces x by x·Φ(x).
 	gelu func(x []float32)
+	// norm adds add to x, normalises each of the 8 rows of x to mean 0 and variance 1, and then scales and shifts it.
+	// It overwrites add.
+	norm func(x, add []float32, n layerNorm, epsilon float32)
 }
 
 // Fast reports whether this processor has kernels in assembly. Plain Go is about a hundred times slower than
@@ -113,6 +117,15 @@ var plain = kernels{
 	gelu: func(x []float32) {
 		for i, v := range x {
 			x[i] = float32(0.5 * float64(v) * (1 + math.Erf(float64(v)/math.Sqrt2)))
+		}
+	},
+	norm: func(x, add []float32, n layerNorm, epsilon float32) {
+		size := len(n.gain)
+		for i := range x[:normRows*size] {
+			x[i] += add[i]
+		}
+		for r := range normRows {
+			n.apply(x[r*size:][:size], epsilon)
 		}
 	},
 }
