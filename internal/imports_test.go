@@ -127,7 +127,7 @@ var allowed = map[string][]string{
 	"wire/openai":     {"wire", "turn", "chat", "chat/cite", "retrieval", "llm", "text", "tokens"},
 	"wire/dify":       {"wire", "wire/openai", "library", "access", "chat", "retrieval"},
 	"wire/filesapi":   {"wire", "wire/openai", "wire/ingestapi", "library", "shelf", "chat", "documents", "documents/job", "documents/upload", "extract", "retrieval"},
-	"wire/webapi":     {"wire", "turn", "ledger", "transcript", "shelf", "chat", "chat/cite", "retrieval", "llm", "pageview"},
+	"wire/webapi":     {"wire", "turn", "ledger", "transcript", "shelf", "chat", "chat/cite", "retrieval", "llm", "text", "pageview"},
 	"wire/yourdata":   {"wire", "wire/openai", "turn", "transcript", "chat", "chat/cite", "retrieval", "llm"},
 	"wire/responses":  {"wire", "wire/openai", "wire/filesapi", "library", "turn", "transcript", "chat", "retrieval", "llm", "tokens"},
 	"wire/agui":       {"wire", "wire/openai", "turn", "chat", "llm"},

@@ -66,7 +66,7 @@ func TestPage_AdministersForAdministratorsOnly(t *testing.T) {
 	if got.Chart != 30 || len(got.People) != 1 || !strings.HasPrefix(got.People[0], "key:") || got.Exported != "application/zip" || got.Deletable != 1 {
 		t.Errorf("a chart of %d days; people %q, exported as %q, %d of 2 can be deleted", got.Chart, got.People, got.Exported, got.Deletable)
 	}
-	if !strings.Contains(got.Refused, "is past") || !strings.HasPrefix(got.Key, "parley_") {
+	if !strings.Contains(got.Refused, "in the past") || !strings.HasPrefix(got.Key, "parley_") {
 		t.Errorf("a key that expires in 2001: %q; another: %q", got.Refused, got.Key)
 	}
 	if strings.Contains(got.Made, got.Key) || !strings.Contains(got.Made, "<img src=x") || !strings.Contains(got.Made, "Main collection · hr") {

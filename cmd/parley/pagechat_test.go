@@ -72,7 +72,7 @@ func TestPage_AsksWhatWasChosen(t *testing.T) {
 		{"What are the harbour dues for sailing boats?", "Harbour", "harbour.md"},
 	}
 	var got struct {
-		Bar, Models, Chips, Named                    []string
+		Bar, Models, Chips, Quick, Named             []string
 		FocusBack, Elsewhere, InScope, Draft, ByName string
 		Asked, Versions, Regenerated, StillChosen    string
 		Queued                                       struct {
@@ -91,6 +91,9 @@ func TestPage_AsksWhatWasChosen(t *testing.T) {
 	}
 	if strings.Join(got.Chips, "|") != "Skagen" || strings.Contains(got.Elsewhere, "180 kroner") || got.InScope != "Skagen" || !strings.Contains(got.FocusBack, "scope") {
 		t.Errorf("in scope: %q; elsewhere %q, inside %q; focus on %q", got.Chips, got.Elsewhere, got.InScope, got.FocusBack)
+	}
+	if strings.Join(got.Quick, "|") != "Skagen" {
+		t.Errorf("named before the server has answered: %q", got.Quick)
 	}
 	if strings.Join(got.Named, "|") != "Harbour" || got.Draft != words[1].Question+" " || got.ByName != "Harbour" {
 		t.Errorf("named: %q, the draft is %q, cited %q", got.Named, got.Draft, got.ByName)

@@ -205,7 +205,7 @@ func TestPage_SaysThatTheServerIsGone(t *testing.T) {
 		Below, Back                    bool
 	}
 	onPage(t, "gone", proxy.addr, map[string]any{"question": askedPDF, "control": proxy.control}, &got)
-	if got.During == "" || !got.Below || !strings.Contains(got.Doing, "reconnecting") {
+	if got.During == "" || !got.Below || !strings.Contains(got.Doing, "Reconnecting") {
 		t.Errorf("during the answer: banner %q, status %q, below the text: %v", got.During, got.Doing, got.Below)
 	}
 	if !strings.Contains(got.Welcome, "can't be reached") || got.Banner == "" || !got.Back {

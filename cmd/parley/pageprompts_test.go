@@ -32,10 +32,10 @@ func TestPage_KeepsPromptsOnTheServer(t *testing.T) {
 	if want := []string{"From another browser.", hostile, "Answer in a table."}; !slices.Equal(got.Listed, want) {
 		t.Errorf("after a reload %q, want %q", got.Listed, want)
 	}
-	if !strings.Contains(got.Full, "Delete one first") || got.StillListed < 9 {
+	if !strings.Contains(got.Full, "Delete a prompt first") || got.StillListed < 9 {
 		t.Errorf("a browser whose prompts find no room shows %q and %d prompts", got.Full, got.StillListed)
 	}
-	if got.Draft != "How tall is it?\nAnswer in a table." || !strings.Contains(got.Statement, "everyone who uses it can see them") || !slices.Equal(got.Found, []string{"Prompt 7"}) {
+	if got.Draft != "How tall is it?\nAnswer in a table." || !strings.Contains(got.Statement, "everyone who uses this server without signing in can see them") || !slices.Equal(got.Found, []string{"Prompt 7"}) {
 		t.Errorf("the question is %q; it says %q; found %q", got.Draft, got.Statement, got.Found)
 	}
 }

@@ -73,7 +73,7 @@ func TestPage_ReadsDocumentsAsAReaderDoes(t *testing.T) {
 	if f := got.Turned; f.Frame.Width <= f.Frame.Height || f.Picture != f.Frame {
 		t.Errorf("turned: %+v", f)
 	}
-	if got.Thumbnails != 3 || got.FoundAt != "3" || got.Said != "On 1 page" {
+	if got.Thumbnails != 3 || got.FoundAt != "3" || got.Said != "Found on 1 page" {
 		t.Errorf("%d thumbnails; the words are found on page %s: %q", got.Thumbnails, got.FoundAt, got.Said)
 	}
 	if all := strings.Join(got.Marks, ", "); all != "2 marks, Mark 1 of 2, Mark 2 of 2, Mark 1 of 2" {

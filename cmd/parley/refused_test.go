@@ -30,7 +30,7 @@ const providerWords = "canary-51c9"
 var refusals = map[string]refusal{
 	"key": {
 		status: 401, body: `{"error":{"message":"Incorrect API key provided: canary-51c9","code":"invalid_api_key"}}`,
-		code: "provider_key_refused", text: "The model provider refused the server's key. Whoever runs this server must check it.",
+		code: "provider_key_refused", text: "The model provider refused the server's key. The administrator of this server must check it.",
 		told: map[string]int{"azure": 500, "": 502},
 	},
 	"limit": {

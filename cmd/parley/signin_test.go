@@ -83,7 +83,7 @@ func TestPage_SignsPeopleInAndOut(t *testing.T) {
 	if len(seen.Errors)+len(seen.Scripts) > 0 {
 		t.Errorf("errors %q, blocked %q", seen.Errors, seen.Scripts)
 	}
-	if seen.Me.Subject != "writer-ann" || seen.Me.Role != "editor" || seen.Account != "Sign out writer-ann@example.com" || seen.Heading != "Sign in to Parley" {
+	if seen.Me.Subject != "writer-ann" || seen.Me.Role != "editor" || seen.Account != "Sign out (writer-ann@example.com)" || seen.Heading != "Sign in to Parley" {
 		t.Errorf("%q: %q is %+v", seen.Heading, seen.Account, seen.Me)
 	}
 	if len(seen.Cookies) != 1 || seen.Cookies[0].Name != "parley-session" || !seen.Cookies[0].HTTPOnly || seen.Cookies[0].SameSite != "Lax" || seen.Readable != "" {

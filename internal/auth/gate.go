@@ -184,7 +184,8 @@ func (g *Gate) byToken(ctx context.Context, credential string) (caller, error) {
 		return caller{}, unauthorized(refused.Msg, refused.Err)
 	}
 	if err != nil {
-		return caller{}, &chat.Error{Kind: chat.Unavailable, Msg: "The identity provider cannot be reached, so nobody new can sign in.", Err: err}
+		return caller{}, &chat.Error{Kind: chat.Unavailable,
+			Msg: "The identity provider cannot be reached, so this token cannot be checked. Please try again later.", Err: err}
 	}
 	return caller{who, nil}, nil
 }
@@ -215,7 +216,7 @@ func (g *Gate) allow(r *http.Request, c caller, right wire.Right) error {
 	case (right == wire.Change || right == wire.Edit) && g.cfg.Changes == ByNobody:
 		return errNoChanges
 	case c.key != nil && !c.key.Reaches(r.URL.Path):
-		return forbidden("This key is not meant for this path.")
+		return forbidden("This key may not be used for this path.")
 	}
 	return nil
 }
@@ -241,7 +242,7 @@ func (g *Gate) allowAnonymous(ctx context.Context, right wire.Right) error {
 // errNoChanges rejects changes to the corpus where they are not allowed.
 var errNoChanges = &chat.Error{
 	Kind: chat.Forbidden,
-	Msg:  "This server lets nobody change its documents over the network. The setting uploads.enabled allows it.",
+	Msg:  "Changing documents over the network is disabled on this server. The setting uploads.enabled enables it.",
 }
 
 func forbidden(text string) error { return &chat.Error{Kind: chat.Forbidden, Msg: text} }
@@ -275,7 +276,7 @@ func credentialOf(h http.Header) (string, error) {
 			continue
 		}
 		if found != "" {
-			return "", unauthorized("The request has two headers Authorization.", nil)
+			return "", unauthorized("The request has two Authorization headers.", nil)
 		}
 		found = strings.TrimSpace(text)
 	}

@@ -78,7 +78,7 @@ func (p *Proxy) byProxy(r *http.Request) (caller, error) {
 	}
 	who := access.Principal{Subject: p.Prefix + user, Role: access.Reader}
 	if isReserved(who.Subject) || len(user) > maxSubject || strings.ContainsFunc(user, func(r rune) bool { return unicode.Is(unicode.Cf, r) }) {
-		return caller{}, unauthorized("The header "+p.User+" names no user.", nil)
+		return caller{}, unauthorized("The header "+p.User+" does not contain a valid user name.", nil)
 	}
 	if p.Email != "" {
 		if who.Name, err = one(r.Header, p.Email); err != nil {
@@ -147,7 +147,7 @@ func decoded(header, value string) (string, error) {
 }
 
 func badHeader(name string) error {
-	return unauthorized("The header "+name+" must stand once, and be one line of text.", nil)
+	return unauthorized(fmt.Sprintf("The header %s must be sent only once, as one line of UTF-8 text of at most %d bytes.", name, maxNamed), nil)
 }
 
 // isReserved reports whether a subject or prefix begins with a prefix that only Parley assigns.

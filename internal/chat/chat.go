@@ -84,6 +84,8 @@ type Request struct {
 	Team     bool      // the team of agents answers, if there is one (package team)
 	Material *Material // what an agent of a team answers from; nil means that it searches
 	Heard    []Message // what other agents of the team have said about the question; Agent names the speaker
+
+	Configured bool // Options.Models.Inference is configured for an agent of a team: the client did not choose it
 }
 
 // Material is the evidence of an agent of a team that does not search itself: the findings of the team.
@@ -279,6 +281,8 @@ type PromptBuilt struct {
 	Sources  []string      `json:"sources"` // "<citation>: <content>", one for each passage that Messages contains as text
 	Labels   []string      `json:"labels"`  // all citations that the passages allow, in order
 	Messages []llm.Message `json:"messages"`
+
+	Pictured int `json:"-"` // number of passages that Messages contains only as an image of their pages
 }
 
 // MessageStarted says that an answer begins. Everything that precedes the model's first token is known

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"parley/internal/chat/cite"
+	"parley/internal/retrieval"
 )
 
 // Collect folds a stream into a Turn, which is never nil. On an error, the Turn contains the events
@@ -96,11 +97,40 @@ func (t *Turn) index(id string) int {
 
 // End sets the status of messages that are still open, and finds the citations in their text.
 func (t *Turn) End(status Status) {
-	sent := t.Retrieved.Passages[:min(len(t.Prompt.Sources), len(t.Retrieved.Passages))]
 	for i := range t.Messages {
 		if m := &t.Messages[i]; m.Status == "" {
 			m.Status = status
-			m.Citations = cite.Find(m.Text, sent)
+			m.Citations = cite.Find(m.Text, t.Citable(m.ID))
 		}
 	}
+}
+
+// InPrompt returns the passages that the prompt contains, best first.
+func (t *Turn) InPrompt() []retrieval.Passage {
+	found := t.Retrieved.Passages
+	return found[:min(len(t.Prompt.Sources)+t.Prompt.Pictured, len(found))]
+}
+
+// Citable returns the passages that a message may cite, in the order of the indices in its citations: those
+// of the prompt, followed by those that tools returned.
+func (t *Turn) Citable(id string) []retrieval.Passage {
+	all := t.InPrompt()
+	for _, ran := range t.Tools {
+		if ran.ID != id {
+			continue
+		}
+		for i := range ran.Found {
+			all = withPassage(all, &ran.Found[i])
+		}
+	}
+	return all
+}
+
+// withPassage appends p to a copy of all, unless all contains it or it has no place that could be cited.
+func withPassage(all []retrieval.Passage, p *retrieval.Passage) []retrieval.Passage {
+	same := func(have retrieval.Passage) bool { return have.Chunk.Key == p.Chunk.Key }
+	if len(p.Chunk.Spans) == 0 || slices.ContainsFunc(all, same) {
+		return all
+	}
+	return append(slices.Clip(all), *p)
 }

@@ -43,6 +43,29 @@ func TestCollect_KeepsWhatACutTurnHadSaid(t *testing.T) {
 	}
 }
 
+func TestCollect_FindsCitationsOfImagesAndOfToolResultsInACutAnswer(t *testing.T) {
+	down := &llm.Error{Err: errors.New("connection reset")}
+	pool := llm.ToolCall{ID: "c1", Name: "search", Arguments: `{}`}
+	var drawn []string
+	for name, c := range map[string]struct {
+		model llm.Model
+		set   func(*chat.Request)
+		want  string
+	}{
+		"image": {llmtest.Fails(down, "See [a.pdf#page=3] and "), func(r *chat.Request) { r.Options.Images = chat.ImagesOnly }, "a.pdf#page=3"},
+		"tool":  {&inTurn{scripts: []*llmtest.Model{asksFor("", pool), llmtest.Fails(down, "See [found.pdf#page=7] and ")}}, usingTools, "found.pdf#page=7"},
+	} {
+		e := newEngine(c.model, passages(pdfPassage("a.pdf", 3, "three")), seeing(&drawn), ofServer(&toolbox{names: []string{"search"}}))
+		turn, err := chat.Collect(e.Run(t.Context(), new(ask(e, "q", c.set))))
+		if err == nil || len(turn.Messages) != 1 {
+			t.Fatalf("%s: %d messages and the error %v", name, len(turn.Messages), err)
+		}
+		if m := turn.Messages[0]; len(m.Citations) != 1 || m.Citations[0].Label != c.want {
+			t.Errorf("%s: %q cites %+v", name, m.Text, m.Citations)
+		}
+	}
+}
+
 func TestTurn_FoldsMessagesThatInterleave(t *testing.T) {
 	turn := &chat.Turn{}
 	for _, e := range []chat.Event{

@@ -208,7 +208,7 @@ func (e *Engine) events(ctx context.Context, req *Request, stages func(*turn) []
 			err = t.run(ctx, out, stages(t))
 		}
 		if err != nil && !errors.Is(err, errLeft) {
-			yield(nil, t.explain(ctx, err))
+			yield(nil, explain(ctx, err))
 		}
 	}
 }

@@ -289,6 +289,35 @@ func TestRun_MapsWhatModelsReturn(t *testing.T) {
 	}
 }
 
+func TestRun_BlamesTheClientOnlyForAMissingModelThatItChose(t *testing.T) {
+	missing := llmtest.Fails(&llm.Error{Status: 404, Err: errors.New("internal text")})
+	down := llmtest.Fails(&llm.Error{Status: 500, Err: errors.New("down")})
+	look := asksFor("", llm.ToolCall{ID: "c1", Name: "weather", Arguments: `{}`})
+	for name, c := range map[string]struct {
+		scripts []*llmtest.Model
+		set     func(*chat.Request)
+		kind    chat.Kind
+		says    string
+	}{
+		"chosen":       {[]*llmtest.Model{missing}, func(r *chat.Request) { r.Options.Models.Inference = "test:other" }, chat.Invalid, `no model "other"`},
+		"of a stage":   {[]*llmtest.Model{look, missing}, func(r *chat.Request) { r.Options.Models.Synthesis = "test:late" }, chat.Invalid, `no model "late"`},
+		"unset":        {[]*llmtest.Model{missing}, func(r *chat.Request) { r.Options.Models.Inference = "" }, chat.ModelMissing, ""},
+		"of an agent":  {[]*llmtest.Model{missing}, func(r *chat.Request) { r.Options.Models.Inference, r.Configured = "test:other", true }, chat.ModelMissing, ""},
+		"the fallback": {[]*llmtest.Model{down, missing}, func(r *chat.Request) { r.Options.Models.Inference = "test:other" }, chat.ModelMissing, ""},
+	} {
+		e := newEngine(&inTurn{scripts: c.scripts}, passages(), ofServer(&toolbox{names: []string{"weather"}}), func(cfg *chat.Config) {
+			if name == "the fallback" {
+				cfg.Fallback = "test:spare"
+			}
+		})
+		_, err := run(t.Context(), e, ask(e, "q", usingTools, c.set))
+		ce, ok := errors.AsType[*chat.Error](err)
+		if !ok || ce.Kind != c.kind || !strings.Contains(ce.Msg, c.says) {
+			t.Errorf("%s: error = %#v, want kind %d and %q", name, err, c.kind, c.says)
+		}
+	}
+}
+
 func TestRun_EndsWithoutAnAnswerWhenTheFilterLeftNothing(t *testing.T) {
 	e := newEngine(&llmtest.Model{Steps: []llmtest.Step{{Chunk: llm.Chunk{FinishReason: "content_filter"}}}}, passages())
 	if _, err := run(t.Context(), e, ask(e, "q")); chat.KindOf(err) != chat.Filtered {

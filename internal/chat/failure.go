@@ -9,7 +9,7 @@ import (
 )
 
 // explain adds a kind and a sentence for clients to an error of a turn.
-func (t *turn) explain(ctx context.Context, err error) error {
+func explain(ctx context.Context, err error) error {
 	if ctxErr := ctx.Err(); ctxErr != nil {
 		if errors.Is(ctxErr, context.DeadlineExceeded) {
 			return &Error{Kind: Unavailable, Msg: "The answer took too long.", Err: fmt.Errorf("%w: %w", ctxErr, err)}
@@ -26,7 +26,7 @@ func (t *turn) explain(ctx context.Context, err error) error {
 		return &Error{Kind: Invalid, Msg: e.Msg, Err: err}
 	}
 	if e, ok := errors.AsType[*llm.Error](err); ok {
-		return t.explainModel(e, err)
+		return explainUpstream(e, err)
 	}
 	return err
 }
@@ -42,12 +42,22 @@ var kindsOf = map[llm.Reason]Kind{
 	llm.TooSlow:     ModelSlow,
 }
 
-// explainModel is like explainUpstream, but a missing model is the client's error if the client named it.
-func (t *turn) explainModel(e *llm.Error, err error) error {
-	if kindsOf[e.Why()] == ModelMissing && !e.Filtered && t.req.Options.Models.Inference != t.cfg.Defaults.Models.Inference {
-		return &Error{Kind: Invalid, Msg: fmt.Sprintf("The provider has no model %q.", llm.CleanName(t.model.name)), Err: err}
+// blame returns the error of a completion. A missing model is the client's error if the client chose it.
+func (a *answer) blame(err error) error {
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok || e.Filtered || kindsOf[e.Why()] != ModelMissing || !a.chosen(a.model.key) {
+		return err
 	}
-	return explainUpstream(e, err)
+	return &Error{Kind: Invalid, Msg: fmt.Sprintf("The provider has no model %q.", llm.CleanName(a.model.name)), Err: err}
+}
+
+// chosen reports whether the client chose an answering model, which the configuration does not name.
+func (t *turn) chosen(key string) bool {
+	asked, usual := t.req.Options.Models, t.cfg.Defaults.Models
+	if key == usual.Inference || key == usual.Synthesis || key == t.cfg.Fallback {
+		return false
+	}
+	return key == asked.Synthesis || key == asked.Inference && !t.req.Configured
 }
 
 // explainUpstream maps a provider's error. An error that concerns this server's credentials or requests is

@@ -68,10 +68,10 @@ func (a *answer) conclude(ctx context.Context, note string) (StageFinished, erro
 		done.Model, done.Usage = finished.Model, finished.Usage
 	}
 	if left := a.left + a.refused; left > 0 {
-		done.Note = strings.TrimPrefix(fmt.Sprintf("%s; %d calls of tools are left out", done.Note, left), "; ")
+		done.Note = strings.TrimPrefix(fmt.Sprintf("%s; %d tool calls were dropped", done.Note, left), "; ")
 	}
 	if a.lost {
-		done.Note += "; the model called tools to the end and did not answer"
+		done.Note += "; the model kept calling tools and did not answer"
 	}
 	return done, a.out.emit(finished)
 }
@@ -150,7 +150,7 @@ func (a *answer) complete(ctx context.Context) error {
 					return left
 				}
 			}
-			return fmt.Errorf("complete with %s: %w", a.model.key, err)
+			return a.blame(fmt.Errorf("complete with %s: %w", a.model.key, err))
 		}
 		if err := a.add(&c); err != nil {
 			return err
@@ -271,7 +271,7 @@ func (a *answer) finish(ctx context.Context) (MessageFinished, error) {
 		return a.done, err
 	}
 	if a.done.FinishReason == "content_filter" && a.done.Text == "" {
-		return a.done, &llm.Error{Filtered: true, Err: errors.New("the content filter left nothing of the answer")}
+		return a.done, &llm.Error{Filtered: true, Err: errors.New("the content filter removed the whole answer")}
 	}
 	if err := a.verify(ctx); err != nil {
 		return a.done, err

@@ -36,7 +36,7 @@ func (t *turn) sourceImages(ctx context.Context, passages []retrieval.Passage, r
 		return nil, ""
 	}
 	if t.cfg.PageImage == nil || !t.sees() {
-		return nil, "the model reads no images, so it is given texts only"
+		return nil, "the model does not read images, so it gets only text"
 	}
 	ctx, cancel := context.WithTimeout(ctx, imagesWithin)
 	defer cancel()
@@ -45,7 +45,7 @@ func (t *turn) sourceImages(ctx context.Context, passages []retrieval.Passage, r
 	for i := range passages {
 		d := &passages[i].Document
 		for _, s := range passages[i].Chunk.Spans {
-			label := cite.Label(d.Name, s.Page)
+			label := cite.Label(d.CitedAs(), s.Page)
 			if seen[label] || len(images) >= room || !hasPictures(d, s.Page) {
 				continue
 			}
@@ -53,7 +53,7 @@ func (t *turn) sourceImages(ctx context.Context, passages []retrieval.Passage, r
 			url, err := t.cfg.PageImage(ctx, *d, s.Page)
 			if err != nil {
 				t.cfg.Logger.WarnContext(ctx, "draw a page", "turn_id", t.req.TurnID, "document", d.Name, "page", s.Page, "error", err)
-				note = "not every page could be drawn"
+				note = "some pages could not be rendered"
 				continue
 			}
 			images = append(images, sourceImage{label, url})

@@ -69,8 +69,8 @@ func TestImages_StandBesideOrInPlaceOfTheTexts(t *testing.T) {
 			if diff := cmp.Diff(c.texts, turn.Prompt.Sources); diff != "" {
 				t.Error(diff)
 			}
-			if len(turn.Messages[0].Citations) != 1 {
-				t.Errorf("citations %+v", turn.Messages[0].Citations)
+			if len(turn.Messages[0].Citations) != 1 || len(turn.InPrompt()) != 2 {
+				t.Errorf("citations %+v; %d passages in the prompt", turn.Messages[0].Citations, len(turn.InPrompt()))
 			}
 		})
 	}
@@ -86,6 +86,18 @@ func TestImages_AreFewAndOnceForEachPage(t *testing.T) {
 	collect(t, e, ask(e, "q", func(r *chat.Request) { r.Options.Images = chat.TextAndImages }))
 	if got := strings.Join(drawn, " "); got != "a.pdf#page=1 b.pdf#page=1 b.pdf#page=2 a.pdf#page=2 b.pdf#page=3" {
 		t.Errorf("drawn: %s", got)
+	}
+}
+
+func TestImages_ShowDocumentsOfOneNameUnderTheirOwnCitations(t *testing.T) {
+	other := pdfPassage("a.pdf", 3, "another three")
+	other.Document.ID, other.Document.Alias = "other", "a (2).pdf"
+	var drawn []string
+	e := newEngine(llmtest.Says("x"), passages(pdfPassage("a.pdf", 3, "three"), other), seeing(&drawn))
+	turn := collect(t, e, ask(e, "q", func(r *chat.Request) { r.Options.Images = chat.ImagesOnly }))
+	if got := strings.Join(lastParts(turn)[1:], " "); got != "Image of the source a.pdf#page=3: data:image/jpeg;base64,a.pdf#page=3 "+
+		"Image of the source a (2).pdf#page=3: data:image/jpeg;base64,a (2).pdf#page=3" {
+		t.Errorf("the model is shown %s", got)
 	}
 }
 
@@ -116,9 +128,9 @@ func TestImages_FallBackToTexts(t *testing.T) {
 		more    []func(*chat.Config)
 		note    string
 	}{
-		"no model that sees": {pdfPassage("a.pdf", 1, "text"), []func(*chat.Config){seeing(&drawn), blind}, "the model reads no images, so it is given texts only"},
-		"nobody who draws":   {pdfPassage("a.pdf", 1, "text"), nil, "the model reads no images, so it is given texts only"},
-		"a broken page":      {pdfPassage("broken.pdf", 1, "text"), []func(*chat.Config){seeing(&drawn)}, "not every page could be drawn"},
+		"no model that sees": {pdfPassage("a.pdf", 1, "text"), []func(*chat.Config){seeing(&drawn), blind}, "the model does not read images, so it gets only text"},
+		"nobody who draws":   {pdfPassage("a.pdf", 1, "text"), nil, "the model does not read images, so it gets only text"},
+		"a broken page":      {pdfPassage("broken.pdf", 1, "text"), []func(*chat.Config){seeing(&drawn)}, "some pages could not be rendered"},
 		"no page":            {chattest.Passage("a.md", 0, "text"), []func(*chat.Config){seeing(&drawn)}, ""},
 	} {
 		e := newEngine(llmtest.Says("x"), passages(c.passage), c.more...)

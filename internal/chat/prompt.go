@@ -83,6 +83,7 @@ func (t *turn) build(ctx context.Context) (built, error) {
 	}
 	images, note := t.sourceImages(ctx, sent, room)
 	p.Sources = textSources(o.Images, sent, p.Sources, images)
+	p.Pictured = len(sent) - len(p.Sources)
 	history := t.suffix(t.history, room-len(images)*imageTokens)
 	if n := len(history); n > 0 && history[n-1].Role == llm.User {
 		before += history[n-1].Text() + "\n\n" // an unanswered question joins the question of the turn
@@ -103,7 +104,7 @@ func (t *turn) build(ctx context.Context) (built, error) {
 	return built{p, sent, notes}, nil
 }
 
-var errResultsTooLong = &Error{Kind: TooLarge, Msg: "The results of the tools are longer than the model can read."}
+var errResultsTooLong = &Error{Kind: TooLarge, Msg: "The tool results do not fit into the model's context."}
 
 // tooLong returns an error when there is no room for what a prompt must contain. If the window is only
 // assumed, it refuses tool results but never a question, since the model's own window may be larger.
@@ -114,8 +115,8 @@ func (t *turn) tooLong(room int) error {
 	case len(t.pending) > 0:
 		return errResultsTooLong
 	case t.window.declared:
-		return &Error{Kind: TooLarge, Msg: fmt.Sprintf("The question and its instructions are %d tokens longer than the model can read, "+
-			"which takes %d beside an answer. Please shorten the question, or choose a model with a larger context.",
+		return &Error{Kind: TooLarge, Msg: fmt.Sprintf("The question and its instructions exceed the model's context by %d tokens; "+
+			"it has room for %d besides an answer. Please shorten the question, or choose a model with a larger context.",
 			-room, t.window.input(t.req.Options.MaxOutputTokens))}
 	}
 	return nil

@@ -72,7 +72,7 @@ func (t *turn) checkMessages() error {
 			last = i
 		case llm.Assistant, llm.System, llm.ToolRole:
 		default:
-			return invalid("Message %d has a role other than user, assistant, system and tool.", i+1)
+			return invalid("Message %d has a role other than user, assistant, system or tool.", i+1)
 		}
 		for _, c := range m.ToolCalls {
 			size += len(c.Arguments)
@@ -141,24 +141,24 @@ func (t *turn) checkOptions(o *Options) error {
 	case o.MaxOutputTokens < 0 || o.MaxOutputTokens > MaxOutputTokens:
 		return invalid("The number of output tokens is not between 0 and %d.", MaxOutputTokens)
 	case !within(o.Rewrite.Threshold, 0, 1):
-		return invalid("The confidence that a rewritten question needs is not between 0 and 1.")
+		return invalid("The minimum confidence of a rewritten question is not between 0 and 1.")
 	case min(o.Rewrite.Turns, o.Summary.Turns) < NoTurns || o.Rewrite.Gist < 0 ||
 		max(o.Rewrite.Turns, o.Rewrite.Gist, o.Summary.Turns) > MaxTurns:
 		return invalid("The number of turns of the conversation is not between 0 and %d.", MaxTurns)
 	case o.Summary.Input < 0 || o.Summary.Input > MaxSummaryInput:
-		return invalid("The number of tokens to sum up is not between 0 and %d.", MaxSummaryInput)
+		return invalid("The number of tokens to summarize is not between 0 and %d.", MaxSummaryInput)
 	case o.Summary.Output < 0 || o.Summary.Output > MaxSummaryOutput:
-		return invalid("The number of tokens of the summary is not between 0 and %d.", MaxSummaryOutput)
+		return invalid("The maximum length of the summary, in tokens, is not between 0 and %d.", MaxSummaryOutput)
 	case o.Images != ImagesOff && o.Images != TextAndImages && o.Images != ImagesOnly:
-		return invalid("The image input is not known.")
+		return invalid("The image input is not textAndImages or images.")
 	case len(o.PromptTemplate) > t.cfg.MaxTemplateBytes:
 		return invalid("The prompt template is longer than %d bytes.", t.cfg.MaxTemplateBytes)
 	case !utf8.ValidString(o.PromptTemplate):
 		return invalid("The prompt template is not valid UTF-8.")
 	case !t.cfg.Prompts.Has(o.PromptDomain):
-		return invalid("There is no prompt domain of that name. There are: %s.", strings.Join(t.cfg.Prompts.Domains(), ", "))
+		return invalid("There is no prompt domain with that name. The domains are: %s.", strings.Join(t.cfg.Prompts.Domains(), ", "))
 	case len(o.Stop) > llm.MaxStop || slices.ContainsFunc(o.Stop, isBadStop):
-		return invalid("There are more than %d texts to stop at, or one is empty or longer than %d bytes.", llm.MaxStop, maxStopBytes)
+		return invalid("There are more than %d stop sequences, or one is empty, longer than %d bytes or not valid UTF-8.", llm.MaxStop, maxStopBytes)
 	case !slices.Contains(efforts, o.Effort):
 		return invalid("The reasoning effort is not minimal, low, medium or high.")
 	case len(o.Schema) > maxSchemaBytes || o.Schema != nil && !isObject(o.Schema):

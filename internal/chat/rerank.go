@@ -68,7 +68,7 @@ func (t *turn) rank(ctx context.Context) (done StageFinished, ranking *rerank.Ra
 		}
 		t.cfg.Logger.Warn("reranking failed", "turn_id", t.req.TurnID, "model", key, "error", err)
 	}
-	done.Note = fmt.Sprintf("in the order of the search, because %s failed", keys[0])
+	done.Note = fmt.Sprintf("kept the order of the search, because %s failed", keys[0])
 	return done, nil
 }
 
@@ -93,7 +93,7 @@ func (t *turn) needNoReranking(key string) string {
 	case len(passages) == 0:
 		return "nothing was found"
 	case t.cfg.Grounded(key) && t.found.HasVector && t.reader(key) == nil:
-		return "the built-in reranker knows words, not the vectors that the search used"
+		return "the built-in reranker compares words, but the search used vectors"
 	case len(passages) == 1 && !threshold:
 		return "only one passage was found"
 	case threshold:

@@ -174,8 +174,8 @@ func TestRerank_ReadsQueriesThatTheReaderKnows(t *testing.T) {
 	})
 	for _, c := range []struct{ query, key, passages, model, note string }{
 		{"known", "", "b.md 0.97, c.md 0.84, a.md 0.50", "reads", ""},
-		{"known", "builtin:lexical", "a.md -, b.md -, c.md -", "", "skipped: the built-in reranker knows words, not the vectors that the search used"},
-		{"unbekannt", "", "a.md -, b.md -, c.md -", "", "skipped: the built-in reranker knows words, not the vectors that the search used"},
+		{"known", "builtin:lexical", "a.md -, b.md -, c.md -", "", "skipped: the built-in reranker compares words, but the search used vectors"},
+		{"unbekannt", "", "a.md -, b.md -, c.md -", "", "skipped: the built-in reranker compares words, but the search used vectors"},
 	} {
 		turn := collect(t, e, ask(e, c.query, rerankBy(c.key)))
 		if s := rerankStage(turn); names3(turn) != c.passages || s.Model != c.model || s.Note != c.note {
@@ -206,7 +206,7 @@ func TestRerank_IsSkippedWhereItGivesNothing(t *testing.T) {
 		"nothing found":                   {some(0), "judge:m", threshold, "skipped: nothing was found"},
 		"one passage":                     {some(1), "judge:m", func(*chat.Request) {}, "skipped: only one passage was found"},
 		"one passage and a threshold":     {some(1), "judge:m", threshold, ""},
-		"vectors and words":               {vectors, "", threshold, "skipped: the built-in reranker knows words, not the vectors that the search used"},
+		"vectors and words":               {vectors, "", threshold, "skipped: the built-in reranker compares words, but the search used vectors"},
 		"vectors and a model":             {vectors, "judge:m", func(*chat.Request) {}, ""},
 		"words and the built-in reranker": {tight, "builtin:lexical", func(*chat.Request) {}, ""},
 	} {
@@ -239,11 +239,11 @@ func TestRerank_FallsBackToTheOrderOfTheSearch(t *testing.T) {
 		want string
 		note string
 	}{
-		"judge down":    {with(map[string]llm.Model{"judge": llmtest.Fails(down)}), "judge:m", "a.md -, b.md -, c.md -", "in the order of the search, because judge:m failed"},
-		"judge slow":    {with(map[string]llm.Model{"judge": llmtest.Hangs(nil)}), "judge:m", "a.md -, b.md -, c.md -", "in the order of the search, because judge:m failed"},
-		"judge chats":   {with(map[string]llm.Model{"judge": llmtest.Says("They are all great.")}), "judge:m", "a.md -, b.md -, c.md -", "in the order of the search, because judge:m failed"},
-		"API down":      {rankedBy(&ranker{err: down}), "api:m", "a.md -, b.md -, c.md -", "in the order of the search, because api:m failed"},
-		"API miscounts": {rankedBy(&ranker{scores: []float64{1}}), "api:m", "a.md -, b.md -, c.md -", "in the order of the search, because api:m failed"},
+		"judge down":    {with(map[string]llm.Model{"judge": llmtest.Fails(down)}), "judge:m", "a.md -, b.md -, c.md -", "kept the order of the search, because judge:m failed"},
+		"judge slow":    {with(map[string]llm.Model{"judge": llmtest.Hangs(nil)}), "judge:m", "a.md -, b.md -, c.md -", "kept the order of the search, because judge:m failed"},
+		"judge chats":   {with(map[string]llm.Model{"judge": llmtest.Says("They are all great.")}), "judge:m", "a.md -, b.md -, c.md -", "kept the order of the search, because judge:m failed"},
+		"API down":      {rankedBy(&ranker{err: down}), "api:m", "a.md -, b.md -, c.md -", "kept the order of the search, because api:m failed"},
+		"API miscounts": {rankedBy(&ranker{scores: []float64{1}}), "api:m", "a.md -, b.md -, c.md -", "kept the order of the search, because api:m failed"},
 		"a fallback": {func(c *chat.Config) {
 			with(map[string]llm.Model{"judge": llmtest.Says("[2]")})(c)
 			rankedBy(&ranker{err: down})(c)

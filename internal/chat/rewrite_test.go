@@ -242,6 +242,20 @@ func TestRewrite_LeavesTheTurnAloneWhenTheModelFails(t *testing.T) {
 	}
 }
 
+func TestRewrite_AcceptsWordsOfOlderTurnsThatTheModelWasShown(t *testing.T) {
+	small := llmtest.Says(`{"query":"Eiffel Tower Paris height","confidence":1}`)
+	e := newEngine(llmtest.Says("x"), passages(), with(map[string]llm.Model{"small": small}))
+	req := ask(e, "How tall is it?", rewriteBy("small:m"))
+	req.Options.Models.Summary, req.Options.Summary.Turns, req.Options.Rewrite.Turns = "builtin:none", 1, 2
+	req.Messages = append([]chat.Message{
+		chat.TextMessage(llm.User, "Where is the Eiffel Tower?"), chat.TextMessage(llm.Assistant, "In Paris."),
+		chat.TextMessage(llm.User, "Thanks."), chat.TextMessage(llm.Assistant, "You are welcome."),
+	}, req.Messages...)
+	if q := collect(t, e, req).Rewrite; q.Query != "Eiffel Tower Paris height" {
+		t.Errorf("rewrite = %+v", q)
+	}
+}
+
 func TestRewrite_RejectsAModelThatThereIsNot(t *testing.T) {
 	for _, key := range []string{"nobody:m", "gpt"} {
 		for stage, set := range map[string]func(*chat.Models){

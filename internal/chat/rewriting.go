@@ -237,8 +237,8 @@ func (t *turn) checkQuery(query string) error {
 	}
 	add(t.asked)
 	add(t.summary)
-	gist, _ := t.shownTurns()
-	for _, m := range slices.Concat(gist, t.history) {
+	gist, turns := t.shownTurns()
+	for _, m := range slices.Concat(gist, turns, t.history) {
 		add(m.Text())
 	}
 	terms := text.Terms(query)

@@ -35,7 +35,7 @@ func (t *turn) runSummarize(ctx context.Context, _ *output) (StageFinished, erro
 	t.summary = earlier
 	left := t.older[covered:]
 	if len(left) == 0 {
-		return StageFinished{Note: "the summary of an earlier turn covers all"}, nil
+		return StageFinished{Note: "an earlier turn's summary covers all messages"}, nil
 	}
 	req, shown, err := t.summaryRequest(earlier, left, t.windowOf(ctx, t.summarizer))
 	if err != nil {
@@ -57,7 +57,7 @@ func (t *turn) runSummarize(ctx context.Context, _ *output) (StageFinished, erro
 	}
 	t.summary = text
 	t.summaries.put(keys[len(keys)-1], text)
-	done.Note = fmt.Sprintf("summed up %d messages", shown)
+	done.Note = fmt.Sprintf("summarized %d messages", shown)
 	if shown < len(left) {
 		done.Note += fmt.Sprintf("; %d before them are left out", len(left)-shown)
 	}

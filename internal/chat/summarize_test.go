@@ -76,7 +76,7 @@ func TestSummarize_StandsQuotedInTheUsersTurn(t *testing.T) {
 		t.Errorf("request = %+v", sent)
 	}
 	s := summaryStage(turn)
-	if s == nil || s.Model != "scripted-1" || s.Usage != (llm.Usage{Input: 10, Output: 2}) || s.Note != "summed up 6 messages" {
+	if s == nil || s.Model != "scripted-1" || s.Usage != (llm.Usage{Input: 10, Output: 2}) || s.Note != "summarized 6 messages" {
 		t.Errorf("stage = %+v", s)
 	}
 	if turn.Usage != (llm.Usage{Input: 20, Output: 3}) {
@@ -130,7 +130,7 @@ func TestSummarize_KeepsTheSummariesOfCallersApart(t *testing.T) {
 			e := summing(sum)
 			collect(t, e, ask(e, "new?", after(5), ann))
 			turn := collect(t, e, ask(e, "new?", after(5), c.set))
-			if kept := summaryStage(turn).Note == "the summary of an earlier turn covers all"; kept != c.same {
+			if kept := summaryStage(turn).Note == "an earlier turn's summary covers all messages"; kept != c.same {
 				t.Errorf("the summary was found: %v", kept)
 			}
 		})
@@ -206,7 +206,7 @@ func TestSummarize_BoundsWhatTheModelReadsAndSays(t *testing.T) {
 	if got := sum.Requests()[0].Messages[1].Text(); strings.Contains(got, "answer 3") || !strings.Contains(got, "answer 5") {
 		t.Errorf("the model reads %q", got)
 	}
-	if s := summaryStage(turn); s.Note != "summed up 4 messages; 8 before them are left out" {
+	if s := summaryStage(turn); s.Note != "summarized 4 messages; 8 before them are left out" {
 		t.Errorf("note = %q", s.Note)
 	}
 	if last := turn.Prompt.Messages[len(turn.Prompt.Messages)-1].Text(); len(last) > 300 {

@@ -19,10 +19,10 @@ var wrongCalls = map[string]struct {
 	call llm.ToolCall
 	told string
 }{
-	"no such tool":           {llm.ToolCall{ID: "1", Name: "rm", Arguments: `{}`}, "There is no tool rm. There are only these: forecast, weather."},
-	"no name":                {llm.ToolCall{ID: "1", Arguments: `{}`}, "There are only these: forecast, weather."},
-	"a name of another form": {llm.ToolCall{ID: "1", Name: "functions.weather\n:0", Arguments: `{}`}, "There is no tool of this name."},
-	"a long name":            {llm.ToolCall{ID: "1", Name: strings.Repeat("w", 500), Arguments: `{}`}, "There is no tool of this name."},
+	"no such tool":           {llm.ToolCall{ID: "1", Name: "rm", Arguments: `{}`}, "There is no tool rm. The tools are: forecast, weather."},
+	"no name":                {llm.ToolCall{ID: "1", Arguments: `{}`}, "The tools are: forecast, weather."},
+	"a name of another form": {llm.ToolCall{ID: "1", Name: "functions.weather\n:0", Arguments: `{}`}, "There is no tool with this name."},
+	"a long name":            {llm.ToolCall{ID: "1", Name: strings.Repeat("w", 500), Arguments: `{}`}, "There is no tool with this name."},
 	"cut off":                {llm.ToolCall{ID: "1", Name: "weather", Arguments: `{"city":`}, `not one JSON object. They have to follow this JSON Schema: {"type":"object","required":["city"]}`},
 	"no object":              {llm.ToolCall{ID: "1", Name: "weather", Arguments: `["Oslo"]`}, "not one JSON object"},
 	"text":                   {llm.ToolCall{ID: "1", Name: "weather", Arguments: `Oslo`}, "not one JSON object"},
@@ -89,7 +89,7 @@ func TestTools_ALoopOfCallsEndsWithTheAnswerSoFarAndANote(t *testing.T) {
 	for name, c := range wrongCalls {
 		loops[name] = c.call
 	}
-	const sentence = "The model went on calling tools and gave no answer."
+	const sentence = "The model kept calling tools and did not answer."
 	for name, c := range loops {
 		for _, said := range []string{"", "So far. "} {
 			for _, offered := range []bool{true, false} {
@@ -105,7 +105,7 @@ func TestTools_ALoopOfCallsEndsWithTheAnswerSoFarAndANote(t *testing.T) {
 				if m.Status != chat.StatusCompleted || m.FinishReason != "stop" || !strings.HasPrefix(m.Text, want) || len(m.ToolCalls) > 0 {
 					t.Errorf("%s, offered %v: %+v", name, offered, m)
 				}
-				if note := stageOf(turn, chat.StageGenerate).Note; !strings.Contains(note, "left out") || (said == "") != strings.Contains(note, "did not answer") {
+				if note := stageOf(turn, chat.StageGenerate).Note; !strings.Contains(note, "were dropped") || (said == "") != strings.Contains(note, "did not answer") {
 					t.Errorf("%s, offered %v: note %q", name, offered, note)
 				}
 				requests := again.Requests()
@@ -137,7 +137,7 @@ func TestTools_CallsThatTheServerOfTheModelCannotReadAreToldToTheModel(t *testin
 		model = &inTurn{scripts: []*llmtest.Model{llmtest.Fails(unreadable)}}
 		e = newEngine(model, passages(), func(cfg *chat.Config) { cfg.Tools = &schemaBox{} })
 		turn = collect(t, e, ask(e, "q", func(r *chat.Request) { r.Options.UseTools = offered }))
-		if m := turn.Messages[0]; !strings.Contains(m.Text, "gave no answer") {
+		if m := turn.Messages[0]; !strings.Contains(m.Text, "kept calling tools") {
 			t.Errorf("offered %v, for ever: %+v", offered, m)
 		}
 	}
@@ -152,7 +152,7 @@ func TestTools_OfAClientAreCalledRightTheSecondTime(t *testing.T) {
 	if len(m.ToolCalls) != 1 || m.ToolCalls[0].ID != "c1" || m.FinishReason != "tool_calls" {
 		t.Errorf("%+v", m)
 	}
-	if told := last(model.scripts[1], 1)[0].Text(); told != "There is no tool rm. There are only these: weather." {
+	if told := last(model.scripts[1], 1)[0].Text(); told != "There is no tool rm. The tools are: weather." {
 		t.Errorf("told %q", told)
 	}
 }

@@ -100,7 +100,7 @@ func (a *answer) ownUp() error {
 		return nil
 	}
 	a.lost = true
-	return a.say("The model went on calling tools and gave no answer.", nil)
+	return a.say("The model kept calling tools and did not answer.", nil)
 }
 
 // runTools runs the calls of one round one after another, and appends the calls and results to the prompt. A
@@ -134,7 +134,7 @@ func (a *answer) runTools(ctx context.Context) (StageFinished, error) {
 		notes = append(notes, "called "+strings.Join(called, ", "))
 	}
 	if len(wrong) > 0 {
-		notes = append(notes, "told the model what is wrong with its calls of "+strings.Join(wrong, ", "))
+		notes = append(notes, "told the model what is wrong with its calls to "+strings.Join(wrong, ", "))
 	}
 	if len(unconfirmed) > 0 {
 		notes = append(notes, "the user has to confirm "+strings.Join(unconfirmed, ", "))
@@ -225,9 +225,7 @@ func (a *answer) tell(text string, passages []retrieval.Passage) string {
 			break
 		}
 		lines = append(lines, source)
-		if !slices.ContainsFunc(a.sent, func(have retrieval.Passage) bool { return have.Chunk.Key == p.Chunk.Key }) {
-			a.sent = append(slices.Clip(a.sent), *p)
-		}
+		a.sent = withPassage(a.sent, p)
 	}
 	a.stream.Learn(a.sent)
 	return strings.Join(lines, "\n")

@@ -36,7 +36,7 @@ func checkTools(o *Options) error {
 	for i, tool := range o.Tools {
 		switch {
 		case !toolName.MatchString(tool.Name) || tool.Name == llm.ToolsNone || tool.Name == llm.ToolsRequired:
-			return invalid("The name of tool %d is not made of 1 to 64 letters, digits, _ and -.", i+1)
+			return invalid("The name of tool %d must be 1 to 64 letters, digits, _ or -, and not %q or %q.", i+1, llm.ToolsNone, llm.ToolsRequired)
 		case names[tool.Name]:
 			return invalid("There are two tools with the name %q.", tool.Name)
 		case !utf8.ValidString(tool.Description):
@@ -53,9 +53,9 @@ func checkTools(o *Options) error {
 	switch choice := o.ToolChoice; {
 	case choice == "" || choice == llm.ToolsNone:
 	case len(o.Tools) == 0:
-		return invalid("The request requires a call of a tool, but there are no tools.")
+		return invalid("The request requires a tool call but offers no tools.")
 	case choice != llm.ToolsRequired && !names[choice]:
-		return invalid("The tool that is to be called is not among the tools.")
+		return invalid("The required tool is not among the tools.")
 	}
 	return nil
 }
@@ -73,24 +73,24 @@ func checkCalls(messages []Message) error {
 	for i, m := range messages {
 		if m.Role == llm.ToolRole {
 			if !open[m.ToolCallID] {
-				return invalid("Message %d is the result of a tool that the message before it does not call.", i+1)
+				return invalid("Message %d is a tool result, but the preceding assistant message has no unanswered call with its id.", i+1)
 			}
 			delete(open, m.ToolCallID)
 			continue
 		}
 		clear(open)
 		if len(m.ToolCalls) > 0 && m.Role != llm.Assistant {
-			return invalid("Message %d calls a tool, which only assistants do.", i+1)
+			return invalid("Message %d has tool calls, but only assistant messages may have them.", i+1)
 		}
 		if len(m.ToolCalls) > maxTools {
-			return invalid("Message %d calls more than %d tools.", i+1, maxTools)
+			return invalid("Message %d has more than %d tool calls.", i+1, maxTools)
 		}
 		for _, c := range m.ToolCalls {
 			switch {
 			case !isCallID(c.ID) || open[c.ID]:
-				return invalid("Message %d has a call without an id of its own.", i+1)
+				return invalid("Message %d has a tool call whose id is missing, invalid or used twice.", i+1)
 			case !toolName.MatchString(c.Name):
-				return invalid("Message %d calls a tool whose name is not made of 1 to 64 letters, digits, _ and -.", i+1)
+				return invalid("Message %d calls a tool whose name is not 1 to 64 letters, digits, _ or -.", i+1)
 			case !utf8.ValidString(c.Arguments) || len(c.Signature) > maxSignature:
 				return invalid("Message %d calls a tool with arguments that are not valid.", i+1)
 			}
@@ -116,7 +116,7 @@ func pending(after []Message) []Message {
 // checkAnswered returns an error if a call has no result yet.
 func checkAnswered(pending []Message) error {
 	if kept := answered(pending); len(kept) < len(pending) || slices.ContainsFunc(pending, unanswered(pending)) {
-		return invalid("A call of a tool has no result.")
+		return invalid("A tool call has no result.")
 	}
 	return nil
 }
@@ -231,9 +231,9 @@ func (a *answer) fault(c *llm.ToolCall) string {
 const maxSchemaTold = 4 << 10
 
 func (a *answer) noSuchTool(name string, tools []llm.Tool) string {
-	said := "There is no tool of this name."
+	said := "There is no tool with this name."
 	if name == "" {
-		said = "Your call of a tool cannot be read."
+		said = "Your tool call cannot be read."
 	} else if toolName.MatchString(name) {
 		said = fmt.Sprintf("There is no tool %s.", name)
 	}
@@ -244,7 +244,7 @@ func (a *answer) noSuchTool(name string, tools []llm.Tool) string {
 	for i, t := range tools {
 		names[i] = t.Name
 	}
-	return said + " There are only these: " + strings.Join(names, ", ") + "."
+	return said + " The tools are: " + strings.Join(names, ", ") + "."
 }
 
 // want keeps a call for useTools. It changes an invalid call to a form that every provider accepts back,

@@ -101,7 +101,7 @@ func TestRun_LeavesPoisonedCallsOut(t *testing.T) {
 					t.Errorf("kept %.100v", kept)
 				}
 			}
-			if note := stageOf(turn, chat.StageGenerate).Note; !strings.Contains(note, "left out") {
+			if note := stageOf(turn, chat.StageGenerate).Note; !strings.Contains(note, "were dropped") {
 				t.Errorf("note %q", note)
 			}
 		})
@@ -256,24 +256,24 @@ func TestRun_RefusesToolsThatCannotWork(t *testing.T) {
 		"two of a name":        {withTools(weather, weather), chat.Invalid, "two tools"},
 		"name with a space":    {tool(func(t *llm.Tool) { t.Name = "a b" }), chat.Invalid, "name of tool 2"},
 		"name with a line end": {tool(func(t *llm.Tool) { t.Name = "a\n" }), chat.Invalid, "name of tool 2"},
-		"name of a choice":     {tool(func(t *llm.Tool) { t.Name = "required" }), chat.Invalid, "name of tool 2"},
+		"name of a choice":     {tool(func(t *llm.Tool) { t.Name = "required" }), chat.Invalid, `not "none" or "required"`},
 		"no schema":            {tool(func(t *llm.Tool) { t.Name, t.Parameters = "x", json.RawMessage(`[]`) }), chat.Invalid, "JSON Schema"},
 		"broken schema":        {tool(func(t *llm.Tool) { t.Name, t.Parameters = "x", json.RawMessage(`{`) }), chat.Invalid, "JSON Schema"},
 		"long":                 {tool(func(t *llm.Tool) { t.Name, t.Description = "x", strings.Repeat("x", 1<<20) }), chat.TooLarge, "longer"},
 		"too many":             {withTools(make([]llm.Tool, 200)...), chat.Invalid, "more than 128"},
-		"choice without tools": {func(r *chat.Request) { r.Options.ToolChoice = llm.ToolsRequired }, chat.Invalid, "there are no tools"},
+		"choice without tools": {func(r *chat.Request) { r.Options.ToolChoice = llm.ToolsRequired }, chat.Invalid, "offers no tools"},
 		"choice of another":    {func(r *chat.Request) { r.Options.Tools, r.Options.ToolChoice = []llm.Tool{weather}, "x" }, chat.Invalid, "not among"},
 
-		"orphan result":        {say(result("x", "1")), chat.Invalid, "Message 2 is the result"},
-		"result of another":    {say(called("", call("a", "{}")), result("b", "1")), chat.Invalid, "Message 3 is the result"},
-		"result twice":         {say(called("", call("a", "{}")), result("a", "1"), result("a", "1")), chat.Invalid, "Message 4 is the result"},
-		"result too late":      {say(called("", call("a", "{}")), text(llm.Assistant, "x"), result("a", "1")), chat.Invalid, "Message 4 is the result"},
+		"orphan result":        {say(result("x", "1")), chat.Invalid, "Message 2 is a tool result"},
+		"result of another":    {say(called("", call("a", "{}")), result("b", "1")), chat.Invalid, "Message 3 is a tool result"},
+		"result twice":         {say(called("", call("a", "{}")), result("a", "1"), result("a", "1")), chat.Invalid, "Message 4 is a tool result"},
+		"result too late":      {say(called("", call("a", "{}")), text(llm.Assistant, "x"), result("a", "1")), chat.Invalid, "Message 4 is a tool result"},
 		"a result is missing":  {say(called("", call("a", "{}"), call("b", "{}")), result("a", "1")), chat.Invalid, "no result"},
 		"call without an id":   {say(called("", call("", "{}")), result("", "1")), chat.Invalid, "Message 2"},
 		"two calls of one id":  {say(called("", call("a", "{}"), call("a", "{}")), result("a", "1")), chat.Invalid, "Message 2"},
 		"call of a bad name":   {say(called("", llm.ToolCall{ID: "a", Name: "x\ny"}), result("a", "1")), chat.Invalid, "Message 2"},
-		"a user's call":        {func(r *chat.Request) { r.Messages[0].ToolCalls = []llm.ToolCall{call("a", "{}")} }, chat.Invalid, "only assistants"},
-		"result that is large": {say(called("", call("a", "{}")), result("a", strings.Repeat("x ", 400_000))), chat.TooLarge, "longer than the model"},
+		"a user's call":        {func(r *chat.Request) { r.Messages[0].ToolCalls = []llm.ToolCall{call("a", "{}")} }, chat.Invalid, "only assistant messages"},
+		"result that is large": {say(called("", call("a", "{}")), result("a", strings.Repeat("x ", 400_000))), chat.TooLarge, "do not fit"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEngine(llmtest.Says("x"), passages())

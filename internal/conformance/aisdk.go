@@ -40,7 +40,7 @@ func aiSDK() Protocol {
 	refused := func(name, body string) Exchange {
 		return Exchange{Name: name, Method: http.MethodPost, Path: path, Body: body, Rules: refusedAnyhow(uiErrors)}
 	}
-	used := streamRule("file-used", uiPlace, "The answer comes from the file: it has the name that only the file says.", func(items []any) error {
+	used := streamRule("file-used", uiPlace, "The answer comes from the file: it has a name that occurs only in the file.", func(items []any) error {
 		var b strings.Builder
 		for _, v := range items {
 			b.WriteString(textAt(v, "delta"))
@@ -75,7 +75,7 @@ func uiRules() []Rule {
 		ended(uiStream),
 		streamRule("known", uiStream, `Each part has a type of the protocol, or one that begins with "data-".`, every(func(v any) error {
 			if kind := textAt(v, "type"); !slices.Contains(uiParts, kind) && !strings.HasPrefix(kind, "data-") {
-				return fmt.Errorf("the type %q is not one", shorten(kind, 40))
+				return fmt.Errorf("the type %q is unknown", shorten(kind, 40))
 			}
 			return nil
 		})),
@@ -96,7 +96,7 @@ func uiRules() []Rule {
 			return map[string]phase{"start-step": opens, "finish-step": closes}[textAt(v, "type")], "the step"
 		}, always)),
 		streamRule("answer", uiText, "The texts together are the answer, which is not empty.", sayIn("text-delta")),
-		streamRule("source-url", uiSource, "A source-url has an id and an URL.", when("source-url", filled("sourceId"), filled("url"))),
+		streamRule("source-url", uiSource, "A source-url has an id and a URL.", when("source-url", filled("sourceId"), filled("url"))),
 		streamRule("source-document", uiSource, "A source-document has an id, a media type and a title.", when("source-document", filled("sourceId"), filled("mediaType"), filled("title"))),
 		streamRule("file", uiFile, "A file has an address and a media type.", when("file", filled("mediaType"), isFileURL)),
 	})

@@ -134,7 +134,7 @@ func distinct(path string) judgement {
 			id, _ := at(e, path)
 			if s, ok := id.(string); ok {
 				if seen[s] {
-					return fmt.Errorf("%s %q is there twice", path, shorten(s, 60))
+					return fmt.Errorf("%s %q occurs twice", path, shorten(s, 60))
 				}
 				seen[s] = true
 			}

@@ -133,7 +133,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	all := Protocols()
 	for _, name := range o.Protocols {
 		if !slices.ContainsFunc(all, func(p Protocol) bool { return p.Name == name }) {
-			return nil, fmt.Errorf("%w: there is no protocol %q; there are %s", ErrUsage, name, names(all))
+			return nil, fmt.Errorf("%w: there is no protocol %q; use one of %s", ErrUsage, name, names(all))
 		}
 	}
 	c := newClient(o)

@@ -234,7 +234,7 @@ func TestRules_HaveNamesOfTheirOwn(t *testing.T) {
 			for _, rule := range x.Rules {
 				name := fmt.Sprint(x.Name, "/", rule.Name)
 				if seen[name] || rule.Demand == "" || rule.Place == "" || rule.holds == nil {
-					t.Errorf("%s: the rule %s is there twice or not complete", p.Name, name)
+					t.Errorf("%s: the rule %s occurs twice or is not complete", p.Name, name)
 				}
 				seen[name] = true
 			}

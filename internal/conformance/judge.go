@@ -86,7 +86,7 @@ func may(path string, kinds kind) judgement {
 func lacks(path string) judgement {
 	return func(v any) error {
 		if found, ok := at(v, path); ok {
-			return fmt.Errorf("%s is there: %s", path, compact(found))
+			return fmt.Errorf("%s is present: %s", path, compact(found))
 		}
 		return nil
 	}

@@ -51,7 +51,7 @@ func ragchat() Protocol {
 			{Name: "session history", Method: http.MethodGet, Path: session + "/history", Writes: true, Rules: join(json1(history, http.StatusOK), []Rule{
 				rule("id", history, `"session_id" is a string.`, filled("session_id")),
 				rule("messages", history, "The messages of both turns are there, in order, with role and content.", turns("messages", "user", "assistant", "user", "assistant")),
-				rule("question", history, "The first message is the question.", func(v any) error { return is("messages.2.content", "Why?")(v) }),
+				rule("question", history, "The third message is the second question.", func(v any) error { return is("messages.2.content", "Why?")(v) }),
 				rule("times", history, `"created_at" and "last_activity" are ISO 8601 times.`, moment("created_at"), moment("last_activity")),
 			})},
 			{Name: "unknown session", Method: http.MethodPost, Path: "/chat/00000000-0000-4000-8000-000000000000", Body: `{"message":"Hello"}`,

@@ -171,7 +171,7 @@ func (c *client) attempt(ctx context.Context, x Exchange) *Reply {
 // plain replaces the error of a timeout by a readable one.
 func plain(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return errors.New("the time for the reply was over")
+		return errors.New("the reply took too long")
 	}
 	return err
 }
@@ -241,7 +241,7 @@ func repeated(b []byte) error {
 		top := len(open) - 1
 		if key, ok := token.(string); ok && top >= 0 && open[top].keys != nil && !open[top].value {
 			if open[top].keys[key] {
-				return fmt.Errorf("the key %q is there twice", key)
+				return fmt.Errorf("the key %q occurs twice", key)
 			}
 			open[top].keys[key], open[top].value = true, true
 			continue

@@ -85,7 +85,7 @@ func TestTurns_UseTheConfiguredBodyLimit(t *testing.T) {
 	}
 }
 
-const busy = "The server is working on as many answers as it may. Please try again in a moment."
+const busy = "Too many answers are in progress. Please try again in a moment."
 
 func TestTurns_OverTheLimitAnswer429InTheShapeOfTheProtocolAndFreesPlaces(t *testing.T) {
 	runner := held()

@@ -57,14 +57,15 @@ func NewMetrics() *Metrics {
 	m.durations = histogram("parley_http_request_duration_seconds", "Time from a request's header to the end of its response.", "route")
 	m.activeStreams = gauge("parley_active_streams", "Responses that are being streamed.")
 	m.activeTurns = gauge("parley_active_turns", "Turns in progress.")
-	m.turns = counter("parley_turns_total", "Turns that ended, by how.", "status")
+	m.turns = counter("parley_turns_total", "Turns that ended, by status.", "status")
 	m.firstToken = histogram("parley_time_to_first_token_seconds", "Time from the start of a turn to the first text of its answer.").WithLabelValues()
 	m.deltas = counter("parley_text_deltas_total", "Pieces of text that models produced.").WithLabelValues()
 	m.tokens = counter("parley_tokens_total", "Tokens by direction, as reported or estimated.", "direction")
 	m.cost = counter("parley_cost_dollars_total", "Cost of the models that turns called, in US dollars, where prices are known.").WithLabelValues()
 	m.citations = counter("parley_citations_total", "Citations in the answers of models: accepted; unsupported by the cited page; or invented, and so removed.", "kind")
 	m.stages = histogram("parley_stage_duration_seconds", "Duration of the stages of a turn; retrieve is the search.", "stage")
-	m.evicted = counter("parley_evicted_total", "What was deleted because people without sign-in store more than limits.chats and limits.address_chats allow.", "kind")
+	m.evicted = counter("parley_evicted_total",
+		"Records deleted to make room: of anonymous callers beyond limits.chats and limits.address_chats, and the oldest accounts and idempotency keys.", "kind")
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.page = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
 	return m
@@ -73,7 +74,7 @@ func NewMetrics() *Metrics {
 // describe adds the metrics that need the server.
 func (m *Metrics) describe(version string, status Status) {
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "parley_build_info", Help: "Always 1; the labels tell the build.",
+		Name: "parley_build_info", Help: "Always 1; the labels identify the build.",
 		ConstLabels: prometheus.Labels{"version": version, "go_version": runtime.Version()},
 	})
 	build.Set(1)
@@ -94,11 +95,11 @@ func (m *Metrics) Indexes(now func() retrieval.Memory) {
 		return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(value(now())) })
 	}
 	m.registry.MustRegister(
-		gauge("parley_index_memory_bytes", "Memory that the indexes take, about.", func(in retrieval.Memory) int64 { return in.Bytes }),
-		gauge("parley_index_memory_limit_bytes", "Memory that they may take (index.memory); 0 for any amount.", func(in retrieval.Memory) int64 { return in.Bound }),
+		gauge("parley_index_memory_bytes", "Approximate memory used by the indexes.", func(in retrieval.Memory) int64 { return in.Bytes }),
+		gauge("parley_index_memory_limit_bytes", "Memory that indexes may use (index.memory); 0: no limit.", func(in retrieval.Memory) int64 { return in.Bound }),
 		gauge("parley_index_namespaces", "Namespaces whose index is in memory.", func(in retrieval.Memory) int64 { return int64(in.Namespaces) }),
 		counter("parley_index_loads_total", "Indexes that were read because they were not in memory.", func(in retrieval.Memory) int64 { return in.Loaded }),
-		counter("parley_index_drops_total", "Indexes that left the memory because others needed it.", func(in retrieval.Memory) int64 { return in.Dropped }),
+		counter("parley_index_drops_total", "Indexes removed from memory to make room for others.", func(in retrieval.Memory) int64 { return in.Dropped }),
 	)
 }
 
@@ -107,7 +108,7 @@ func (m *Metrics) Indexes(now func() retrieval.Memory) {
 func (m *Metrics) Segments(reads func() (files, database int64)) {
 	counter := func(from string, value func() int64) prometheus.Collector {
 		return prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "parley_index_segments_read_total", Help: "Segments of indexes in PostgreSQL that were read, by where from.",
+			Name: "parley_index_segments_read_total", Help: "Segments of indexes in PostgreSQL that were read, by source.",
 			ConstLabels: prometheus.Labels{"from": from},
 		}, func() float64 { return float64(value()) })
 	}

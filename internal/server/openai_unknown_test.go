@@ -10,13 +10,13 @@ import (
 func TestOpenAI_SaysWhatToUseInPlaceOfWhatIsNotThere(t *testing.T) {
 	s := newServer(t, options{})
 	for path, says := range map[string]string{
-		"/v1/edits":                         "there are POST /v1/responses",
+		"/v1/edits":                         "this server supports POST /v1/responses",
 		"/v1/assistants":                    "POST /v1/responses",
 		"/v1/threads/t/runs":                "POST /v1/conversations",
-		"/v1/images/generations":            "there are POST /v1/responses",
+		"/v1/images/generations":            "this server supports POST /v1/responses",
 		"/v1/moderations":                   "POST /v1/completions, POST /v1/embeddings, /v1/files, /v1/uploads, /v1/vector_stores",
-		"/v1/":                              "there are POST /v1/responses",
-		"/v1/chat/completions/chatcmpl-123": "there are POST /v1/responses",
+		"/v1/":                              "this server supports POST /v1/responses",
+		"/v1/chat/completions/chatcmpl-123": "this server supports POST /v1/responses",
 	} {
 		w := do(s, http.MethodPost, path, `{}`)
 		var body struct {

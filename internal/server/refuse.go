@@ -11,9 +11,9 @@ import (
 // Refusals without a kind in package chat, because no pipeline can cause them.
 var (
 	errUnknownPath = wire.Refuse(http.StatusNotFound, "not_found",
-		"There is nothing at this path. GET /openapi.json lists what there is.")
+		"There is nothing at this path. GET /openapi.json lists all paths.")
 	errUnknownHost = wire.Refuse(http.StatusMisdirectedRequest, "misdirected",
-		"This server does not answer for the host that was asked for. "+
+		"This server does not serve the requested host. "+
 			"If it should, set --public-url to the URL that clients use.")
 	errUnknownOrigin = wire.Refuse(http.StatusForbidden, "forbidden_origin",
 		"Web pages of this origin may not call this server. "+
@@ -21,7 +21,7 @@ var (
 	errNotEmbedded = wire.Refuse(http.StatusForbidden, "forbidden_origin",
 		"Web pages of this origin may not show the chat. If they should, list the origin in --embed-origins.")
 	errWrongMethod = wire.Refuse(http.StatusMethodNotAllowed, "method_not_allowed",
-		"This path does not take this method; the header Allow lists those it takes.")
+		"This path does not support this method; the header Allow lists the supported ones.")
 	errCrowded = &wire.RefusalError{Failure: wire.Failure{
 		Status: http.StatusServiceUnavailable, Code: "unavailable", RetryAfter: time.Second,
 		Text: "The server has no connection left for this request. Please try again in a moment.",

@@ -64,7 +64,7 @@ func (s *Server) add(rt wire.Route) {
 			panic(fmt.Sprintf("server: protocols share the route %q with different rights", rt.Pattern))
 		}
 		if other.Speaks == rt.Speaks {
-			panic(fmt.Sprintf("server: the route %q stands twice", rt.Pattern))
+			panic(fmt.Sprintf("server: the route %q is registered twice", rt.Pattern))
 		}
 	}
 	e.methods[method] = append(e.methods[method], rt)

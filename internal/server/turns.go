@@ -46,7 +46,7 @@ func (s *Server) turn(w http.ResponseWriter, r *wire.Request, rt *wire.Route) er
 // claim waits until the key of a request is free, and claims it.
 func (s *Server) claim(r *wire.Request, values []string) (*turn.Claim, error) {
 	if s.deps.Keys == nil || len(values) > 1 {
-		return nil, wire.Invalidf("%s cannot be used here, or is there twice", keyHeader)
+		return nil, wire.Invalidf("%s cannot be used here, or was sent more than once", keyHeader)
 	}
 	key := turn.Key{Owner: r.Who.Subject, Route: strings.TrimSuffix(r.URL.Path, "/"), Value: values[0]}
 	claim, err := s.deps.Keys.Claim(r.Context(), key, r.Body)

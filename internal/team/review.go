@@ -114,6 +114,7 @@ func (v *verdict) ask(req chat.Request, model string, draft said) error {
 	ctx, cancel := v.within(0.5)
 	defer cancel()
 	req.Options.Models.Inference, req.Options.UseTools = model, false
+	req.Configured = req.Configured || v.reviewer.Model != ""
 	req.Options.PromptTemplate = v.reviewer.Instructions
 	req.Material = material(draft)
 	req.Heard = []chat.Message{utterance(draft.message.Agent, draft.message.Text)}
@@ -138,9 +139,9 @@ func (v *verdict) second(revised said) string {
 
 func approval(m chat.MessageFinished) string {
 	if len(m.Citations) == 0 {
-		return "The answer cites nothing, and nothing is wrong with its citations."
+		return "The answer has no citations to check."
 	}
-	return fmt.Sprintf("Citations checked: %d, and each stands in the sources.", len(m.Citations))
+	return fmt.Sprintf("Citations checked: %d, all supported by the sources.", len(m.Citations))
 }
 
 func (v *verdict) say(text string) error {

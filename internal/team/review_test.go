@@ -66,7 +66,7 @@ func TestReview_CatchesAPlantedCitation(t *testing.T) {
 			if draft.Agent != "Writer" || draft.Status != chat.StatusFailed || draft.Text != cmp.Or(c.draft, c.said) || chat.KindOf(draft.Err) != chat.Conflict {
 				t.Errorf("the draft is %+v", draft)
 			}
-			want := "Sent back:\n- " + c.problem + "\n\nSecond version: Citations checked: 1, and each stands in the sources."
+			want := "Sent back:\n- " + c.problem + "\n\nSecond version: Citations checked: 1, all supported by the sources."
 			if diff := gocmp.Diff(want, review.Text); diff != "" || review.Agent != "Reviewer" || review.Status != chat.StatusCompleted {
 				t.Errorf("the review is %+v (-want +got)\n%s", review, diff)
 			}
@@ -148,11 +148,11 @@ func TestReview_WithoutAModelChecksByRule(t *testing.T) {
 	agents[2].Model = "builtin:extractive"
 	s := setUp(t, agents, map[string][]llm.Model{"research": says(finding), "writer": says(reply)})
 	turn := s.fold(t)
-	if got := turn.Messages[2]; got.Agent != "Reviewer" || got.Text != "Citations checked: 1, and each stands in the sources." {
+	if got := turn.Messages[2]; got.Agent != "Reviewer" || got.Text != "Citations checked: 1, all supported by the sources." {
 		t.Errorf("the review is %+v", got)
 	}
 	s = setUp(t, agents, map[string][]llm.Model{"research": says("Nothing."), "writer": says("I don't know.")})
-	if got := s.fold(t).Messages[2].Text; got != "The answer cites nothing, and nothing is wrong with its citations." {
+	if got := s.fold(t).Messages[2].Text; got != "The answer has no citations to check." {
 		t.Errorf("the review is %q", got)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"strings"
 
 	"parley/internal/chat"
@@ -32,8 +31,7 @@ type part struct {
 	hold     bool                  // do not emit MessageFinished
 	fold     chat.Turn
 	terms    []retrieval.Term
-	looked   []retrieval.Passage // passages that tools returned
-	id       string              // of the message; "" until it begins
+	id       string // of the message; "" until it begins
 	finished bool
 }
 
@@ -85,8 +83,6 @@ func (p *part) pass(e chat.Event) error {
 		if !p.searches { // its sources are passages of other agents
 			return nil
 		}
-	case chat.ToolReturned:
-		p.looked = append(p.looked, e.Found...)
 	case chat.MessageStarted:
 		return p.start(e)
 	case chat.MessageFinished:
@@ -174,21 +170,8 @@ func (p *part) message() chat.MessageFinished {
 }
 
 func (p *part) said() said {
-	return said{message: p.message(), query: p.fold.Rewrite, terms: p.terms, passages: p.citable()}
-}
-
-// citable returns the passages that the message may cite, in the order of the indices in its citations:
-// those of the prompt, followed by those that tools returned, without duplicates.
-func (p *part) citable() []retrieval.Passage {
-	found := p.fold.Retrieved.Passages
-	all := slices.Clip(found[:min(len(found), len(p.fold.Prompt.Sources))])
-	for _, looked := range p.looked {
-		same := func(have retrieval.Passage) bool { return have.Chunk.Key == looked.Chunk.Key }
-		if len(looked.Chunk.Spans) > 0 && !slices.ContainsFunc(all, same) {
-			all = append(all, looked)
-		}
-	}
-	return all
+	m := p.message()
+	return said{message: m, query: p.fold.Rewrite, terms: p.terms, passages: p.fold.Citable(m.ID)}
 }
 
 // requestOf returns the request for one agent.
@@ -198,7 +181,7 @@ func (r *run) requestOf(m *member) chat.Request {
 	req.Options.FollowUps = false
 	req.Options.UseTools, req.Options.OnlyTools = len(m.Tools) > 0, m.Tools
 	if m.Model != "" {
-		req.Options.Models.Inference = m.Model
+		req.Options.Models.Inference, req.Configured = m.Model, true
 	}
 	req.Options.PromptTemplate = instruct(req.Options.PromptTemplate, m.Instructions)
 	req.Material, req.Heard = r.material(m), r.heard(m)

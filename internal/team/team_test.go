@@ -430,3 +430,12 @@ func TestRun_AgentsCallTheirOwnTools(t *testing.T) {
 		t.Errorf("the writer's prompt is\n%s", prompt)
 	}
 }
+
+func TestRun_DoesNotBlameTheClientForTheModelOfAnAgent(t *testing.T) {
+	missing := &llm.Error{Status: 404, Err: errors.New("internal text")}
+	s := setUp(t, []team.Agent{{Name: "Writer", Retrieves: true, Hears: []string{}}}, map[string][]llm.Model{"writer": fails(missing)})
+	_, turn, _ := s.play(t.Context(), question())
+	if len(turn.Messages) != 1 || turn.Messages[0].Err == nil || turn.Messages[0].Err.Kind != chat.ModelMissing {
+		t.Errorf("the messages are %+v", turn.Messages)
+	}
+}

@@ -18,7 +18,7 @@ func Clock(now func() time.Time) Tool {
 	return Tool{
 		Tool: llm.Tool{
 			Name:        "date_time",
-			Description: "Tells the present date, weekday, ISO week and time in a time zone.",
+			Description: "Returns the current date, weekday, ISO week and time in a time zone.",
 			Parameters:  json.RawMessage(`{"type":"object","properties":{"timezone":{"type":"string","description":"IANA name such as Europe/Berlin; UTC when absent"}},"additionalProperties":false}`),
 		},
 		Run: func(_ context.Context, call Call) (Result, error) {

@@ -67,7 +67,7 @@ func NewRegistry(tools []Tool, opts Options) (*Registry, error) {
 	for key, names := range opts.Namespaces {
 		for _, name := range names {
 			if _, ok := r.find(name); !ok && !r.later(name) {
-				return nil, fmt.Errorf("the list of %q names the tool %q, which does not exist; there are %s",
+				return nil, fmt.Errorf("the list of %q names the tool %q, which does not exist; the tools are %s",
 					key, name, strings.Join(r.Names(), ", "))
 			}
 		}

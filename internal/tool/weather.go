@@ -30,7 +30,7 @@ func Weather(opts WeatherOptions) Tool {
 	return Tool{
 		Tool: llm.Tool{
 			Name:        "get_weather",
-			Description: "Tells the current weather of a place and the forecast for today and the next two days.",
+			Description: "Returns the current weather of a place and the forecast for today and the next two days.",
 			Parameters:  json.RawMessage(`{"type":"object","properties":{"location":{"type":"string","description":"a city, with its country where the name is not unique, such as Paris, France"}},"required":["location"],"additionalProperties":false}`),
 		},
 		Run: w.run,

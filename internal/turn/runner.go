@@ -120,7 +120,7 @@ var errNoNamespace = &chat.Error{Kind: chat.NotFound, Msg: "There is no such nam
 
 var errBusy = &chat.Error{
 	Kind: chat.RateLimited,
-	Msg:  "The server is working on as many answers as it may. Please try again in a moment.",
+	Msg:  "Too many answers are in progress. Please try again in a moment.",
 }
 
 // admit runs a turn if there is a place for it, or repeats the turn that answered its key.
@@ -311,12 +311,12 @@ func (r *Runner) complete(ctx context.Context, t *running, last chat.TurnFinishe
 	if err == nil {
 		return nil
 	}
-	refused := &chat.Error{Kind: chat.Conflict, Msg: "The conversation has gone on elsewhere. Please try again."}
+	refused := &chat.Error{Kind: chat.Conflict, Msg: "The conversation was continued elsewhere. Please try again."}
 	switch {
 	case errors.Is(err, ErrConflict):
 	case errors.Is(err, ErrForeign), errors.Is(err, ErrNotFound):
 		if t.record.Kind != "" {
-			refused = &chat.Error{Kind: chat.NotFound, Msg: "The conversation was deleted while it was answered."}
+			refused = &chat.Error{Kind: chat.NotFound, Msg: "The conversation was deleted while the answer was being written."}
 		}
 		t.record.ConversationID, t.record.Account = "", chat.Account{}
 	default:

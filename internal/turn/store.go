@@ -19,7 +19,7 @@ var (
 	// distinguish it from ErrNotFound.
 	ErrForeign = errors.New("belongs to somebody else")
 	// ErrConflict means that the conversation has changed since it was read.
-	ErrConflict = errors.New("conversation has gone on")
+	ErrConflict = errors.New("conversation was continued elsewhere")
 )
 
 // Scope is the owner of rows. Two scopes never share a conversation, turn or sum.

@@ -74,7 +74,7 @@ func refuse(w http.ResponseWriter, rc *http.ResponseController, r *http.Request,
 
 func brokenBody(err error) string {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return "the request body came too slowly"
+		return "the request body arrived too slowly"
 	}
 	return "the request body could not be read to its end"
 }

@@ -2,8 +2,10 @@ package wire
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
+	"mime/multipart"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -118,7 +120,7 @@ func TestReadBody_MovesItsDeadlineOnlyWithTheBytesThatCame(t *testing.T) {
 	r := httptest.NewRequest(http.MethodPost, "/", s)
 	r.ContentLength = 10 * bodyRate
 	_, err := ReadBody(s, r, 0)
-	if chat.KindOf(err) != chat.Invalid || !strings.HasPrefix(err.Error(), "the request body came too slowly") {
+	if chat.KindOf(err) != chat.Invalid || !strings.HasPrefix(err.Error(), "the request body arrived too slowly") {
 		t.Errorf("got %v", err)
 	}
 	if len(s.deadlines) != 3 {
@@ -169,5 +171,28 @@ func TestReadBody_LetsAClientFinishItsLargeBody(t *testing.T) {
 	line, err := bufio.NewReader(conn).ReadString('\n')
 	if err != nil || !strings.HasPrefix(line, "HTTP/1.1 413") {
 		t.Errorf("got %q, %v", line, err)
+	}
+}
+
+func TestForm_DoesNotCountFilesAsFields(t *testing.T) {
+	body := &strings.Builder{}
+	form := multipart.NewWriter(body)
+	for n := range maxFields {
+		if _, err := form.CreateFormFile("file", fmt.Sprint(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(form.WriteField("name", "value"), form.Close()); err != nil {
+		t.Fatal(err)
+	}
+	r := &Request{Request: httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body.String()))}
+	r.Header.Set("Content-Type", form.FormDataContentType())
+	var read string
+	err := Form{
+		File:  func(*multipart.Part) error { return nil },
+		Field: func(name, value string) error { read = name + "=" + value; return nil },
+	}.Read(httptest.NewRecorder(), r, 1<<20)
+	if err != nil || read != "name=value" {
+		t.Errorf("read %q, %v", read, err)
 	}
 }

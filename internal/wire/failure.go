@@ -65,15 +65,15 @@ var failures = map[chat.Kind]row{
 
 	chat.KeyRefused: {Failure: Failure{
 		Status: http.StatusBadGateway, Code: "provider_key_refused",
-		Text: "The model provider refused the server's key. Whoever runs this server must check it.",
+		Text: "The model provider refused the server's key. The administrator of this server must check it.",
 	}},
 	chat.NoCredit: {Failure: Failure{
 		Status: http.StatusBadGateway, Code: "provider_no_credit",
-		Text: "The server's account with the model provider has no credit left. Whoever runs this server must add some.",
+		Text: "The server's account with the model provider has no credit left. The administrator of this server must add some.",
 	}},
 	chat.ModelMissing: {Failure: Failure{
 		Status: http.StatusBadGateway, Code: "provider_model_not_found",
-		Text: "The model provider does not know the model. Whoever runs this server must check its name and the provider's address.",
+		Text: "The model provider does not know the model. The administrator of this server must check its name and the provider's address.",
 	}},
 	chat.ModelLimited: {Failure: Failure{
 		Status: http.StatusTooManyRequests, Code: "provider_rate_limited",

@@ -79,15 +79,15 @@ func TestFailureOf_TellsWhatTheProviderDid(t *testing.T) {
 	cases := map[chat.Kind]told{
 		chat.KeyRefused: {
 			502, "provider_key_refused", "provider_key_refused", "provider_key_refused",
-			"The model provider refused the server's key. Whoever runs this server must check it.", 0, 502,
+			"The model provider refused the server's key. The administrator of this server must check it.", 0, 502,
 		},
 		chat.NoCredit: {
 			502, "provider_no_credit", "provider_no_credit", "provider_no_credit",
-			"The server's account with the model provider has no credit left. Whoever runs this server must add some.", 0, 502,
+			"The server's account with the model provider has no credit left. The administrator of this server must add some.", 0, 502,
 		},
 		chat.ModelMissing: {
 			502, "provider_model_not_found", "provider_model_not_found", "provider_model_not_found",
-			"The model provider does not know the model. Whoever runs this server must check its name and the provider's address.", 0, 502,
+			"The model provider does not know the model. The administrator of this server must check its name and the provider's address.", 0, 502,
 		},
 		chat.ModelLimited: {
 			429, "provider_rate_limited", "rate_limit_exceeded", "rate_limit",

@@ -52,13 +52,18 @@ func Boundary(r *Request, want string) (string, error) {
 }
 
 func (f Form) parts(parts *multipart.Reader) error {
-	for fields := 0; ; fields++ {
+	for fields := 0; ; {
 		part, err := parts.NextRawPart()
 		if err == io.EOF { //nolint:errorlint // only the bare io.EOF is the closing boundary
 			return nil
 		}
-		if err == nil {
-			err = f.part(part, fields)
+		switch {
+		case err != nil:
+		case part.FileName() != "":
+			err = f.File(part)
+		default:
+			fields++
+			err = f.field(part, fields)
 		}
 		if errors.Is(err, io.ErrUnexpectedEOF) || err != nil && part == nil {
 			return &chat.Error{Kind: chat.Invalid, Msg: "The multipart request is broken.", Err: err}
@@ -69,11 +74,9 @@ func (f Form) parts(parts *multipart.Reader) error {
 	}
 }
 
-func (f Form) part(part *multipart.Part, fields int) error {
-	if part.FileName() != "" {
-		return f.File(part)
-	}
-	if fields >= maxFields {
+// field reads the nth field, counted from 1.
+func (f Form) field(part *multipart.Part, nth int) error {
+	if nth > maxFields {
 		return &chat.Error{Kind: chat.TooLarge, Msg: "The upload has too many fields."}
 	}
 	value, err := io.ReadAll(io.LimitReader(part, maxFieldBytes+1))

@@ -189,10 +189,10 @@ func (part *apiPart) fill(op object, rt Route, s *apiSum) error {
 	}
 	usual := usualErrors(rt)
 	if hasQuery(op) && responses["422"] == nil {
-		usual["400"] = "A parameter of the query is not what it should be."
+		usual["400"] = "A query parameter is invalid."
 	}
 	if rt.Turn || takes(op, "namespace") {
-		usual["404"] = "The caller has no such namespace, or nothing else that the request names."
+		usual["404"] = "The namespace, or something else that the request names, does not exist or is not visible to the caller."
 	}
 	for status, text := range usual {
 		if responses[status] == nil {
@@ -233,24 +233,25 @@ func usualErrors(rt Route) map[string]string {
 	if rt.Right != Anybody {
 		all["401"] = "Sign-in is required."
 		all["403"] = "The caller may not do that."
-		all["500"] = "The server failed; the sentence is always the same."
+		all["500"] = "The server failed. The message is always the same."
 	}
 	if !strings.HasPrefix(rt.Pattern, http.MethodGet) && rt.Right != Anybody {
-		all["403"] = "The caller may not do that, or the web page that asks has an origin that may not."
+		all["403"] = "The caller may not do that, or the origin of the calling web page is not allowed."
 	}
 	if rt.Right == Change {
-		all["403"] = "The caller may not do that, the web page that asks has an origin that may not, or nobody may change documents over the network (setting uploads.enabled)."
+		all["403"] = "The caller may not do that, the origin of the calling web page is not allowed, " +
+			"or changing documents over HTTP is disabled (setting uploads.enabled)."
 	}
 	if rt.Body != NoBody {
 		all["413"] = "The body is over the limit, 1 MiB by default."
 	}
 	if rt.Body != NoBody && rt.Body != Ignored {
 		all["400"] = "The request is not valid, or a content filter refused it."
-		all["415"] = "The body has another content type, or is compressed."
+		all["415"] = "The content type is not supported, or the body is compressed."
 	}
 	if rt.Turn {
-		all["422"] = "The Idempotency-Key was used with another request, or a value is not what it should be."
-		all["429"] = "Too many answers in progress, or a budget is used up; Retry-After says when to come again."
+		all["422"] = "The Idempotency-Key was used with another request, or a value is invalid."
+		all["429"] = "Too many answers in progress, or a budget is used up; Retry-After says when to retry."
 	}
 	return all
 }

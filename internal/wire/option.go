@@ -66,15 +66,15 @@ var (
 		Not: true, field: func(o *chat.Options) any { return &o.Rewrite.Off }}
 	RewriteThreshold = Option{Title: "Rewrite confidence", Help: "A rewritten question is used only when the rewriter is at least this sure of it.",
 		Most: 1, field: func(o *chat.Options) any { return &o.Rewrite.Threshold }}
-	RewriteTurns = Option{Title: "Turns to rewrite from", Help: "How many of the last turns the rewriter sees in full.",
+	RewriteTurns = Option{Title: "Turns the rewriter sees in full", Help: "How many of the last turns the rewriter sees in full.",
 		Most: chat.MaxTurns, Zero: chat.NoTurns, field: func(o *chat.Options) any { return &o.Rewrite.Turns }}
-	RewriteGist = Option{Title: "Earlier turns to rewrite from", Help: "How many turns before those the rewriter sees shortened.",
+	RewriteGist = Option{Title: "Turns the rewriter sees shortened", Help: "How many turns before those the rewriter sees shortened.",
 		Most: chat.MaxTurns, field: func(o *chat.Options) any { return &o.Rewrite.Gist }}
 	Clarify = Option{Title: "Ask for clarification", Help: "When a question can mean several things, ask which one is meant instead of answering.",
 		field: func(o *chat.Options) any { return &o.Rewrite.Clarify }}
 	SummaryTurns = Option{Title: "Turns kept in full", Help: "How many of the last turns of a long conversation the model gets in full; older ones are summarized.",
 		Most: chat.MaxTurns, Zero: chat.NoTurns, field: func(o *chat.Options) any { return &o.Summary.Turns }}
-	SummaryInput = Option{Title: "Summary reads", Help: "The most tokens of the conversation that are summarized at once.",
+	SummaryInput = Option{Title: "Tokens summarized at once", Help: "The most tokens of the conversation that are summarized at once.",
 		Least: 1, Most: chat.MaxSummaryInput, field: func(o *chat.Options) any { return &o.Summary.Input }}
 	SummaryOutput = Option{Title: "Summary length", Help: "The most tokens of a summary.",
 		Least: 1, Most: chat.MaxSummaryOutput, field: func(o *chat.Options) any { return &o.Summary.Output }}
@@ -108,7 +108,7 @@ func (o *Option) set(to *chat.Options, v Value, loosely bool) string {
 			if o.Least == 1 {
 				return "a whole number over 0"
 			}
-			return "a whole number"
+			return "a whole number, 0 or more"
 		}
 		field.SetInt(int64(o.zeroed(min(n, o.Most))))
 	case reflect.Float64:
@@ -254,7 +254,7 @@ func (n *Named) schema() map[string]any {
 	switch n.Value(&chat.Options{}).(type) {
 	case int:
 		s["type"], s["minimum"] = []any{"integer", "string"}, n.Least
-		s["description"] = fmt.Sprintf("%s At most %v; more means that.", n.Help, n.Most)
+		s["description"] = fmt.Sprintf("%s At most %v; larger values are reduced to that.", n.Help, n.Most)
 	case float64:
 		s["type"], s["minimum"], s["maximum"] = []any{"number", "string"}, 0.0, n.Most
 	case bool:

@@ -47,6 +47,12 @@ func TestOption_TakesItsRangeAndGivesItBack(t *testing.T) {
 	}
 }
 
+func TestOption_SaysThatAWholeNumberMustNotBeNegative(t *testing.T) {
+	if want := RewriteGist.Set(&chat.Options{}, Value("-1")); want != "a whole number, 0 or more" {
+		t.Errorf("-1 must be %s", want)
+	}
+}
+
 func valuesOf(o Option) []any {
 	switch o.Value(&chat.Options{}).(type) {
 	case int:

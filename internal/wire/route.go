@@ -192,7 +192,7 @@ func (rt *Route) ReadBody(w http.ResponseWriter, r *Request, limit int64) (err e
 // isForm reports whether the body is a multipart form. It is an error if it is neither that nor JSON, or is compressed.
 func isForm(h http.Header) (bool, error) {
 	if encoding := h.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return false, unsupportedMedia("The body has a content encoding; expected it as it is.")
+		return false, unsupportedMedia("The body has a Content-Encoding; send it uncompressed.")
 	}
 	value := h.Get("Content-Type")
 	if value == "" {

@@ -32,4 +32,4 @@ func MaxUpload(configured int64) int64 {
 }
 
 // ErrTooManyUploads is the error for Slots.Take when all slots of Receiving are taken.
-var ErrTooManyUploads = &chat.Error{Kind: chat.RateLimited, Msg: "Too many files are coming in at the moment. Please try again later."}
+var ErrTooManyUploads = &chat.Error{Kind: chat.RateLimited, Msg: "Too many files are being uploaded at the moment. Please try again later."}

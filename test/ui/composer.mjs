@@ -32,6 +32,16 @@ export default async function ({ base, open, words }) {
   result.inScope = await page.locator(".answer .source .title").last().innerText();
   await page.locator(".scope-chips button").click();
 
+  // A document that is named with # and taken before the server has answered.
+  await page.fill("#question", "#");
+  await page.waitForFunction(() => document.querySelectorAll(".names li").length === 2);
+  await page.route("**/api/documents?*", () => {}); // it is never answered
+  await page.locator("#question").pressSequentially(words[0].name.slice(0, 4));
+  await page.keyboard.press("Enter");
+  result.quick = await page.locator(".scope-chips li").allInnerTexts();
+  await page.unroute("**/api/documents?*");
+  await page.locator(".scope-chips button").click();
+
   // A document that is named with #.
   await page.locator("#question").pressSequentially(`${words[1].question} #${words[1].name.slice(0, 4)}`);
   await page.waitForFunction(() => document.querySelectorAll(".names li").length === 1);

@@ -1,5 +1,6 @@
 // Collections are made, filled and emptied; several documents are deleted and read again at once.
 import { mkdirSync } from "node:fs";
+import { ask } from "./ask.mjs";
 
 const names = (page) => page.locator(".documents tbody th small").allInnerTexts();
 
@@ -48,6 +49,25 @@ export default async function ({ open, base, shots }) {
   await page.setInputFiles("input[type=file]", ["a", "b", "c"].map((n) => ({ name: `${n}.md`, mimeType: "text/markdown", buffer: Buffer.from(`# ${n}\n\nThe lighthouse ${n} is ${n.length} high.\n`) })));
   await page.waitForFunction(() => document.querySelectorAll(".documents tbody tr").length === 3);
   out.filled = await names(page);
+
+  // An answer without citations shows the passages of its collection.
+  await page.route("**/api/turns/*", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: { ...(await response.json()), citations: [] } });
+  });
+  await page.goto(`${base}/#/`);
+  for (const again of [false, true]) {
+    if (again) await page.reload();
+    else await ask(page, "How high is the lighthouse b?");
+    await page.locator(".thinking-button").click();
+    await page.locator(".passages summary").first().click();
+    await page.getByRole("button", { name: "Show the page" }).first().click();
+    await page.locator(".panel-body p", { hasText: "The lighthouse" }).waitFor();
+    await page.keyboard.press("Escape");
+  }
+  await page.unroute("**/api/turns/*");
+  await page.goto(`${base}/#/documents`);
+  await page.waitForSelector(".documents tbody tr");
 
   await page.getByRole("checkbox", { name: "Select “a”" }).check();
   await page.getByRole("checkbox", { name: "Select “b”" }).check();

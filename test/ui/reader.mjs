@@ -87,6 +87,9 @@ export default async function ({ base, open, asked, deep }) {
   await page.waitForSelector(".panel .box");
   result.foundAt = await page.inputValue(".pager input");
   result.said = await page.locator(".find output").innerText();
+  await page.locator(".thumbnails button").first().click(); // away from the only page that has the words, and back
+  await page.locator(".find [aria-label='Next page with these words']").click();
+  await settled(() => document.querySelector(".pager input").value === "3");
   await page.fill(".find input", "no such words here");
   await page.waitForFunction(() => document.querySelector(".find output").textContent === "Not found");
   await page.keyboard.press("Escape");

@@ -38,12 +38,12 @@ export default async function ({ base, open, admin, owner, reader, readerID, sho
   out.nobody = await page.getByRole("button", { name: "Save", exact: true }).isDisabled();
   await page.getByLabel("People, one per line").fill(`key:${readerID}\n<img src=x onerror=__ran()>`);
   await save("Save");
-  await page.getByRole("button", { name: "Use what the file says" }).waitFor();
+  await page.getByRole("button", { name: "Remove this setting" }).waitFor();
   await page.getByText("Saved", { exact: true }).waitFor(); // it stays when the form shows the new state
   await look("document");
   out.document = [await sees(owner), await sees(reader)];
-  await page.getByRole("button", { name: "Use what the file says" }).click();
-  await page.getByRole("button", { name: "Use what the file says" }).waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Remove this setting" }).click();
+  await page.getByRole("button", { name: "Remove this setting" }).waitFor({ state: "detached" });
   out.reset = await sees(owner);
   await page.keyboard.press("Escape");
 

@@ -203,6 +203,7 @@ export class LiveTurn {
       const done = () => {
         clearTimeout(timer);
         removeEventListener("online", done);
+        this.gone.signal.removeEventListener("abort", done);
         resolve();
       };
       const timer = setTimeout(done, ms);

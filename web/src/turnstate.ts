@@ -1,6 +1,6 @@
 // The state of a turn, built from its events, and what a conversation keeps of it.
 import { kindOf } from "./calls.ts";
-import type { CallRecord, Citation, Doubt, StageRecord, Thoughts, TurnEvent, TurnRecord, Usage } from "./types.ts";
+import type { CallRecord, Citation, Doubt, StageRecord, TurnEvent, TurnRecord, Usage } from "./types.ts";
 
 export type AnswerStatus = "waiting" | "streaming" | "reconnecting" | "completed" | "failed" | "cancelled";
 
@@ -37,7 +37,7 @@ export interface Answer {
   labels: string[]; // all labels that the text may cite
   feedback: Feedback | null;
   finish: string; // why the model stopped; "length" if it reached its length limit
-  thoughts?: Thoughts | null; // not stored with the conversation
+  record?: TurnRecord; // of the finished turn; not stored with the conversation
 }
 
 export const noUsage: Usage = { input_tokens: 0, output_tokens: 0, cached_tokens: 0, reasoning_tokens: 0, estimated: false };
@@ -188,7 +188,7 @@ export function complete(answer: Answer, record: TurnRecord): Answer {
     cost: record.cost,
     duration: record.duration || answer.duration,
     error: answer.error ?? (record.status === "failed" && record.error ? { kind: kindOf(500, "", record.error.code), message: record.error.message } : null),
-    thoughts: record.thoughts,
+    record,
   };
 }
 

@@ -78,7 +78,7 @@ func random(n int) string {
 
 func (k Key) check(now time.Time) error {
 	if !slices.Contains(access.Roles, k.Role) {
-		return fmt.Errorf("%.40q is not a role; there are reader, editor and administrator", string(k.Role))
+		return fmt.Errorf("%.40q is not a role; use reader, editor or administrator", string(k.Role))
 	}
 	if len(k.Name) > maxName {
 		return fmt.Errorf("the name has more than %d bytes", maxName)
@@ -93,7 +93,7 @@ func (k Key) check(now time.Time) error {
 		}
 	}
 	if !k.ExpiresAt.IsZero() && !k.ExpiresAt.After(now) {
-		return errors.New("the time at which the key expires is past")
+		return errors.New("the expiry time is in the past")
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package apikey_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +20,7 @@ type shelf struct {
 	keys  map[string]apikey.Key
 	reads int
 	notes int
+	full  bool // times of use cannot be written
 }
 
 func (s *shelf) put(k apikey.Key) {
@@ -56,6 +58,9 @@ func (s *shelf) UsedKeys(_ context.Context, used map[string]time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.notes++
+	if s.full {
+		return errors.New("disk full")
+	}
 	for id, at := range used {
 		k := s.keys[id]
 		k.UsedAt = at
@@ -71,7 +76,7 @@ func TestNew_RefusesWhatAKeyCannotBe(t *testing.T) {
 		"the name has":    {Role: access.Reader, Name: strings.Repeat("n", 201)},
 		"is not a path":   {Role: access.Reader, Routes: []string{"v1/models"}},
 		`"/v1/*/models"`:  {Role: access.Reader, Routes: []string{"/v1/*/models"}},
-		"is past":         {Role: access.Reader, ExpiresAt: now},
+		"in the past":     {Role: access.Reader, ExpiresAt: now},
 		"at most 100":     {Role: access.Reader, Namespaces: make([]string, 101)},
 		`"root" is not a`: {Role: "root"},
 	} {
@@ -163,6 +168,29 @@ func TestBook_WritesTheTimeOfUseOnceAMinuteAndAtTheStop(t *testing.T) {
 		<-done
 		if got, _ := store.Key(t.Context(), k.ID); !got.UsedAt.Equal(last) {
 			t.Errorf("last used %v, want %v", got.UsedAt, last)
+		}
+	})
+}
+
+func TestBook_WritesTheTimesOfUseLaterIfTheStoreFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &shelf{full: true}
+		book := apikey.NewBook(store, slog.New(slog.DiscardHandler), time.Now)
+		k, text, _ := apikey.New(apikey.Key{Role: access.Reader}, time.Now())
+		store.put(k)
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); book.Run(ctx) }()
+		used := time.Now()
+		if _, err := book.Find(t.Context(), text); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(90 * time.Second)
+		store.full = false
+		stop()
+		<-done
+		if got, _ := store.Key(t.Context(), k.ID); !got.UsedAt.Equal(used) || store.notes != 2 {
+			t.Errorf("last used %v after %d writes, want %v", got.UsedAt, store.notes, used)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -160,5 +161,9 @@ func (b *Book) note(ctx context.Context) {
 	}
 	if err := b.store.UsedKeys(ctx, used); err != nil {
 		b.log.Warn("write down when keys were used", "error", err)
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		maps.Copy(used, b.used) // the times since are later ones
+		b.used = used           // for the next write
 	}
 }

@@ -145,7 +145,7 @@ func (s *keySet) discover(ctx context.Context) (discovery, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.now().Sub(s.read) > keysLast {
-		return discovery{}, fmt.Errorf("%s cannot be asked about itself: %w", s.issuer, s.failed)
+		return discovery{}, fmt.Errorf("the metadata of %s cannot be read: %w", s.issuer, s.failed)
 	}
 	return s.said, nil
 }

@@ -137,7 +137,7 @@ func (p *Provider) check() error {
 		return fmt.Errorf("issuer: %w", err)
 	}
 	if len(p.Audience) == 0 && p.ClientID == "" || slices.Contains(p.Audience, "") {
-		return fmt.Errorf("%s: audience is empty: name what the provider writes into aud for Parley", p.Issuer)
+		return fmt.Errorf("%s: audience is empty: set it to the value of aud in the provider's tokens for Parley", p.Issuer)
 	}
 	if p.ClientID != "" && !providerName.MatchString(p.Name) {
 		return fmt.Errorf("%q is not a valid provider name: use lowercase letters, digits and dashes", p.Name)
@@ -253,7 +253,7 @@ func (p *provider) validate(c jwt.Claims, all claimSet, audience []string, now t
 		return errInvalid("it has no exp")
 	}
 	if len(audience) == 0 {
-		return errInvalid("this server takes no tokens of its issuer")
+		return errInvalid("this server accepts no tokens of its issuer")
 	}
 	err := c.ValidateWithLeeway(jwt.Expected{Issuer: p.Issuer, AnyAudience: audience, Time: now}, Skew)
 	if errors.Is(err, jwt.ErrExpired) {
@@ -285,7 +285,7 @@ func (p *provider) checkClient(all claimSet) error {
 func (p *provider) principal(all claimSet) (who access.Principal, err error) {
 	for claim, want := range p.Require {
 		if !slices.Contains(textsOf(all[claim]), want) {
-			return who, &Error{Msg: "Your account is not meant to use this server.", Forbidden: true, Err: fmt.Errorf("the claim %s is not as required", claim)}
+			return who, &Error{Msg: "Your account is not allowed to use this server.", Forbidden: true, Err: fmt.Errorf("the claim %s is not as required", claim)}
 		}
 	}
 	subject, _ := all[p.Subject].(string)

@@ -81,11 +81,11 @@ const maxName = 1024
 func Check(m access.Member) error {
 	switch {
 	case !slices.Contains(access.MemberRoles, m.Role):
-		return fmt.Errorf("%.40q is not a role of members; there are reader, editor and owner", string(m.Role))
+		return fmt.Errorf("%.40q is not a role of members; use reader, editor or owner", string(m.Role))
 	case m.Name == "" || len(m.Name) > maxName || !utf8.ValidString(m.Name) || strings.ContainsFunc(m.Name, unicode.IsControl):
 		return fmt.Errorf("name the user or the group in 1 to %d bytes of text without control characters", maxName)
 	case strings.HasPrefix(m.Name, access.Deleted) || strings.HasPrefix(m.Name, access.LocalPrefix):
-		return fmt.Errorf("%.40q is nobody who can sign in", m.Name)
+		return fmt.Errorf("nobody can sign in as %.40q", m.Name)
 	}
 	return nil
 }

@@ -112,7 +112,7 @@ func SignIn(ctx context.Context, server Server, redirect string, fetch auth.Auth
 		tools = append(tools, t.Name)
 	}
 	if g, err := b.Grants.Grant(ctx, server.Name); err != nil || g.Server != server.URL {
-		return tools, errors.New("it answered without a sign-in: leave out oauth")
+		return tools, errors.New("the server needs no sign-in: remove oauth from its settings")
 	}
 	return tools, nil
 }
@@ -150,9 +150,9 @@ type granted struct {
 	client *http.Client
 	early  time.Duration // how long before its expiry a token is renewed; differs between replicas
 
-	mu      sync.Mutex
-	now     Grant // without a Token before the first use
-	unsaved bool  // now could not be stored
+	mu       sync.Mutex
+	now      Grant  // without a Token before the first use
+	replaces string // the access token of the stored grant while now could not be stored in its place; "" otherwise
 }
 
 // load returns the grant that is stored for this server.
@@ -190,8 +190,8 @@ func (g *granted) Token() (*oauth2.Token, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	t := g.now.Token
-	if g.unsaved {
-		g.unsaved = g.Grants.PutGrant(context.Background(), g.server, "", g.now) != nil
+	if g.replaces != "" {
+		g.save(context.Background())
 	}
 	if t.Expiry.IsZero() || t.RefreshToken == "" || time.Until(t.Expiry) > g.early {
 		return t, nil
@@ -209,9 +209,9 @@ func (g *granted) Authorize(ctx context.Context, req *http.Request, resp *http.R
 	if resp.StatusCode == http.StatusForbidden {
 		challenges, _ := oauthex.ParseWWWAuthenticate(resp.Header.Values("WWW-Authenticate"))
 		if scope := challengeOf(challenges)["scope"]; scope != "" {
-			return g.again(fmt.Errorf("the server wants the scopes %q for this, which may be named in oauth", scope))
+			return g.again(fmt.Errorf("the server requires the scopes %q; to grant them, add them to scopes in oauth and sign in again", scope))
 		}
-		return errors.New("the server refuses what its token asks for")
+		return errors.New("the server denies access with this token")
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -239,7 +239,12 @@ func (g *granted) renew(ctx context.Context, refused string) error {
 	if err != nil {
 		return err
 	}
+	stored := kept.Token.AccessToken
+	if stored == g.replaces {
+		kept = g.now // it could not be stored, and the stored refresh token is spent
+	}
 	if g.now = kept; kept.Token.AccessToken != refused {
+		g.replaces = ""
 		return nil
 	}
 	if kept.Token.RefreshToken == "" {
@@ -254,10 +259,17 @@ func (g *granted) renew(ctx context.Context, refused string) error {
 		return told
 	}
 	kept.Token = t
-	g.now = kept // even if it cannot be stored: the previous refresh token is spent
+	g.now, g.replaces = kept, stored // even if it cannot be stored: the previous refresh token is spent
 	// The request may have ended meanwhile. The token must be stored nevertheless, or another replica would use the refresh token again.
-	g.unsaved = g.Grants.PutGrant(context.WithoutCancel(ctx), g.server, refused, kept) != nil
+	g.save(context.WithoutCancel(ctx))
 	return nil
+}
+
+// save stores the current grant in place of the one that it replaces. If that fails, Token tries again. The caller must hold mu.
+func (g *granted) save(ctx context.Context) {
+	if g.Grants.PutGrant(ctx, g.server, g.replaces, g.now) == nil {
+		g.replaces = ""
+	}
 }
 
 // forGood are the errors after which only a person can help (RFC 6749, section 5.2).

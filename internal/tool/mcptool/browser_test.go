@@ -160,8 +160,9 @@ func TestBrowser_KeepsARenewedTokenWhoeverLeaves(t *testing.T) {
 	r := &granted{Browser: s.Browser, server: s.Name, url: s.URL, client: signInClient(), now: before}
 	var ctx context.Context
 	ctx, grants.leave = context.WithCancel(t.Context())
-	if err := r.renew(ctx, before.Token.AccessToken); err != nil || r.unsaved || grants.grantsInMemory["web"].Token.AccessToken == before.Token.AccessToken {
-		t.Errorf("%v, unsaved %t", err, r.unsaved)
+	err := r.renew(ctx, before.Token.AccessToken)
+	if err != nil || r.replaces != "" || grants.grantsInMemory["web"].Token.AccessToken == before.Token.AccessToken {
+		t.Errorf("%v, not stored in place of %q", err, r.replaces)
 	}
 }
 
@@ -185,7 +186,7 @@ func TestBrowser_SaysWhatIsWrong(t *testing.T) {
 	}{
 		"another issuer":     {func(_ *guarded, s *Server) { s.Browser.Issuer = "https://login.example.com" }, approved, "not of the configured issuer"},
 		"an unsafe endpoint": {func(g *guarded, _ *Server) { g.tokenAt = "http://login.example.com/token" }, approved, "token"},
-		"no sign-in needed":  {func(g *guarded, _ *Server) { g.valid[""], g.scope = "read", "read" }, approved, "without a sign-in"},
+		"no sign-in needed":  {func(g *guarded, _ *Server) { g.valid[""], g.scope = "read", "read" }, approved, "needs no sign-in"},
 	} {
 		g, grants := newGuarded(t), grantsInMemory{}
 		s := g.browsed(grants)
@@ -225,7 +226,7 @@ func TestBrowser_UsesARenewedTokenThatCouldNotBeKeptAndKeepsItLater(t *testing.T
 	signedIn(t, s)
 	r := open(t, s)
 	before := grants.grantsInMemory["web"].Token.AccessToken
-	for i, fails := range []bool{true, false} {
+	for i, fails := range []bool{true, true, false} {
 		g.set(func() {
 			if grants.fails = fails; fails {
 				clear(g.valid)
@@ -234,6 +235,24 @@ func TestBrowser_UsesARenewedTokenThatCouldNotBeKeptAndKeepsItLater(t *testing.T
 		if got, err := call(t, r, "web__echo", `{"text":"x"}`); err != nil || (grants.grantsInMemory["web"].Token.AccessToken == before) != fails {
 			t.Errorf("call %d: %q, %v", i, got, err)
 		}
+	}
+}
+
+func TestBrowser_KeepsANewerSignInAndNotTheTokenThatCouldNotBeKept(t *testing.T) {
+	g, grants := newGuarded(t), &forgetful{grantsInMemory: grantsInMemory{}}
+	s := g.browsed(grants)
+	signedIn(t, s)
+	r := open(t, s)
+	g.set(func() { clear(g.valid) })
+	grants.fails = true
+	if got, err := call(t, r, "web__echo", `{"text":"x"}`); err != nil {
+		t.Fatalf("%q, %v", got, err)
+	}
+	grants.fails = false
+	signedIn(t, s)
+	newer := grants.grantsInMemory["web"].Token.AccessToken
+	if got, err := call(t, r, "web__echo", `{"text":"x"}`); err != nil || grants.grantsInMemory["web"].Token.AccessToken != newer {
+		t.Errorf("%q, %v, the newer sign-in is kept: %t", got, err, grants.grantsInMemory["web"].Token.AccessToken == newer)
 	}
 }
 

@@ -10,6 +10,7 @@ package mcptool
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -98,7 +99,7 @@ func Open(ctx context.Context, servers []Server, log *slog.Logger) (*Set, error)
 	for _, c := range s.conns {
 		opening.Go(func() {
 			if err := s.open(ctx, c); err != nil {
-				log.Warn("models do without the tools of an MCP server until it can be used", "server", c.server.Name, "error", err)
+				log.Warn("an MCP server is not available; models cannot use its tools until it is", "server", c.server.Name, "error", err)
 			}
 		})
 	}
@@ -131,7 +132,7 @@ func (s *Set) Retry(joined func()) {
 				if s.open(ctx, c) != nil {
 					continue
 				}
-				s.log.Info("the tools of an MCP server are there now", "server", c.server.Name)
+				s.log.Info("the tools of an MCP server are available now", "server", c.server.Name)
 				one.Lock()
 				defer one.Unlock()
 				joined()
@@ -195,7 +196,7 @@ func (c *conn) open(ctx context.Context) ([]tool.Tool, error) {
 		return nil, err
 	}
 	var out []tool.Tool
-	found := map[string]bool{}
+	found, named := map[string]bool{}, map[string]bool{}
 	for t, err := range session.Tools(ctx, nil) {
 		if err != nil {
 			c.drop(session)
@@ -211,6 +212,10 @@ func (c *conn) open(ctx context.Context) ([]tool.Tool, error) {
 		if err != nil {
 			return nil, err
 		}
+		if named[adapted.Name] {
+			return nil, fmt.Errorf("two of its tools would have the name %s: name only one of them in tools", adapted.Name)
+		}
+		named[adapted.Name] = true
 		out = append(out, adapted)
 	}
 	for _, name := range slices.Concat(c.server.Tools, c.server.Trust) {
@@ -245,11 +250,10 @@ func (c *conn) adapt(t *mcp.Tool) (tool.Tool, error) {
 	if err != nil || len(schema) > maxSchema {
 		return tool.Tool{}, fmt.Errorf("the schema of its tool %q can't be used (%d bytes)", t.Name, len(schema))
 	}
-	name := Prefix(c.server.Name) + notInName.ReplaceAllString(t.Name, "_")
 	description := cmp.Or(t.Description, t.Title)
 	return tool.Tool{
 		Tool: llm.Tool{
-			Name:        name[:min(len(name), maxName)],
+			Name:        nameOf(c.server.Name, t.Name),
 			Description: strings.ToValidUTF8(description[:min(len(description), maxDescription)], ""),
 			Parameters:  schema,
 		},
@@ -259,6 +263,17 @@ func (c *conn) adapt(t *mcp.Tool) (tool.Tool, error) {
 			return c.call(ctx, t.Name, call.Arguments)
 		},
 	}, nil
+}
+
+// nameOf returns the name of a server's tool for models. The end of a name that is too long is replaced by a hash, so that long names
+// with the same beginning stay different.
+func nameOf(server, tool string) string {
+	name := Prefix(server) + notInName.ReplaceAllString(tool, "_")
+	if len(name) <= maxName {
+		return name
+	}
+	end := fmt.Sprintf("_%x", sha256.Sum256([]byte(name)))[:9]
+	return name[:maxName-len(end)] + end
 }
 
 // call runs a tool. After a lost connection it does not repeat the call, which may have run; the

@@ -148,6 +148,35 @@ func TestOpen_BringsTheToolsThatAreNamed(t *testing.T) {
 	}
 }
 
+// echoing returns a server over HTTP whose tools with these names return their names.
+func echoing(t *testing.T, names ...string) Server {
+	t.Helper()
+	s := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	for _, name := range names {
+		mcp.AddTool(s, &mcp.Tool{Name: name, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
+			func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: name}}}, nil, nil
+			})
+	}
+	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
+	t.Cleanup(web.Close)
+	return Server{Name: "web", URL: web.URL}
+}
+
+func TestOpen_KeepsLongNamesDifferentAndRefusesNamesThatBecomeEqual(t *testing.T) {
+	long := strings.Repeat("long", 20)
+	r := open(t, echoing(t, long+"1", long+"2"))
+	for i, name := range r.Names() {
+		got, err := call(t, r, name, `{}`)
+		if other, _ := call(t, r, r.Names()[1-i], `{}`); err != nil || !strings.HasPrefix(got, long) || got == other || len(name) != maxName {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	if err := openErr(t, echoing(t, "a.b", "a_b")); err == nil || !strings.Contains(err.Error(), "two of its tools would have the name web__a_b") {
+		t.Error(err)
+	}
+}
+
 func TestOpen_GivesAProcessNoKeyOfTheEnvironment(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "canary")
 	got, err := call(t, open(t, stdio(t)), "my_server__env", `{}`)

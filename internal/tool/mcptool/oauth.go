@@ -167,7 +167,7 @@ func (s *signIn) Authorize(ctx context.Context, req *http.Request, resp *http.Re
 	}
 	bearer := challengeOf(challenges)
 	if resp.StatusCode == http.StatusForbidden && bearer["error"] != "insufficient_scope" {
-		return errors.New("the server refuses what its token asks for")
+		return errors.New("the server denies access with this token")
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -203,7 +203,7 @@ func (s *signIn) Authorize(ctx context.Context, req *http.Request, resp *http.Re
 // takes returns an error if a resource does not accept tokens of the configured issuer.
 func (s *signIn) takes(resource protected) error {
 	if len(resource.Servers) > 0 && !slices.ContainsFunc(resource.Servers, func(name string) bool { return sameURL(name, s.Issuer) }) {
-		return fmt.Errorf("the server takes tokens of %s, not of the configured issuer", strings.Join(resource.Servers, ", "))
+		return fmt.Errorf("the server accepts tokens of %s, not of the configured issuer", strings.Join(resource.Servers, ", "))
 	}
 	return nil
 }
@@ -225,7 +225,7 @@ func withoutBody(err error) error {
 		if refused.Response != nil {
 			status = refused.Response.Status
 		}
-		return fmt.Errorf("the authorization server gives no token: %s", cmp.Or(refused.ErrorCode, status))
+		return fmt.Errorf("the authorization server issued no token: %s", cmp.Or(refused.ErrorCode, status))
 	}
 	return fmt.Errorf("get a token: %w", err)
 }

@@ -80,7 +80,7 @@ func (h *Handler) setBudgets(w http.ResponseWriter, r *wire.Request) error {
 	}
 	for name, l := range map[string]*limits{"user": body.User, "namespace": body.Namespace} {
 		if min(l.Requests, l.Tokens, int64(l.Cost)) < 0 || max(l.Requests, l.Tokens) > maxLimit {
-			return wire.Invalidf("the limits of %s must be from 0, which means none, to %d", name, int64(maxLimit))
+			return wire.Invalidf("the limits of %s must be between 0 (no limit) and %d", name, int64(maxLimit))
 		}
 	}
 	chosen := ledger.Allowance{User: body.User.read(), Namespace: body.Namespace.read()}

@@ -169,7 +169,7 @@ func (h *Handler) partOf(v wire.Value, role llm.Role, at string) (llm.Part, erro
 	case kind == "binary" && role == llm.User:
 		return h.image(&p, at)
 	}
-	return llm.Part{}, wire.Invalidf(`"%s.type" must be "text", or "image" in a message of the user: this server reads documents where they are uploaded`, at)
+	return llm.Part{}, wire.Invalidf(`"%s.type" must be "text", or "image" in a user message; upload documents instead`, at)
 }
 
 func (h *Handler) image(p *uiPart, at string) (llm.Part, error) {

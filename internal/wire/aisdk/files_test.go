@@ -44,9 +44,9 @@ func TestChat_ReadsTheDocumentsOfTheConversation(t *testing.T) {
 		"refused earlier":         {ofUser(bad+far+image) + "," + alone + "," + ofUser(plain), "file.txt=a b messages[2].parts[1]", ""},
 		"malformed":               {ofUser(bad), "", `"messages[0].parts[1].url" must be the content of a file in base64.`},
 		"nothing but malformed":   {ofUser("") + "," + alone, "", `"messages[1].parts[0].url" must be the content`},
-		"elsewhere":               {ofUser(far), "", `"messages[0].parts[1].url" must be a data: URL: this server fetches no files for its clients.`},
+		"elsewhere":               {ofUser(far), "", `"messages[0].parts[1].url" must be a data: URL: this server does not download files.`},
 		"an image that nobody sees": {
-			ofUser(image), "", `"messages[0].parts[1]" is an image, which the model of this server does not read.`,
+			ofUser(image), "", `"messages[0].parts[1]" is an image, but this server's model does not accept images.`,
 		},
 		"without a URL":   {ofUser(`,{"type":"file","mediaType":"text/plain"}`), "", `"messages[0].parts[1].url" must be a string`},
 		"with a bad type": {ofUser(`,{"type":"file","mediaType":7,"url":"data:,a"}`), "", `"messages[0].parts[1].mediaType" must be a string`},

@@ -150,7 +150,7 @@ func (b *messageBuilder) file(p *uiPart, at wire.Element) error {
 		return nil
 	}
 	if b.h.cfg.Give == nil {
-		return wire.Invalidf(`"%s" is a file of the type %q; this server reads images here, and documents where they are uploaded`, param, media)
+		return wire.Invalidf(`"%s" is a file of the type %q: only images are accepted here; upload documents instead`, param, media)
 	}
 	f, err := openai.FileOfURL(url, media, name, param, param+".url")
 	if err != nil {

@@ -142,3 +142,18 @@ func TestResume_RepeatsAllChunksOfTheAnswerThatIsBeingWritten(t *testing.T) {
 		}
 	}
 }
+
+// The keep-alive of a turn that is still waiting must not take the place of the first chunks.
+func TestResume_BeginsTheMessageEvenIfNothingHappensAtFirst(t *testing.T) {
+	w := httptest.NewRecorder()
+	s := handlerOf(nil, nil).session(w, "m1", "", "default")
+	err := s.run(t.Context(), func(yield func(chat.Event, error) bool) {
+		_ = yield(nil, nil) && yield(chat.TextDelta{Text: "It"}, nil) &&
+			yield(chat.MessageFinished{Status: chat.StatusCompleted, Text: "It"}, nil) && yield(chat.TurnFinished{}, nil)
+	})
+	const want = `data: {"type":"start","messageId":"m1"}` + "\n\n" + `data: {"type":"start-step"}` + "\n\n: keep-alive\n\n" +
+		`data: {"type":"text-start","id":"1"}`
+	if err != nil || !strings.HasPrefix(w.Body.String(), want) {
+		t.Errorf("%v\n%s", err, w.Body)
+	}
+}

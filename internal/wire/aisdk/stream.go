@@ -54,13 +54,12 @@ func (s *session) run(ctx context.Context, events iter.Seq2[chat.Event, error]) 
 
 // event sends the chunks of an event. A nil event means that nothing has happened for keepAliveInterval.
 func (s *session) event(e chat.Event) error {
-	if e == nil {
-		return s.stream.Comment("keep-alive")
-	}
 	if err := s.begin(); err != nil {
 		return err
 	}
 	switch e := e.(type) {
+	case nil:
+		return s.stream.Comment("keep-alive")
 	case chat.TextDelta:
 		return s.say(textPart, e.Text)
 	case chat.ReasoningDelta:

@@ -69,7 +69,7 @@ func pairsOf(body []byte) (id string, pairs []transcript.Message, err error) {
 		pairs = append(pairs, transcript.Message{Body: pair.Compact()})
 	}
 	if len(pairs) == 0 {
-		return "", nil, wire.Invalidf(`"answers" must hold a pair at least`)
+		return "", nil, wire.Invalidf(`"answers" must contain at least one pair`)
 	}
 	return id, pairs, nil
 }

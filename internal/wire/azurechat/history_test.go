@@ -68,7 +68,7 @@ func TestHistory_KeepsWhatTheFrontEndsSend(t *testing.T) {
 		{"GET", "/chat_history/sessions?count=999999", "", 200, `{"sessions":[` + session("b", long[:50]+"...", 2) + `],"continuation_token":null}`},
 		{"GET", "/chat_history/sessions?continuationToken=!", "", 400, `{"error":"\"continuationToken\" was not issued by this server"}`},
 		{"GET", "/chat_history/sessions?continuationToken=eDp5", "", 400, `{"error":"\"continuationToken\" was not issued by this server"}`},
-		{"POST", "/chat_history", `{"id":"c","answers":[]}`, 400, `{"error":"\"answers\" must hold a pair at least"}`},
+		{"POST", "/chat_history", `{"id":"c","answers":[]}`, 400, `{"error":"\"answers\" must contain at least one pair"}`},
 		{"POST", "/chat_history", `{"id":"c"}`, 400, `{"error":"\"answers\" must be a list of pairs, each a question and a response"}`},
 		{"POST", "/chat_history", pairs("c", one, `["alone"]`), 400, `{"error":"\"answers[1]\" must be a list of a question and a response"}`},
 		{"POST", "/chat_history", pairs("c", `[1,2]`), 400, `{"error":"\"answers[0]\" must be a list of a question and a response"}`},

@@ -81,7 +81,7 @@ func messageIndex(name string) (int, bool) {
 // ignores the type that the client declares.
 func (h *Handler) attach(messages []chat.Message, files []file) error {
 	if len(files) > 0 && !h.cfg.Vision {
-		return wire.Invalidf("files cannot be read here: the model that answers does not see images")
+		return wire.Invalidf("files are not accepted because the model cannot read images")
 	}
 	for _, f := range files {
 		if f.message < 0 || f.message >= len(messages) {
@@ -91,7 +91,7 @@ func (h *Handler) attach(messages []chat.Message, files []file) error {
 		switch kind {
 		case "image/png", "image/jpeg", "image/gif", "image/webp":
 		default:
-			return wire.Invalidf("a file of messages[%d] is not an image in PNG, JPEG, GIF or WebP form", f.message)
+			return wire.Invalidf("a file of messages[%d] is not an image in PNG, JPEG, GIF or WebP format", f.message)
 		}
 		url := "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(f.data)
 		m := &messages[f.message]

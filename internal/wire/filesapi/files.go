@@ -93,7 +93,7 @@ func (f *form) store(part *multipart.Part) error {
 	case part.FormName() != "file":
 		return openai.Refuse(chat.Invalid, "file", openai.Invalid, `The part with the file must be named "file".`)
 	case f.file != nil:
-		return openai.Refuse(chat.Invalid, "file", openai.Invalid, "An upload has one file.")
+		return openai.Refuse(chat.Invalid, "file", openai.Invalid, "An upload may contain only one file.")
 	}
 	name, err := upload.Clean(part.FileName())
 	if err != nil {
@@ -211,7 +211,7 @@ func listOf(r *wire.Request, standard int) (shelf.List, error) {
 // badCursor converts a not-found error of a list to an error about its cursor.
 func badCursor(err error) error {
 	if errors.Is(err, library.ErrNotFound) {
-		return openai.Refuse(chat.Invalid, "after", openai.Invalid, `"after" or "before" names nothing in this list.`)
+		return openai.Refuse(chat.Invalid, "after", openai.Invalid, `"after" and "before" must be ids of items in this list.`)
 	}
 	return err
 }

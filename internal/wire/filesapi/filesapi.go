@@ -141,19 +141,19 @@ func Failure(err error) error {
 	gone, missing := errors.AsType[*library.MissingError](err)
 	switch {
 	case badName:
-		return openai.Refuse(chat.Invalid, "file", openai.Invalid, "The file cannot have its name: "+name.Error()+".")
+		return openai.Refuse(chat.Invalid, "file", openai.Invalid, "The file was refused: "+name.Error()+".")
 	case exceeded:
 		return ingestapi.OverQuota(quota)
 	case queued:
 		return ingestapi.TooManyJobs(queue)
 	case errors.Is(err, library.ErrExpired):
-		return openai.Refuse(chat.Invalid, "vector_store_id", "vector_store_expired", "The vector store has expired: it holds nothing any more.")
+		return openai.Refuse(chat.Invalid, "vector_store_id", "vector_store_expired", "The vector store has expired and no longer contains any files.")
 	case errors.Is(err, library.ErrState):
 		return openai.Refuse(chat.Invalid, "upload_id", openai.Invalid, "The upload has been completed or cancelled.")
 	case errors.Is(err, library.ErrSize):
 		return openai.Refuse(chat.Invalid, "bytes", openai.Invalid, "The parts do not have the size that was announced for the upload.")
 	case errors.Is(err, library.ErrPart):
-		return openai.Refuse(chat.Invalid, "part_ids", openai.Invalid, "Each id must name a part of this upload, and stand there once.")
+		return openai.Refuse(chat.Invalid, "part_ids", openai.Invalid, "Each id must name a part of this upload and must not be repeated.")
 	case errors.Is(err, library.ErrChecksum):
 		return openai.Refuse(chat.Invalid, "md5", openai.Invalid, "The parts do not have this checksum.")
 	case missing:

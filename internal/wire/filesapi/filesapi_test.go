@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +18,7 @@ import (
 	"parley/internal/documents"
 	"parley/internal/ident"
 	"parley/internal/retrieval"
+	"parley/internal/wire"
 )
 
 const formType = "multipart/form-data; boundary=b"
@@ -100,6 +103,15 @@ func TestUpload_CountsTowardsTheQuota(t *testing.T) {
 	}
 	s.do(200, "DELETE", "/v1/files/"+first, "")
 	s.upload("b.md", strings.Repeat("x", 600))
+}
+
+func TestCreateStore_NamesTheStoreInTheAuditLog(t *testing.T) {
+	s := newSite(t, documents.Quota{})
+	i := slices.IndexFunc(s.protocol.Routes, func(rt wire.Route) bool { return rt.Pattern == "POST /v1/vector_stores" })
+	r, w := &wire.Request{Request: httptest.NewRequest("POST", "/", nil), Body: []byte(`{}`)}, httptest.NewRecorder()
+	if err := s.protocol.Routes[i].Handle(w, r); err != nil || r.Changed == "" || !strings.Contains(w.Body.String(), r.Changed) {
+		t.Errorf("changed %q, %v: %s", r.Changed, err, w.Body)
+	}
 }
 
 // The rules of R13 for bodies hold for every route with a body.

@@ -71,7 +71,8 @@ func (h *Handler) Give(ctx context.Context, owner string, files []chat.File) (*r
 
 func (h *Handler) giveAll(ctx context.Context, owner string, files []chat.File) (given []retrieval.Brought, err error) {
 	if asked := slices.DeleteFunc(slices.Clone(files), func(f chat.File) bool { return f.Param == "" }); len(asked) > maxGiven {
-		return nil, openai.Refusef(asked[maxGiven].Param, openai.Invalid, "A request may bring %d files at most. Upload more to a vector store or a namespace, and ask that.", maxGiven)
+		return nil, openai.Refusef(asked[maxGiven].Param, openai.Invalid,
+			"A request may contain at most %d files. To use more, upload them to a vector store or a namespace and search that.", maxGiven)
 	}
 	left := maxGivenChunks
 	seen := map[string]bool{}
@@ -96,7 +97,8 @@ func (h *Handler) giveAll(ctx context.Context, owner string, files []chat.File) 
 			if f.Param == "" {
 				break
 			}
-			return nil, openai.Refusef(f.Param, openai.Invalid, "The files of the request have too much text. Upload them to a vector store or a namespace, and ask that.")
+			return nil, openai.Refusef(f.Param, openai.Invalid,
+				"The files of the request contain too much text. Upload them to a vector store or a namespace and search that.")
 		}
 		given = append(given, b)
 	}
@@ -118,7 +120,7 @@ func (h *Handler) give(ctx context.Context, owner string, f chat.File) (b retrie
 	}
 	name, err := upload.Clean(cmp.Or(f.Name, "file"))
 	if err != nil {
-		return b, openai.Refusef(f.Param+".filename", openai.Invalid, "The file cannot have its name: %v.", err)
+		return b, openai.Refusef(f.Param+".filename", openai.Invalid, "The file was refused: %v.", err)
 	}
 	r, sum, err := h.read(ctx, readAs(name, f.Pasted), content)
 	if err != nil && f.Pasted {
@@ -130,7 +132,7 @@ func (h *Handler) give(ctx context.Context, owner string, f chat.File) (b retrie
 			why = "its parser failed" // the detail may be internal
 		}
 		if refusal.Reason == extract.Unsupported {
-			why += "; read are " + readable()
+			why += "; supported formats are " + readable()
 		}
 		return b, openai.Refusef(f.Param, openai.UnsupportedValue, "The file %s cannot be read: %s.", strconv.Quote(name), why)
 	}
@@ -162,7 +164,7 @@ var readable = sync.OnceValue(func() string {
 			names = append(names, f.Name)
 		}
 	}
-	return strings.Join(names, ", ") + " and other files of text"
+	return strings.Join(names, ", ") + " and other text files"
 })
 
 // read returns the text of a file, and a hash of its name and content.
@@ -179,7 +181,8 @@ func (h *Handler) read(ctx context.Context, name string, content io.Reader) (r r
 		return r, "", fmt.Errorf("store a file for reading: %w", err)
 	}
 	if n > maxGivenBytes {
-		return r, "", &extract.Error{Reason: extract.TooLarge, Detail: fmt.Sprintf("it is larger than %d MiB; upload it to a vector store or a namespace, and ask that", maxGivenBytes>>20)}
+		return r, "", &extract.Error{Reason: extract.TooLarge,
+			Detail: fmt.Sprintf("it is larger than %d MiB; upload it to a vector store or a namespace and search that", maxGivenBytes>>20)}
 	}
 	sum = hex.EncodeToString(hash.Sum(nil))
 	if r, ok := h.readings.Get(sum); ok {

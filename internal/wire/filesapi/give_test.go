@@ -55,12 +55,13 @@ func TestGive_ReadsFilesOfTheOwnerAndOfTheRequestOnly(t *testing.T) {
 		{"gone since an earlier request", "bob", []chat.File{{ID: stored.ID}}, 0, ""},
 		{"inline", "", []chat.File{{Name: "a.txt", Data: []byte("three\n"), Param: "p"}}, 1, ""},
 		{"not read", "", []chat.File{{Name: "a.exe", Data: []byte("MZ"), Param: "p"}}, 0, `The file "a.exe" cannot be read: its parser failed.`},
-		{"of a kind that is not read", "", []chat.File{{Name: "a.jar", Data: []byte("PK"), Param: "p"}}, 0, "program archive files are not read; read are PDF, Word, "},
+		{"of a kind that is not read", "", []chat.File{{Name: "a.jar", Data: []byte("PK"), Param: "p"}}, 0,
+			"program archive files are not read; supported formats are PDF, Word, "},
 		{"not read any more", "", []chat.File{{Name: "a.exe", Data: []byte("MZ")}}, 0, ""},
 		{"no text", "", []chat.File{{Name: "a.txt", Param: "p"}}, 0, "it has no text"},
-		{"a bad name", "", []chat.File{{Name: "..", Data: []byte("x"), Param: "p"}}, 0, "cannot have its name"},
+		{"a bad name", "", []chat.File{{Name: "..", Data: []byte("x"), Param: "p"}}, 0, "The file was refused: the file name"},
 		{"too much text", "", []chat.File{{Name: "a.txt", Data: big, Param: "p"}}, 0, "too much text"},
-		{"too many", "", many, 0, "10 files at most"},
+		{"too many", "", many, 0, "at most 10 files"},
 	} {
 		given, err := h.Give(t.Context(), c.owner, c.files)
 		if c.fails != "" {

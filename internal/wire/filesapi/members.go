@@ -280,7 +280,7 @@ func batchOf(object wire.Object) ([]library.Attachment, error) {
 	if in.IDs.IsGiven() {
 		files, err := fileIDs(in.IDs, "file_ids", attributes)
 		if err == nil && len(files) == 0 {
-			err = openai.Refusef("file_ids", openai.Invalid, `"file_ids" names no file.`)
+			err = openai.Refusef("file_ids", openai.Invalid, `"file_ids" must name at least one file.`)
 		}
 		return files, err
 	}

@@ -110,10 +110,10 @@ func plainAttributes(d retrieval.Document) json.RawMessage {
 }
 
 // notStore replaces a not-found error if the path names a namespace and, if it names a file, a document in that: both can be
-// read here, but not changed.
+// read here, but not changed. A namespace has no batches.
 func (h *Handler) notStore(r *wire.Request, missing error) error {
 	id, file := r.PathValue("id"), r.PathValue("file")
-	if library.IsStore(id) {
+	if library.IsStore(id) || r.PathValue("batch") != "" {
 		return missing
 	}
 	_, err := h.namespace(r)

@@ -80,7 +80,7 @@ func TestNamespaces_ListTheirDocumentsAsFiles(t *testing.T) {
 			t.Errorf("%s: %d %s", target, got.Code, got.Body)
 		}
 	}
-	const elsewhere = "POST /delete_uploaded"
+	const elsewhere, batches = "POST /delete_uploaded", "/v1/vector_stores/default/file_batches"
 	for _, c := range []struct {
 		method, target, body, user string
 		status                     int
@@ -94,6 +94,10 @@ func TestNamespaces_ListTheirDocumentsAsFiles(t *testing.T) {
 		{"DELETE", "/v1/vector_stores/default", "", "ann", 400},
 		{"DELETE", "/v1/vector_stores/finance", "", "ann", 404},
 		{"DELETE", "/v1/files/default", "", "ann", 404},
+		{"POST", batches, `{"file_ids":["file_1"]}`, "ann", 400},
+		{"GET", batches + "/batch_1", "", "ann", 404},
+		{"GET", batches + "/batch_1/files", "", "ann", 404},
+		{"POST", batches + "/batch_1/cancel", "", "ann", 404},
 	} {
 		got := s.send(c.method, c.target, c.body, "X-Test-User", c.user)
 		if got.Code != c.status || strings.Contains(got.Body.String(), elsewhere) != (c.status == 400) {

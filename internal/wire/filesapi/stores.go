@@ -170,6 +170,7 @@ func (h *Handler) createStore(w http.ResponseWriter, r *wire.Request) error {
 			return errors.Join(err, h.cfg.Library.DeleteStore(r.Context(), s.Owner, s.ID))
 		}
 	}
+	r.Changed = s.ID
 	return h.replyStore(r.Context(), w, s)
 }
 

@@ -119,7 +119,7 @@ func (h *Handler) addPart(w http.ResponseWriter, r *wire.Request) error {
 		case part.FormName() != "data":
 			return openai.Refusef("data", openai.Invalid, `The part with the content must be named "data".`)
 		case id != "":
-			return openai.Refusef("data", openai.Invalid, "A request has one part of an upload.")
+			return openai.Refusef("data", openai.Invalid, "A request may contain only one part of an upload.")
 		}
 		id, at, err = h.cfg.Library.AddPart(r.Context(), r.Who.Subject, r.PathValue("id"), part)
 		return err

@@ -58,7 +58,7 @@ type diverter struct {
 
 func (d *diverter) keep(c byte) error {
 	if int64(d.rest.Len()) >= d.limit {
-		return &chat.Error{Kind: chat.TooLarge, Msg: fmt.Sprintf("The request body is over the limit of %d bytes, beside its file.", d.limit)}
+		return &chat.Error{Kind: chat.TooLarge, Msg: fmt.Sprintf("The request body is over the limit of %d bytes, not counting the file.", d.limit)}
 	}
 	return d.rest.WriteByte(c)
 }

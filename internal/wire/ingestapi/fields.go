@@ -1,6 +1,7 @@
 package ingestapi
 
 import (
+	"fmt"
 	"math"
 
 	"parley/internal/wire"
@@ -36,15 +37,15 @@ func (f *fields) text(key string) string {
 	return text
 }
 
-// number reads a whole number from -most to most; 0 if absent.
-func (f *fields) number(key string, most int) int {
+// number reads a whole number from least to most; 0 if absent.
+func (f *fields) number(key string, least, most int) int {
 	v, given := f.get(key)
 	if !given {
 		return 0
 	}
 	n, ok := v.Number()
-	if !ok || n != math.Trunc(n) || math.Abs(n) > float64(most) {
-		f.wrong(key, "a whole number of a sensible size")
+	if !ok || n != math.Trunc(n) || n < float64(least) || n > float64(most) {
+		f.wrong(key, fmt.Sprintf("a whole number from %d to %d", least, most))
 		return 0
 	}
 	return int(n)

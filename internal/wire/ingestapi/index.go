@@ -68,7 +68,7 @@ func optionsOf(o wire.Object) (opts options, err error) {
 	if opts.namespace == "" {
 		opts.namespace = read.text("active_domain")
 	}
-	opts.maxChunks = max(read.number("max_chunks", 1_000_000), 0) // 0 or less means all
+	opts.maxChunks = max(read.number("max_chunks", -1_000_000, 1_000_000), 0) // 0 or less means all
 	opts.skipSections = read.texts("skip_sections", 200)
 	opts.force = read.flag("force_delete")
 	opts.estimate = read.flag("estimate")
@@ -83,18 +83,16 @@ func (h *Handler) index(w http.ResponseWriter, r *wire.Request) error {
 		kind := read.text("doc_type")
 		crawl := read.flag("force_crawl")
 		site := ingest.Site{
-			Depth: read.number("depth", 100), Pages: read.number("pages", 100_000), Prefix: read.text("prefix"),
+			Depth: read.number("depth", 0, 100), Pages: read.number("pages", 0, 100_000), Prefix: read.text("prefix"),
 			SkipSections: opts.skipSections, MaxChunks: opts.maxChunks,
 		}
 		switch {
 		case read.err != nil:
 			return nil, false, read.err
 		case len(urls) == 0:
-			return nil, false, unprocessable(`"urls" must be a list of one address at least.`)
+			return nil, false, unprocessable(`"urls" must be a list of at least one address.`)
 		case kind != "" && !strings.EqualFold(kind, "html") && !strings.EqualFold(kind, "pdf"):
 			return nil, false, unprocessable(`"doc_type" must be "HTML" or "PDF".`)
-		case site.Depth < 0 || site.Pages < 0:
-			return nil, false, unprocessable(`"depth" and "pages" must not be negative.`)
 		}
 		sites := make([]ingest.Site, len(urls))
 		for i, u := range urls {
@@ -158,7 +156,7 @@ func (h *Handler) readSites(w http.ResponseWriter, r *wire.Request, at upload.Sc
 		defer cancel()
 		e, err := h.cfg.Service.EstimateSites(ctx, at.Namespace, sites)
 		if err != nil && ctx.Err() != nil && r.Context().Err() == nil {
-			return &chat.Error{Kind: chat.Unavailable, Msg: "The pages did not come in time for an estimate.", Err: err}
+			return &chat.Error{Kind: chat.Unavailable, Msg: "The pages could not be fetched in time for an estimate.", Err: err}
 		}
 		if err != nil {
 			return siteFailure(err)
@@ -200,7 +198,7 @@ func (h *Handler) conclude(w http.ResponseWriter, r *wire.Request, j job.Job, ou
 	}
 	if !j.State.Final() {
 		w.Header().Set("Location", "/api/jobs/"+j.ID)
-		return wire.Reply(w, http.StatusAccepted, message{Message: "Accepted. GET /api/jobs/" + j.ID + " tells what becomes of it.", JobID: j.ID})
+		return wire.Reply(w, http.StatusAccepted, message{Message: "Accepted. GET /api/jobs/" + j.ID + " reports the job's progress.", JobID: j.ID})
 	}
 	out.JobID, out.State, out.Errors = j.ID, j.State, []refused{}
 	out.ChunksIndexed, out.VectorsIndexed, out.TokensUsed = j.Counts.Chunks, j.Counts.Chunks, j.Counts.Tokens

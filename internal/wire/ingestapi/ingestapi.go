@@ -100,7 +100,7 @@ func (h *Handler) Protocol() wire.Protocol {
 // deletePath is the path before the address of a document to delete.
 const deletePath = "/delete/"
 
-var errBusy = &chat.Error{Kind: chat.RateLimited, Msg: "Too many such requests are at work at the moment. Please try again later."}
+var errBusy = &chat.Error{Kind: chat.RateLimited, Msg: "Too many requests of this kind are in progress. Please try again later."}
 
 // scope returns the scope of a request: the caller's files in namespace, or in the server's namespace if that is
 // "". It is an error if the caller may not use the namespace.
@@ -154,10 +154,10 @@ func OverQuota(e *documents.QuotaError) error {
 func TooManyJobs(e *job.QueueError) error {
 	if e.All {
 		return &chat.Error{Kind: chat.Unavailable, RetryAfter: time.Minute,
-			Msg: fmt.Sprintf("%d jobs of this server have not ended yet, and it takes no more. Please try again later.", e.Limit)}
+			Msg: fmt.Sprintf("The server has %d unfinished jobs and accepts no more at the moment. Please try again later.", e.Limit)}
 	}
 	return &chat.Error{Kind: chat.RateLimited, RetryAfter: time.Minute,
-		Msg: fmt.Sprintf("%d of your jobs have not ended yet. Wait until some have, or cancel some with DELETE /api/jobs/{id}.", e.Limit)}
+		Msg: fmt.Sprintf("You have %d unfinished jobs. Wait until some have ended, or cancel some with DELETE /api/jobs/{id}.", e.Limit)}
 }
 
 // failure converts an error of documents.Service to one with a status and a sentence for the client. It returns others unchanged.

@@ -88,7 +88,7 @@ func (h *Handler) retry(w http.ResponseWriter, r *wire.Request) error {
 	}
 	j, err := h.cfg.Service.Jobs().Retry(r.Context(), r.Who.Subject, r.PathValue("id"))
 	if errors.Is(err, job.ErrState) {
-		return &chat.Error{Kind: chat.Conflict, Msg: "Only a job that has failed, in part or whole, or was cancelled, can be tried again."}
+		return &chat.Error{Kind: chat.Conflict, Msg: "Only a job that failed, wholly or partly, or was cancelled can be retried."}
 	}
 	if err != nil {
 		return failure(err)

@@ -83,7 +83,9 @@ func (h *Handler) create(w http.ResponseWriter, r *wire.Request) error {
 		Routes     []string    `json:"routes"`
 		ExpiresAt  time.Time   `json:"expires_at"`
 	}
-	if err := r.Decode(&body, "expected role, and if wanted name, namespaces and routes (lists of strings) and expires_at (a time such as 2027-03-31T00:00:00Z)"); err != nil {
+	const expected = "expected role, and optionally name, namespaces and routes (lists of strings) " +
+		"and expires_at (a time such as 2027-03-31T00:00:00Z)"
+	if err := r.Decode(&body, expected); err != nil {
 		return err
 	}
 	for _, name := range body.Namespaces {

@@ -92,7 +92,7 @@ func failure(err error) error {
 	case errors.Is(err, library.ErrBadID):
 		return wire.Invalidf(`"file_id" must be 1 to 128 letters, digits, dots, dashes and underscores.`)
 	case errors.Is(err, library.ErrTaken):
-		return &chat.Error{Kind: chat.Conflict, Msg: "The agent has a file of somebody else with this id."}
+		return &chat.Error{Kind: chat.Conflict, Msg: "The agent already has a file with this id from another user."}
 	case errors.Is(err, library.ErrNotFound):
 		return errMissing
 	}

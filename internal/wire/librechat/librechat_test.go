@@ -8,14 +8,20 @@ import (
 	"net/http/httptest"
 	"os"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
 
+	"parley/internal/access"
+	"parley/internal/chat"
 	"parley/internal/documents"
+	"parley/internal/documents/ingest"
 	"parley/internal/extract"
 	"parley/internal/library/librarytest"
+	"parley/internal/retrieval"
 	"parley/internal/wire"
 	"parley/internal/wire/librechat"
 	"parley/internal/wire/wiretest"
@@ -175,6 +181,52 @@ func TestText_LeavesNothingBehind(t *testing.T) {
 	}
 	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
 		t.Errorf("%v, %v", left, err)
+	}
+}
+
+// A file with another one inside it has two documents.
+func TestContext_HasNoGapWhereItIsTooLong(t *testing.T) {
+	s := newSite(t)
+	const ann = "librechat:ann"
+	if w := s.embed(ann, "f-1", "mail.md", "The mail.", ""); w.Code != 200 {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	home, err := s.Library.Home(t.Context(), ann, "librechat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := retrieval.Document{ID: "inner", Namespace: home.ID, Name: "mail.md/plan.md", SHA256: strings.Repeat("a", 64), Generation: "1"}
+	row := retrieval.File{FileKey: retrieval.FileKey{Root: ingest.UploadsRoot(ann), Path: d.Name}, DocumentID: d.ID}
+	if err := s.Corpus.Apply(t.Context(), retrieval.Batch{Namespace: home.ID, Put: []retrieval.Put{{Document: d}}, PutFiles: []retrieval.File{row}}); err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	s.http = wiretest.Mount(librechat.New(librechat.Config{
+		Library: s.Library,
+		Pages: func(context.Context, int64) ([]retrieval.Page, error) {
+			calls++
+			return []retrieval.Page{{Text: "Document " + strconv.Itoa(calls)}, {Text: strings.Repeat("x", 8<<20)}}, nil
+		},
+	}).Protocol(), slog.New(slog.DiscardHandler))
+	w := s.send("GET", "/documents/f-1/context", ann, "", "")
+	if got, want := w.Body.String(), `"mail.md\nDocument 1"`+"\n"; w.Code != 200 || got != want {
+		t.Errorf("%d %.100q, want %q", w.Code, got, want)
+	}
+}
+
+func TestRemove_NamesTheDeletedFilesInTheAuditLog(t *testing.T) {
+	s := newSite(t)
+	for _, id := range []string{"f-1", "f-2"} {
+		if w := s.embed("librechat:ann", id, id+".md", "The plan.", ""); w.Code != 200 {
+			t.Fatalf("%d %s", w.Code, w.Body)
+		}
+	}
+	i := slices.IndexFunc(s.protocol.Routes, func(rt wire.Route) bool { return rt.Pattern == "DELETE "+librechat.Mount+"/documents" })
+	r := &wire.Request{
+		Request: httptest.NewRequest("DELETE", "/", nil), Who: access.Principal{Subject: "librechat:ann"}, Body: []byte(`["f-1","unknown","f-2"]`),
+	}
+	if err := s.protocol.Routes[i].Handle(httptest.NewRecorder(), r); chat.KindOf(err) != chat.NotFound || r.Changed != "f-1, f-2" {
+		t.Errorf("changed %q, %v", r.Changed, err)
 	}
 }
 

@@ -292,14 +292,18 @@ func (h *Handler) each(r *wire.Request, id string, visit func(at place, revision
 // context handles GET /documents/{id}/context. It returns the text of a file, with a heading for each page.
 func (h *Handler) context(w http.ResponseWriter, r *wire.Request) error {
 	var all strings.Builder
+	full := false
 	err := h.each(r, r.PathValue("id"), func(at place, revision int64) error {
+		if full {
+			return nil
+		}
 		if all.Len() == 0 {
 			all.WriteString(at.file.Name + "\n")
 		}
 		pages, err := h.cfg.Pages(r.Context(), revision)
 		for _, p := range pages {
-			if all.Len()+len(p.Text) > maxContext {
-				break
+			if full = all.Len()+len(p.Text) > maxContext; full {
+				break // for good: a later page must not follow a gap
 			}
 			if p.Number > 0 {
 				all.WriteString("\n# PAGE " + strconv.Itoa(p.Number) + "\n\n")
@@ -328,10 +332,17 @@ func (h *Handler) remove(w http.ResponseWriter, r *wire.Request) error {
 		return err
 	}
 	missing := false
+	var deleted []string
 	for _, id := range ids {
 		err := h.cfg.Library.DeleteFile(r.Context(), r.Who.Subject, id)
-		if missing = missing || errors.Is(err, library.ErrNotFound); err != nil && !errors.Is(err, library.ErrNotFound) {
+		switch {
+		case errors.Is(err, library.ErrNotFound):
+			missing = true
+		case err != nil:
 			return err
+		default:
+			deleted = append(deleted, id)
+			r.Changed = strings.Join(deleted, ", ") // also if a later id fails
 		}
 	}
 	if missing || len(ids) == 0 {

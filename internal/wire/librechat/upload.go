@@ -50,7 +50,7 @@ func (h *Handler) read(w http.ResponseWriter, r *wire.Request, keep func(f *form
 			case name != "file" && name != "uploaded_file":
 				return wire.Invalidf(`The part with the file must be named "file".`)
 			case f.name != "":
-				return wire.Invalidf("An upload has one file.")
+				return wire.Invalidf("An upload may contain only one file.")
 			case f.id == "":
 				return wire.Invalidf(`The field "file_id" must come before the file.`)
 			}

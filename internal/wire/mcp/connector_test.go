@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"parley/internal/access"
 	"parley/internal/chat"
 	"parley/internal/chat/chattest"
 	"parley/internal/retrieval"
@@ -133,6 +135,25 @@ func TestComplete_SuggestsWhatTheCallerMaySee(t *testing.T) {
 	} {
 		if diff := cmp.Diff(c.want, names(c.user, c.kind, c.argument, c.begun, c.namespace)); diff != "" {
 			t.Errorf("%+v: %s", c, diff)
+		}
+	}
+}
+
+func TestComplete_SaysThatThereIsMoreOnlyIfItLeavesOutAMatch(t *testing.T) {
+	h := newHandler(&chattest.Engine{}, library())
+	h.cfg.Namespaces = func(context.Context, access.Principal) (all []string, _ error) {
+		for i := range maxCompletions + 1 {
+			all = append(all, fmt.Sprintf("team-%03d", i))
+		}
+		return all, nil
+	}
+	for begun, more := range map[string]bool{"team-": true, "team-00": false} {
+		res, err := connect(t, h, "ann").Complete(t.Context(), &sdk.CompleteParams{
+			Ref:      &sdk.CompleteReference{Type: "ref/resource", URI: scheme + "{namespace}/{+name}"},
+			Argument: sdk.CompleteParamsArgument{Name: "namespace", Value: begun},
+		})
+		if err != nil || res.Completion.HasMore != more || len(res.Completion.Values) > maxCompletions {
+			t.Errorf("%q: %+v, %v", begun, res, err)
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 )
 
 type fetchArgs struct {
-	ID string `json:"id" jsonschema:"of a result of search"`
+	ID string `json:"id" jsonschema:"the id of a search result"`
 }
 
 // fetchResult is a page in the shape that ChatGPT's connectors expect.
@@ -25,7 +25,7 @@ type fetchResult struct {
 	Title    string            `json:"title"`
 	Text     string            `json:"text"`
 	URL      string            `json:"url" jsonschema:"where people can read the page"`
-	Metadata map[string]string `json:"metadata" jsonschema:"document, namespace, and where there are pages page and pages; truncated is true where text is not all"`
+	Metadata map[string]string `json:"metadata" jsonschema:"document and namespace; for documents with pages also page and pages; truncated is true if the text was cut off"`
 }
 
 // maxFetch limits the text of a fetch or a prompt, in bytes. Models cannot read more.
@@ -37,7 +37,7 @@ func (c *client) fetch(ctx context.Context, _ *sdk.CallToolRequest, args fetchAr
 	d, pages, err := c.document(ctx, args.ID)
 	if err != nil {
 		if chat.KindOf(err) == chat.NotFound {
-			err = &chat.Error{Kind: chat.NotFound, Msg: "There is no such document: the id must come from a result of search."}
+			err = &chat.Error{Kind: chat.NotFound, Msg: "There is no such document. Use the id of a search result."}
 		}
 		return nil, out, c.explain(ctx, "fetch", err)
 	}

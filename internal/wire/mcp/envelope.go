@@ -155,7 +155,7 @@ func (t *translator) end() {
 	case t.status >= http.StatusInternalServerError:
 		text = wire.InternalSentence
 	case strings.HasPrefix(text, unknownMethod):
-		code, text = methodNotFound, "The method is not known here."
+		code, text = methodNotFound, "Unknown method."
 		if t.id != nil {
 			t.status = http.StatusOK
 		}

@@ -152,7 +152,7 @@ func (h *Handler) server(who caller) *sdk.Server {
 	c := &client{Handler: h, caller: who}
 	s := sdk.NewServer(&sdk.Implementation{Name: "parley", Title: "Parley", Version: h.cfg.Version}, &sdk.ServerOptions{
 		Instructions: "Answers questions from a collection of documents, with citations. " +
-			"Use ask for an answer, search for the passages themselves, and fetch for the pages on which they stand.",
+			"Use ask for an answer, search for the passages themselves, and fetch for the pages that contain them.",
 		Capabilities: &sdk.ServerCapabilities{
 			Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}, Prompts: &sdk.PromptCapabilities{}, Completions: &sdk.CompletionCapabilities{},
 		},
@@ -162,13 +162,13 @@ func (h *Handler) server(who caller) *sdk.Server {
 	reads := &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: new(bool)}
 	sdk.AddTool(s, &sdk.Tool{
 		Name: "search", Title: "Search the documents", Annotations: reads,
-		Description: "Finds the passages of the documents that match a question or keywords best, " +
-			"each with its citation and a score between 0 and 1, and the ids with which fetch reads their pages.",
+		Description: "Finds the passages that best match a question or keywords, " +
+			"each with its citation and a score between 0 and 1, and the ids of their pages for fetch.",
 	}, c.search)
 	sdk.AddTool(s, &sdk.Tool{
 		Name: "fetch", Title: "Read a page", Annotations: reads,
-		Description: "Returns the text of a page, or of a document without pages, by the id that search has returned. " +
-			"An id without its #page=… is the whole document.",
+		Description: "Returns the text of a page, or of a document without pages, for an id that search returned. " +
+			"An id without #page=… returns the whole document.",
 	}, c.fetch)
 	sdk.AddTool(s, &sdk.Tool{
 		Name: "ask", Title: "Ask the documents", Annotations: reads,
@@ -240,7 +240,7 @@ func (c *client) listing(next sdk.MethodHandler) sdk.MethodHandler {
 		if params != nil && params.Cursor != "" {
 			b, err := base64.RawURLEncoding.DecodeString(params.Cursor)
 			if err != nil {
-				return nil, &jsonrpc.Error{Code: invalidParams, Message: "The cursor is not one of this server's."}
+				return nil, &jsonrpc.Error{Code: invalidParams, Message: "The cursor is invalid."}
 			}
 			after = string(b)
 		}

@@ -38,9 +38,10 @@ func (c *client) answerPrompt(_ context.Context, req *sdk.GetPromptRequest) (*sd
 	if question == "" {
 		return nil, invalidArgument("The argument question is missing.")
 	}
-	return asPrompt("Answers a question from the documents.", &sdk.TextContent{Text: "Answer this question from the documents that the tools search, fetch and ask reach, " +
-		"and from nothing else. Put the citation behind each statement, in square brackets, as the tools return it. " +
-		"If the documents do not hold the answer, say so.\n\nQuestion: " + question}), nil
+	return asPrompt("Answers a question from the documents.", &sdk.TextContent{Text: "Answer this question " +
+		"only from the documents that the tools search, fetch and ask can read. " +
+		"Put the citation after each statement, in square brackets, as the tools return it. " +
+		"If the documents do not contain the answer, say so.\n\nQuestion: " + question}), nil
 }
 
 func (c *client) summaryPrompt(ctx context.Context, req *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
@@ -61,7 +62,7 @@ func (c *client) summaryPrompt(ctx context.Context, req *sdk.GetPromptRequest) (
 	return asPrompt("Summarizes "+titleOf(d, d.Name)+".",
 		&sdk.EmbeddedResource{Resource: contents},
 		&sdk.TextContent{Text: "Summarize this document in its own language: what it is about, what it says, and what follows from it. " +
-			"Put the citation [" + d.Name + "] behind each statement, with #page=N where you know the page."}), nil
+			"Put the citation [" + d.Name + "] after each statement, with #page=N if you know the page."}), nil
 }
 
 func invalidArgument(text string) error { return &jsonrpc.Error{Code: invalidParams, Message: text} }
@@ -109,11 +110,14 @@ func (c *client) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.C
 		return nil, c.explain(ctx, "complete", err)
 	}
 	for _, name := range names {
-		if strings.HasPrefix(name, begun) && len(res.Completion.Values) < maxCompletions {
-			res.Completion.Values = append(res.Completion.Values, name)
+		if !strings.HasPrefix(name, begun) {
+			continue
 		}
+		if res.Completion.HasMore = len(res.Completion.Values) == maxCompletions; res.Completion.HasMore {
+			break
+		}
+		res.Completion.Values = append(res.Completion.Values, name)
 	}
-	res.Completion.HasMore = len(names) > maxCompletions
 	return res, nil
 }
 

@@ -30,7 +30,7 @@ func (h *Handler) metadataRoutes() []wire.Route {
 // resource is the URL that they want to use.
 func (h *Handler) metadata(w http.ResponseWriter, r *wire.Request) error {
 	if len(h.cfg.SignIn.Issuers) == 0 {
-		return &chat.Error{Kind: chat.NotFound, Msg: "This server takes no tokens of an authorization server. A key may be needed: see its administrator."}
+		return &chat.Error{Kind: chat.NotFound, Msg: "This server does not accept tokens from an authorization server. You may need a key: ask its administrator."}
 	}
 	w.Header().Set("Cache-Control", "no-store") // it depends on the header Host
 	return wire.Reply(w, http.StatusOK, struct {

@@ -25,21 +25,21 @@ type filter map[string]any
 
 type searchArgs struct {
 	Query     string `json:"query" jsonschema:"a question or keywords"`
-	Limit     int    `json:"limit,omitempty" jsonschema:"the number of passages, 1 to 50; 5 when absent"`
-	Namespace string `json:"namespace,omitempty" jsonschema:"the collection to search; the server's own when absent"`
+	Limit     int    `json:"limit,omitempty" jsonschema:"the number of passages, 1 to 50; the default is 5"`
+	Namespace string `json:"namespace,omitempty" jsonschema:"the collection to search; the default is the server's own"`
 
-	Filter filter `json:"filter,omitempty" jsonschema:"only documents whose attributes pass, for example {\"type\":\"eq\",\"key\":\"category\",\"value\":\"policy\"}; types eq, ne, gt, gte, lt, lte, in, nin, and, or"`
+	Filter filter `json:"filter,omitempty" jsonschema:"only documents whose attributes match, for example {\"type\":\"eq\",\"key\":\"category\",\"value\":\"policy\"}; types eq, ne, gt, gte, lt, lte, in, nin, and, or"`
 }
 
 // searchResult has the matching pages, in the shape that ChatGPT's connectors expect, and the passages on them.
 type searchResult struct {
-	Results  []found   `json:"results" jsonschema:"the pages that were found, best first; fetch takes their ids"`
+	Results  []found   `json:"results" jsonschema:"the pages found, best first; pass their ids to fetch"`
 	Passages []passage `json:"passages" jsonschema:"best first"`
 }
 
 // found is a page with a matching passage.
 type found struct {
-	ID    string `json:"id" jsonschema:"what fetch takes"`
+	ID    string `json:"id" jsonschema:"the id to pass to fetch"`
 	Title string `json:"title"`
 	URL   string `json:"url" jsonschema:"where people can read the page"`
 	Text  string `json:"text,omitempty"` // the passage after its citation; only in the text of a result
@@ -131,9 +131,9 @@ func asText(v any) (*sdk.CallToolResult, error) {
 
 type askArgs struct {
 	Question  string `json:"question"`
-	Namespace string `json:"namespace,omitempty" jsonschema:"the collection to ask; the server's own when absent"`
+	Namespace string `json:"namespace,omitempty" jsonschema:"the collection to ask; the default is the server's own"`
 
-	Filter filter `json:"filter,omitempty" jsonschema:"only documents whose attributes pass, as for search"`
+	Filter filter `json:"filter,omitempty" jsonschema:"only documents whose attributes match, as for search"`
 }
 
 type askResult struct {
@@ -143,7 +143,7 @@ type askResult struct {
 }
 
 type citation struct {
-	Citation string `json:"citation" jsonschema:"as it stands in the answer between brackets"`
+	Citation string `json:"citation" jsonschema:"as it appears in brackets in the answer"`
 	Title    string `json:"title"`
 	URL      string `json:"url,omitempty" jsonschema:"where people can read the document"`
 	Page     int    `json:"page,omitempty"`

@@ -68,11 +68,11 @@ func (l list) read() (access.List, error) {
 		}
 		return *all, nil
 	case len(l.Users)+len(l.Groups) > maxNames:
-		return access.List{}, wire.Invalidf("a list has up to %d users and groups", maxNames)
+		return access.List{}, wire.Invalidf("a list can have at most %d users and groups", maxNames)
 	}
 	for _, name := range slices.Concat(l.Users, l.Groups) {
 		if strings.TrimSpace(name) == "" || len(name) > maxName || isOdd(name) {
-			return access.List{}, wire.Invalidf("the name of a user or group has 1 to %d bytes and no control characters", maxName)
+			return access.List{}, wire.Invalidf("the name of a user or group must have 1 to %d bytes and no control characters", maxName)
 		}
 	}
 	return access.List{Users: l.Users, Groups: l.Groups}, nil
@@ -109,10 +109,10 @@ func showRule(r retrieval.Rule) ruleShown {
 func (h *Handler) target(ctx context.Context, namespace string, document, folder *string) (r retrieval.Rule, err error) {
 	switch {
 	case (document == nil) == (folder == nil):
-		return r, wire.Invalidf("name either a document or a folder; the folder / is the namespace")
+		return r, wire.Invalidf("name either a document or a folder; the folder / is the whole namespace")
 	case folder != nil:
 		if r.Path = strings.Trim(*folder, "/") + "/"; *folder == "" || !isFolder(r.Path) {
-			return r, wire.Invalidf("%.80q is not a folder: expected names with slashes between them, or /", *folder)
+			return r, wire.Invalidf("%.80q is not a folder: expected folder names separated by slashes, or /", *folder)
 		}
 		return r, nil
 	case len(*document) > maxPath || isOdd(*document):
@@ -253,7 +253,7 @@ func (h *Handler) dropAccess(w http.ResponseWriter, r *wire.Request) error {
 	r.Changed = fmt.Sprintf("rights of %q: as its files say", rule.Path)
 	n, err := h.corpus.DropRule(r.Context(), namespace, rule.Path, rule.Owner)
 	if errors.Is(err, retrieval.ErrNotFound) {
-		return &chat.Error{Kind: chat.NotFound, Msg: "Nothing is set for this document or folder."}
+		return &chat.Error{Kind: chat.NotFound, Msg: "There is no rule for this document or folder."}
 	}
 	if err != nil {
 		return err

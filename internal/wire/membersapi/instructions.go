@@ -59,9 +59,9 @@ func (h *Handler) putInstructions(w http.ResponseWriter, r *wire.Request) error 
 	case !ok:
 		return wire.Invalidf("expected the instructions as text; an empty text removes them")
 	case len(text) > chat.MaxTemplate:
-		return wire.Invalidf("the instructions of a namespace have %d bytes at most", chat.MaxTemplate)
+		return wire.Invalidf("the instructions of a namespace can have at most %d bytes", chat.MaxTemplate)
 	case !utf8.ValidString(text) || strings.ContainsFunc(text, isOddInText):
-		return wire.Invalidf("instructions are text without control characters")
+		return wire.Invalidf("the instructions must not contain control characters")
 	}
 	r.Changed = "instructions"
 	if text == "" {

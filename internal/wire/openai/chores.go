@@ -254,8 +254,11 @@ func (c *chore) answer() (string, error) {
 	return string(raw), err
 }
 
-// languages maps codes of text.LanguageOf to the names that LibreChat expects.
-var languages = map[string]string{"": "English", "en": "English", "de": "German", "fr": "French", "es": "Spanish"}
+// languages maps all codes of text.LanguageOf to the names that LibreChat expects.
+var languages = map[string]string{
+	"en": "English", "de": "German", "fr": "French", "es": "Spanish", "it": "Italian", "pt": "Portuguese", "nl": "Dutch",
+	"sv": "Swedish", "pl": "Polish", "ru": "Russian", "ja": "Japanese", "ko": "Korean", "zh": "Chinese",
+}
 
 // question returns the last utterance of the user, or "".
 func (c *chore) question() string {
@@ -337,7 +340,7 @@ func (c *chore) followUps() []string {
 	if last := len(c.conversation) - 1; last >= 0 && !c.conversation[last].user && text.IsRefusal(c.conversation[last].text) {
 		return questions
 	}
-	if language := text.LanguageOf(c.question()); language != "" && language != "en" {
+	if text.LanguageOf(c.question()) != "en" {
 		return questions
 	}
 	for _, word := range c.topics() {

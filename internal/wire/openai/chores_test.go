@@ -80,6 +80,27 @@ func TestChores_AreAnsweredFromTheConversation(t *testing.T) {
 	}
 }
 
+func TestChores_NameTheLanguageOfTheQuestion(t *testing.T) {
+	for question, want := range map[string]string{
+		"How long is the leave?":                        "English",
+		"Wie viele Tage Urlaub haben die Angestellten?": "German",
+		"Quanti giorni di ferie hanno gli impiegati?":   "Italian",
+		"Quantos dias de férias têm os empregados?":     "Portuguese",
+		"Hoeveel vakantiedagen hebben de werknemers?":   "Dutch",
+		"Hur många semesterdagar har de anställda?":     "Swedish",
+		"Ile dni urlopu mają pracownicy?":               "Polish",
+		"Сколько дней отпуска есть у сотрудников?":      "Russian",
+		"休暇は何日ですか。":                                     "Japanese",
+		"휴가는 며칠입니까?":                                    "Korean",
+		"员工有多少天假期？":                                     "Chinese",
+	} {
+		c := chore{name: titleChore, json: true, schema: true, conversation: []said{{true, question}}}
+		if answer, err := c.answer(); err != nil || !strings.Contains(answer, `"language":"`+want+`"`) {
+			t.Errorf("%s: %s, %v", question, answer, err)
+		}
+	}
+}
+
 func TestChores_AreNotWhatPeopleAsk(t *testing.T) {
 	const title = "Provide a concise, 5-word-or-less title for the conversation."
 	for _, body := range []string{

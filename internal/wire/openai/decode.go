@@ -281,7 +281,7 @@ func (x *exchange) readAudio(wire.Value) error {
 func (x *exchange) readLogprobs(v wire.Value) error {
 	wanted, err := boolOf(v, "logprobs")
 	if wanted {
-		return Refusef("logprobs", unsupported, `"logprobs" must be false: this server does not know them.`)
+		return Refusef("logprobs", unsupported, `"logprobs" must be false: this server does not return log probabilities.`)
 	}
 	return err
 }

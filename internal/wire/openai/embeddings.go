@@ -111,7 +111,7 @@ func (h *Handler) embedderOf(v wire.Value) (string, error) {
 		return name, nil
 	}
 	return "", Refuse(chat.NotFound, "model", "model_not_found",
-		"The embedding model "+strconv.Quote(wire.Clip(name))+" is not there. This server embeds with "+strconv.Quote(key)+".")
+		"There is no embedding model "+strconv.Quote(wire.Clip(name))+". This server's embedding model is "+strconv.Quote(key)+".")
 }
 
 // builtinDimensions is the only length of vectors that the built-in embedder supports.
@@ -119,7 +119,7 @@ const builtinDimensions = 384
 
 func (h *Handler) checkDimensions(n int) error {
 	if strings.HasPrefix(h.cfg.Embedding.Model, "builtin:") && n != 0 && n != builtinDimensions {
-		return Refusef("dimensions", unsupportedValue, `"dimensions" must be %d: this server's embedding model makes no other vectors.`, builtinDimensions)
+		return Refusef("dimensions", unsupportedValue, `"dimensions" must be %d: this server's embedding model supports no other length.`, builtinDimensions)
 	}
 	return nil
 }

@@ -65,12 +65,14 @@ var elsewhere = map[string]string{
 	"assistants": assistantsElsewhere, "threads": assistantsElsewhere,
 }
 
-const assistantsElsewhere = "Assistants and threads are not there: POST /v1/conversations begins a conversation, and POST /v1/responses answers in it."
+const assistantsElsewhere = "Assistants and threads are not supported. " +
+	"Use POST /v1/conversations to begin a conversation and POST /v1/responses to get an answer in it."
 
 // unknown responds for a path below /v1/ that has no route.
 func unknown(w http.ResponseWriter, r *wire.Request, _ error) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/v1/"), "/")
-	text := cmp.Or(elsewhere[name], "Of OpenAI's API there are POST /v1/responses, /v1/conversations, POST /v1/chat/completions, POST /v1/completions, POST /v1/embeddings, /v1/files, /v1/uploads, /v1/vector_stores and GET /v1/models.")
+	text := cmp.Or(elsewhere[name], "This route is not supported. Of OpenAI's API, this server supports "+
+		"POST /v1/responses, /v1/conversations, POST /v1/chat/completions, POST /v1/completions, POST /v1/embeddings, /v1/files, /v1/uploads, /v1/vector_stores and GET /v1/models.")
 	fail(w, r, wire.Refuse(http.StatusNotFound, "not_found", text))
 }
 

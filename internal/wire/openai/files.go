@@ -82,7 +82,7 @@ func FileOf(file wire.Object, param string) (f chat.File, err error) {
 		}
 	}
 	if v, _ := file.Get("file_url"); v.IsGiven() {
-		return f, Refusef(param+".file_url", unsupported, `"%s.file_url" is not supported: this server fetches no files for its clients. Send "file_data", or a "file_id" of POST /v1/files.`, param)
+		return f, Refusef(param+".file_url", unsupported, `"%s.file_url" is not supported: this server does not download files. Send "file_data", or a "file_id" from POST /v1/files.`, param)
 	}
 	switch {
 	case (f.ID == "") == (data == ""):
@@ -97,7 +97,7 @@ func FileOf(file wire.Object, param string) (f chat.File, err error) {
 // path of its URL.
 func FileOfURL(url, media, name, param, at string) (f chat.File, err error) {
 	if !isDataURL(url) {
-		return f, Refusef(at, unsupported, "%q must be a data: URL: this server fetches no files for its clients.", at)
+		return f, Refusef(at, unsupported, "%q must be a data: URL: this server does not download files.", at)
 	}
 	f.Param = param
 	f.Data, f.Name, err = decodeFile(url, media, name, at)

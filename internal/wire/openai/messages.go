@@ -191,11 +191,11 @@ func (h *Handler) imageOf(part wire.Object, param string) (llm.Part, error) {
 func CheckImage(url string, vision bool, param, at string) error {
 	switch {
 	case strings.HasPrefix(url, "https://"), strings.HasPrefix(url, "http://"):
-		return Refusef(param, unsupported, "%q must be a data: URL: this server fetches no images for its clients.", at)
+		return Refusef(param, unsupported, "%q must be a data: URL: this server does not download images.", at)
 	case !isImageData(url):
 		return Refusef(param, invalid, "%q must be a data: URL of a PNG, JPEG, GIF or WebP image in base64.", at)
 	case !vision:
-		return Refusef(param, unsupported, "%q is an image, which the model of this server does not read.", param)
+		return Refusef(param, unsupported, "%q is an image, but this server's model does not accept images.", param)
 	}
 	return nil
 }

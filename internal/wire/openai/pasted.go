@@ -61,7 +61,11 @@ func (p *pasted) read() {
 	p.unclosed = map[string]bool{}
 	for at := 0; at < len(p.text); {
 		line, _, _ := strings.Cut(p.text[at:], "\n")
-		if n := p.fileAt(at, line); n > 0 && len(p.files) <= maxPasted {
+		n := 0
+		if len(p.files) < maxPasted {
+			n = p.fileAt(at, line)
+		}
+		if n > 0 {
 			p.rest.WriteByte('\n')
 			at += n
 			continue
@@ -145,15 +149,20 @@ func (p *pasted) until(at, body int, name string) int {
 	return end - at
 }
 
-// attachments is like between, for several files in one code fence, each below its name.
+// attachments is like between, for several files in one code fence, each below its name. At the limit of files it stops, and
+// leaves the others in the text.
 func (p *pasted) attachments(at, body int, name string) int {
-	const fence = "\n```"
+	const fence, next = "\n```", "\n\n---\n\n# \""
 	end := strings.LastIndex(p.text[body:], fence)
 	if end < 0 {
 		return 0
 	}
-	for i, part := range strings.Split(p.text[body:body+end], "\n\n---\n\n# \"") {
-		if i > 0 {
+	from := body
+	for i, part := range strings.Split(p.text[body:body+end], next) {
+		if len(p.files) == maxPasted {
+			return from - len(next) - at
+		}
+		if from += len(part) + len(next); i > 0 {
 			var ok bool
 			if name, part, ok = strings.Cut(part, "\"\n"); !ok {
 				continue

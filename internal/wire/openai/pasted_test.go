@@ -2,6 +2,7 @@ package openai
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -65,6 +66,24 @@ Or two.</file>
 	}
 }
 
+func TestUnpaste_LeavesFilesOverTheLimitInTheText(t *testing.T) {
+	elements, fenced := "How long?", "How long?\n```md# \"0.txt\"\ntext 0"
+	for i := range maxPasted + 2 {
+		elements += fmt.Sprintf("\n<file name=\"%d.txt\">text %d\n</file>", i, i)
+		if i > 0 {
+			fenced += fmt.Sprintf("\n\n---\n\n# \"%d.txt\"\ntext %d", i, i)
+		}
+	}
+	for _, text := range []string{elements, fenced + "\n```"} {
+		messages := []chat.Message{chat.TextMessage(llm.User, text)}
+		unpaste(messages)
+		said := messages[0].Text()
+		if len(messages[0].Files) != maxPasted || strings.Contains(said, "text 49") || !strings.Contains(said, "text 50") || !strings.Contains(said, "text 51") {
+			t.Errorf("%d files; the text is %q", len(messages[0].Files), said)
+		}
+	}
+}
+
 func TestUnpaste_ReadsPassagesInTheInstructionsOfAnythingLLM(t *testing.T) {
 	messages := []chat.Message{
 		chat.TextMessage(llm.System, "Answer briefly. <file name=\"a.txt\">not a file</file>\nContext:\n[CONTEXT 0]:\n<document_metadata>\nsourceDocument: terms.pdf\npublished: today\n</document_metadata>\n\nThree months.\n[END CONTEXT 0]\n\n[CONTEXT 1]:\nCats sleep.\n[END CONTEXT 1]\n\n"),
@@ -107,7 +126,7 @@ func TestUnpaste_TakesTimeInProportionToTheMessage(t *testing.T) {
 		texttest.Linear(t, shape, 32<<10, func(text string) {
 			messages := []chat.Message{chat.TextMessage(llm.User, text)}
 			unpaste(messages)
-			if n := len(messages[0].Files); n > maxPasted+1 {
+			if n := len(messages[0].Files); n > maxPasted {
 				t.Fatalf("%q: %d files", line, n)
 			}
 		})

@@ -47,7 +47,7 @@ func toolOf(v wire.Value, at wire.Element) (llm.Tool, error) {
 	}
 	var tool llm.Tool
 	for key, v := range function.Members() {
-		ok := true
+		ok, want := true, "a string"
 		switch {
 		case v.IsNull():
 		case key == "name":
@@ -55,12 +55,13 @@ func toolOf(v wire.Value, at wire.Element) (llm.Tool, error) {
 		case key == "description":
 			tool.Description, ok = v.Text()
 		case key == "parameters":
+			want = "an object"
 			if _, ok = v.Object(); ok {
 				tool.Parameters = v.Compact()
 			}
 		}
 		if !ok {
-			return tool, Refusef(at.String()+".function."+key, invalid, `"%v.function.%s" is not of its type.`, at, key)
+			return tool, Refusef(at.String()+".function."+key, invalid, `"%v.function.%s" must be %s.`, at, key, want)
 		}
 	}
 	if tool.Name == "" {

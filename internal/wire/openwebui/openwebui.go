@@ -82,7 +82,8 @@ func replyKnowledge(w http.ResponseWriter, s library.Store) error {
 // create handles POST /api/v1/knowledge/create.
 func (h *Handler) create(w http.ResponseWriter, r *wire.Request) error {
 	if r.Who.Namespaces != nil {
-		return &chat.Error{Kind: chat.Forbidden, Msg: "A knowledge base is a namespace of its own, and this key is limited to some namespaces."}
+		return &chat.Error{Kind: chat.Forbidden, Msg: "This key is limited to certain namespaces, " +
+			"so it cannot create a knowledge base, which is a separate namespace."}
 	}
 	object, err := r.Object()
 	if err != nil {

@@ -99,7 +99,7 @@ func (h *Handler) offerWebSearch(x *exchange) {
 		x.notes = append(x.notes, "Web search was asked for, but is not configured on this server.")
 	case strings.HasPrefix(o.Models.Inference, ledger.Builtin+":"):
 		x.noWeb = "not_available"
-		x.notes = append(x.notes, "Web search was asked for, but the model that answers calls no tools.")
+		x.notes = append(x.notes, "Web search was asked for, but the answering model cannot call tools.")
 	default:
 		o.MoreTools = []string{webSearchTool}
 	}
@@ -116,7 +116,7 @@ func (h *Handler) historyOf(v wire.Value, question string) ([]chat.Message, erro
 	}
 	count, ok := wire.AtMost(h.cfg.MaxMessages, elements)
 	if !ok {
-		return nil, &fieldError{"history", fmt.Sprintf("a list of %d messages at most", h.cfg.MaxMessages)}
+		return nil, &fieldError{"history", fmt.Sprintf("a list of at most %d messages", h.cfg.MaxMessages)}
 	}
 	messages, i := make([]chat.Message, 0, count+1), 0
 	for v := range elements {

@@ -114,7 +114,7 @@ func (h *Handler) lookUp(ctx context.Context, e *evaluation) (*lookup, error) {
 		out.Retrieval.Fallback = &why
 	}
 	if e.colbert {
-		out.Notes = append(out.Notes, "there is no late interaction model: use_colbert changes nothing")
+		out.Notes = append(out.Notes, "there is no late interaction model: use_colbert has no effect")
 	}
 	first := e.best(f.first)
 	for i := range first {

@@ -84,7 +84,8 @@ func (h *Handler) evaluationOf(r *wire.Request, x *exchange) (*evaluation, error
 		return nil, err
 	}
 	if n := len(e.questions) * len(e.ways); n > maxSearches {
-		return nil, &fieldError{"questions", fmt.Sprintf("fewer: %d questions in %d ways are more than %d searches", len(e.questions), len(e.ways), maxSearches)}
+		const want = "a shorter list: %d questions in %d ways exceed the limit of %d searches"
+		return nil, &fieldError{"questions", fmt.Sprintf(want, len(e.questions), len(e.ways), maxSearches)}
 	}
 	return e, nil
 }
@@ -206,7 +207,7 @@ func (h *Handler) readQuestions(e *evaluation, object wire.Object) error {
 	query, _ := object.Get("query")
 	list, _ := object.Get("questions")
 	if query.IsGiven() == list.IsGiven() {
-		return &fieldError{"questions", `a list of questions, each with its "gold", or there must be one "query" instead of it`}
+		return &fieldError{"questions", `a list of questions, each with "gold"; or send "query" instead`}
 	}
 	if query.IsGiven() {
 		text, ok := query.Text()
@@ -222,7 +223,7 @@ func (h *Handler) readQuestions(e *evaluation, object wire.Object) error {
 	i := 0
 	for v := range elements {
 		if i == maxQuestions {
-			return &fieldError{"questions", fmt.Sprintf("a list of %d questions at most", maxQuestions)}
+			return &fieldError{"questions", fmt.Sprintf("a list of at most %d questions", maxQuestions)}
 		}
 		q, err := h.questionOf(e, v, i)
 		if err != nil {
@@ -285,7 +286,7 @@ func (q *evalQuestion) readGold(base string, object wire.Object) error {
 	for v := range elements {
 		label, grade, want := goldOf(v)
 		if want == "" && i == maxGold {
-			return &fieldError{"gold", fmt.Sprintf("a list of %d labels at most", maxGold)}
+			return &fieldError{"gold", fmt.Sprintf("a list of at most %d labels", maxGold)}
 		}
 		if want != "" {
 			return &fieldError{fmt.Sprintf("gold.%d", i), want}

@@ -33,7 +33,7 @@ const (
 
 var (
 	errEvaluations = &chat.Error{Kind: chat.RateLimited, RetryAfter: 5 * time.Second,
-		Msg: "The server is working on as many evaluations as it may. Please try again in a moment."}
+		Msg: "Too many evaluations are running. Please try again in a moment."}
 	errEvaluationLong = &chat.Error{Kind: chat.Unavailable,
 		Msg: fmt.Sprintf("The evaluation took longer than %s. Please ask fewer questions at a time.", evaluationTime)}
 )

@@ -183,7 +183,7 @@ func setDocuments(x *exchange, v wire.Value) string {
 	return ""
 }
 
-var documentsWanted = fmt.Sprintf("a list of %d ids of documents at most", maxDocuments)
+var documentsWanted = fmt.Sprintf("a list of at most %d document ids", maxDocuments)
 
 // confine limits the search to the documents that the request names, if it names any. It ignores documents that do not
 // exist or that the caller may not see.

@@ -24,7 +24,7 @@ const (
 	maxPage         = 1000
 )
 
-var errNoSession = &chat.Error{Kind: chat.NotFound, Msg: "There is no such session. POST /chat/session makes one."}
+var errNoSession = &chat.Error{Kind: chat.NotFound, Msg: "There is no such session. POST /chat/session creates one."}
 
 // scope returns the scope of the caller's sessions.
 func (h *Handler) scope(r *wire.Request) turn.Scope {
@@ -159,7 +159,7 @@ func pageOfSessions(r *wire.Request) (limit int, after turn.Position, err error)
 	if s := r.URL.Query().Get("after"); s != "" {
 		micros, id, ok := cut(s)
 		if !ok {
-			return 0, after, &fieldError{"after", `the "next" of another page`}
+			return 0, after, &fieldError{"after", `the "next" of the previous page`}
 		}
 		after = turn.Position{UpdatedAt: time.UnixMicro(micros).UTC(), ID: id}
 	}

@@ -30,7 +30,7 @@ type payload struct {
 
 // sourcesOf returns the passages of the prompt, best first.
 func (v *view) sourcesOf(t *chat.Turn) []source {
-	sent := t.Retrieved.Passages[:min(len(t.Prompt.Sources), len(t.Retrieved.Passages))]
+	sent := t.InPrompt()
 	all := make([]source, len(sent))
 	for i := range sent {
 		all[i] = v.sourceOf(&sent[i])

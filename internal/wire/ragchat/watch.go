@@ -16,7 +16,7 @@ func (h *Handler) steps(w http.ResponseWriter, r *wire.Request) error {
 		return &fieldError{"query_id", "a query parameter of 1 to 256 bytes"}
 	}
 	if !h.hub.admit() {
-		return &chat.Error{Kind: chat.RateLimited, Msg: "Too many clients watch processing steps. Please try again later."}
+		return &chat.Error{Kind: chat.RateLimited, Msg: "Too many clients are watching processing steps. Please try again later."}
 	}
 	defer h.hub.leave()
 	s := wire.SSE(w)

@@ -23,7 +23,7 @@ import (
 const (
 	maxBackground = 64       // running at one time
 	maxOwn        = 16       // running at one time for one caller
-	maxRecording  = 16 << 20 // bytes of the recorded events of one response
+	maxRecording  = 16 << 20 // bytes of the recorded events of one response, besides the last events
 	maxRecordings = 32 << 20 // bytes of the recorded events of all responses that have ended
 )
 
@@ -31,7 +31,7 @@ const (
 const keepAlive = 15 * time.Second
 
 var (
-	errBackground = &chat.Error{Kind: chat.RateLimited, Msg: "Too many responses are being made in the background. Please try again later."}
+	errBackground = &chat.Error{Kind: chat.RateLimited, Msg: "Too many background responses are running. Please try again later."}
 	errLong       = &chat.Error{Kind: chat.TooLarge, Msg: "The answer is too long."}
 )
 
@@ -61,17 +61,22 @@ func (r *recording) event(name string) []byte {
 	return r.line[:0]
 }
 
+// next records an event. From the limit on it returns errLong, unless the event is one of the last events of a response. It
+// records the event even then, so that the indices remain the sequence numbers.
 func (r *recording) next(line []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.line = line
-	if r.size += len(line); r.size > maxRecording {
-		return errLong
-	}
 	r.events = append(r.events, recorded{r.name, bytes.Clone(line)})
 	r.wake()
+	if r.size += len(line); r.size > maxRecording && !lastEvents[r.name] {
+		return errLong
+	}
 	return nil
 }
+
+// lastEvents are the names of the events that end a response.
+var lastEvents = map[string]bool{"response.completed": true, "response.incomplete": true, "error": true, "response.failed": true}
 
 func (r *recording) soon(line []byte) error { return r.next(line) }
 
@@ -105,7 +110,7 @@ func (r *recording) from(n int) (events []recorded, changed <-chan struct{}, end
 // launch starts a background response. It responds with its initial state or, for a streamed response, with its events.
 func (h *Handler) launch(w http.ResponseWriter, r *wire.Request, x *exchange) error {
 	if !x.res.Store {
-		return openai.Refusef("background", openai.Invalid, `"background" needs "store": the response is fetched from the store.`)
+		return openai.Refusef("background", openai.Invalid, `"background" requires "store": the response is fetched from the store.`)
 	}
 	if t, err := h.cfg.Store.Transcript(r.Context(), h.scope(transcript.Responses, x.who), x.res.ID); err == nil {
 		return h.relaunch(w, r, x, t)
@@ -154,7 +159,8 @@ func (h *Handler) relaunch(w http.ResponseWriter, r *wire.Request, x *exchange, 
 	}
 	events := h.recordingOf(flight{x.who.Subject, x.res.ID})
 	if events == nil {
-		return openai.Refusef("stream", openai.Unsupported, `The events of the response that this Idempotency-Key stands for are gone: GET response %s without "stream".`, x.res.ID)
+		return openai.Refusef("stream", openai.Unsupported,
+			`The events of the response to this Idempotency-Key are no longer available. GET /v1/responses/%s without "stream".`, x.res.ID)
 	}
 	return h.follow(w, r, events, 0)
 }
@@ -218,7 +224,8 @@ func (h *Handler) resume(w http.ResponseWriter, r *wire.Request, key flight) err
 	}
 	events := h.recordingOf(key)
 	if events == nil {
-		return openai.Refusef("stream", openai.Unsupported, `"stream" needs a response in the background whose events are still there: GET this one without "stream".`)
+		return openai.Refusef("stream", openai.Unsupported,
+			`"stream" requires a background response whose events are still available. GET this response without "stream".`)
 	}
 	return h.follow(w, r, events, n)
 }
@@ -233,7 +240,7 @@ func (h *Handler) recordingOf(key flight) *recording {
 }
 
 // errLost is the error of a response whose server ended before the response was complete.
-var errLost = &chat.Error{Kind: chat.Unavailable, Msg: "The server ended before the response was complete. Please ask again."}
+var errLost = &chat.Error{Kind: chat.Unavailable, Msg: "The server stopped before the response was complete. Please ask again."}
 
 // isPending reports whether a stored response has not ended.
 func isPending(body wire.Value) bool {

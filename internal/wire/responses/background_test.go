@@ -7,6 +7,7 @@ import (
 	"iter"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -154,7 +155,7 @@ func TestBackground_HasFailedIfItsServerIsGone(t *testing.T) {
 	await(t, killed, inProgress)
 	next := handlerOf(nil, func(c *Config) { c.Store = store })
 	for range 2 {
-		if body := await(t, next, failed); !strings.Contains(body, `"message":"The server ended before the response was complete.`) {
+		if body := await(t, next, failed); !strings.Contains(body, `"message":"The server stopped before the response was complete.`) {
 			t.Error(body)
 		}
 	}
@@ -192,6 +193,29 @@ func TestBackground_FailsWithTheErrorOfItsTurn(t *testing.T) {
 	}
 	if w := send(h, http.MethodGet, firstStore+"?stream=true", ""); !strings.Contains(w.Body.String(), "event: response.failed") {
 		t.Error(w.Body)
+	}
+}
+
+// The events of an answer have its text five times. If only the last one exceeds the limit, the response is complete.
+func TestBackground_TellsItsFollowersThatTheAnswerIsTooLong(t *testing.T) {
+	for size, last := range map[int][]string{maxRecording: {"error", "response.failed"}, maxRecording * 2 / 9: {"response.output_item.done", "response.completed"}} {
+		text := strings.Repeat("a", size)
+		h := handlerOf(turnOf(func(_ context.Context, yield func(chat.Event, error) bool) {
+			sendAll(yield, chat.MessageStarted{ID: "m"}, chat.TextDelta{ID: "m", Text: text},
+				chat.MessageFinished{ID: "m", Status: chat.StatusCompleted, Text: text, FinishReason: "stop"}, chat.TurnFinished{})
+		}), nil)
+		send(h, http.MethodPost, endpoint, behind)
+		h.wait(t.Context(), nil)
+		body := send(h, http.MethodGet, firstStore+"?stream=true", "").Body.String()
+		checkFraming(t, "all events", body)
+		var names []string
+		for _, event := range strings.Split(body, "\n\n") {
+			name, _, _ := strings.Cut(strings.TrimPrefix(event, "event: "), "\n")
+			names = append(names, name)
+		}
+		if n := len(names); n < 4 || !slices.Equal(names[n-4:n-2], last) { // [DONE] and an empty line follow
+			t.Errorf("%d bytes: the events are %.1000q", size, names)
+		}
 	}
 }
 

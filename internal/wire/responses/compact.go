@@ -135,7 +135,8 @@ func (r *reader) compaction(item wire.Object, at wire.Element) error {
 	content, _ := v.Text()
 	gists, size, ok := unpack(content, maxInflated-r.inflated)
 	if r.inflated += size; !ok {
-		return openai.Refusef(at.String()+".encrypted_content", openai.Invalid, `"%v.encrypted_content" is not what POST /v1/responses/compact has returned.`, at)
+		return openai.Refusef(at.String()+".encrypted_content", openai.Invalid,
+			`"%v.encrypted_content" was not returned by POST /v1/responses/compact, or the compactions of this request are too long.`, at)
 	}
 	for _, g := range gists {
 		r.out = append(r.out, chat.TextMessage(g.Role, g.Text))

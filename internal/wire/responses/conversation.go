@@ -99,7 +99,7 @@ func (h *Handler) itemsOf(r *wire.Request, v wire.Value, owner string) ([]transc
 	if _, ok := v.Elements(); !ok {
 		return nil, openai.Refusef("items", openai.Invalid, `"items" must be a list of items.`)
 	}
-	items, err := h.inputOf(r.Context(), r.Who, v)
+	items, err := h.inputOf(r.Context(), r.Who, v, "items")
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ const finalTime = 2 * time.Second
 
 var errSockets = &chat.Error{
 	Kind: chat.Unavailable,
-	Msg:  "The server has as many WebSockets open as it may. Please try again in a moment.",
+	Msg:  "The server has reached its limit of open WebSockets. Please try again in a moment.",
 }
 
 // crowd limits and tracks activities that net/http does not wait for when it stops: open WebSockets, or background

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strconv"
+	"unicode/utf8"
 
 	"parley/internal/attribute"
 	"parley/internal/chat"
@@ -77,7 +78,7 @@ func (h *Handler) converse(ctx context.Context, x *exchange, given wire.Value) e
 	if err != nil {
 		return err
 	}
-	if x.input, err = h.inputOf(ctx, x.who, given); err != nil {
+	if x.input, err = h.inputOf(ctx, x.who, given, "input"); err != nil {
 		return err
 	}
 	if len(x.input) == 0 && len(earlier) == 0 {
@@ -100,7 +101,7 @@ func (h *Handler) converse(ctx context.Context, x *exchange, given wire.Value) e
 func (h *Handler) earlier(ctx context.Context, x *exchange) ([]chat.Message, error) {
 	switch {
 	case x.previous != "" && x.conversation != "":
-		return nil, openai.Refusef("conversation", openai.Invalid, `"conversation" and "previous_response_id" exclude each other.`)
+		return nil, openai.Refusef("conversation", openai.Invalid, `"conversation" and "previous_response_id" cannot be used together.`)
 	case x.conversation != "":
 		return h.said(ctx, x.who, x.conversation)
 	case x.previous != "":
@@ -347,7 +348,7 @@ func (x *exchange) readInclude(v wire.Value) error {
 		case !ok:
 			return openai.Refusef("include", openai.Invalid, `"include" must be a list of strings.`)
 		case name == includeLogprobs:
-			return openai.Refusef("include", openai.UnsupportedValue, "%q is not supported: this server does not know them.", name)
+			return openai.Refusef("include", openai.UnsupportedValue, "%q is not supported: this server does not return log probabilities.", name)
 		case name == includeResults:
 			x.results = true
 		}
@@ -363,7 +364,7 @@ func (x *exchange) readMetadata(v wire.Value) (err error) {
 // The limits of metadata, as in OpenAI's API, and of other texts that the response only repeats.
 const (
 	maxMetadata      = 16  // members
-	maxMetadataKey   = 64  // bytes
+	maxMetadataKey   = 64  // characters
 	maxMetadataValue = 512 // characters
 	maxEcho          = 512 // bytes
 )
@@ -377,7 +378,7 @@ func metadataOf(v wire.Value) (json.RawMessage, error) {
 	count := 0
 	for key, v := range object.Members() {
 		value, ok := v.Text()
-		if count++; !ok || count > maxMetadata || len(key) > maxMetadataKey || len(value) > 4*maxMetadataValue {
+		if count++; !ok || count > maxMetadata || utf8.RuneCountInString(key) > maxMetadataKey || utf8.RuneCountInString(value) > maxMetadataValue {
 			return nil, openai.Refusef("metadata", openai.Invalid, `"metadata" must be an object of at most %d strings, with keys of at most %d characters and values of at most %d.`,
 				maxMetadata, maxMetadataKey, maxMetadataValue)
 		}
@@ -396,13 +397,13 @@ func (x *exchange) readTruncation(v wire.Value) error {
 
 func (x *exchange) readTopLogprobs(v wire.Value) error {
 	if n, ok := v.Number(); !ok || n != 0 {
-		return openai.Refusef("top_logprobs", openai.UnsupportedValue, `"top_logprobs" must be 0: this server does not know them.`)
+		return openai.Refusef("top_logprobs", openai.UnsupportedValue, `"top_logprobs" must be 0: this server does not return log probabilities.`)
 	}
 	return nil
 }
 
 func (x *exchange) readPrompt(wire.Value) error {
-	return openai.Refusef("prompt", openai.Unsupported, `"prompt" is not supported: this server stores no prompts. Use "instructions".`)
+	return openai.Refusef("prompt", openai.Unsupported, `"prompt" is not supported: this server does not store prompts. Use "instructions".`)
 }
 
 // text returns a function that reads a string.
@@ -418,7 +419,7 @@ func echo(param string, field func(*exchange) **string) func(*exchange, wire.Val
 	return func(x *exchange, v wire.Value) error {
 		value, err := textOf(v, param)
 		if err == nil && len(value) > maxEcho {
-			err = openai.Refusef(param, openai.Invalid, "%q may have %d bytes at most.", param, maxEcho)
+			err = openai.Refusef(param, openai.Invalid, "%q may have at most %d bytes.", param, maxEcho)
 		}
 		*field(x) = &value
 		return err

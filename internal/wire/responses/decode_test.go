@@ -12,6 +12,7 @@ import (
 	"parley/internal/llm"
 	"parley/internal/transcript"
 	"parley/internal/transcript/transcripttest"
+	"parley/internal/wire"
 	"parley/internal/wire/openai"
 	"parley/internal/wire/wiretest"
 )
@@ -192,7 +193,7 @@ func TestCreate_BoundsWhatALittleInputCanBecome(t *testing.T) {
 }
 
 func TestMemory_KeepsTheNewestPartOfALongConversation(t *testing.T) {
-	var m memory
+	m := memory{most: wire.DefaultMaxMessages / 2}
 	x := &exchange{}
 	for range 20 {
 		x.req.Messages = append(m.messages, llmImage(100_000), chat.Message{Role: llm.Assistant, ToolCalls: []llm.ToolCall{{ID: "c"}}},
@@ -207,6 +208,31 @@ func TestMemory_KeepsTheNewestPartOfALongConversation(t *testing.T) {
 	}
 	if size == 0 || size > maxHistoryBytes || m.messages[0].Role == llm.ToolRole {
 		t.Errorf("%d bytes of images in %d messages are kept, the first one is the %s's", size, len(m.messages), m.messages[0].Role)
+	}
+}
+
+func TestMetadata_IsLimitedInCharacters(t *testing.T) {
+	for _, c := range []struct {
+		key, value string
+		ok         bool
+	}{
+		{strings.Repeat("ключ", 16), strings.Repeat("界", maxMetadataValue), true},
+		{"a", strings.Repeat("a", maxMetadataValue+1), false},
+		{strings.Repeat("a", maxMetadataKey+1), "a", false},
+	} {
+		if _, err := metadataOf(wire.Value(`{"` + c.key + `":"` + c.value + `"}`)); (err == nil) != c.ok {
+			t.Errorf("a key of %d bytes and a value of %d: %v", len(c.key), len(c.value), err)
+		}
+	}
+}
+
+func TestConversation_NamesItemsInErrors(t *testing.T) {
+	h := handlerOf(nil, func(c *Config) { c.MaxMessages = 2 })
+	for items, param := range map[string]string{`[{},{},{}]`: "items", `[{"id":"x"}]`: "items[0].id", `[3]`: "items[0]"} {
+		w := send(h, http.MethodPost, "/v1/conversations", `{"items":`+items+`}`)
+		if !strings.Contains(w.Body.String(), `"param":"`+param+`"`) || strings.Contains(w.Body.String(), "input") {
+			t.Errorf("%s: %d %s", items, w.Code, w.Body)
+		}
 	}
 }
 

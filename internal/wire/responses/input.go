@@ -37,8 +37,8 @@ var prefixes = map[string]string{
 const referenceType = "item_reference"
 
 // inputOf returns the items of an input, with each reference replaced by the item that it refers to. A
-// string becomes a user message.
-func (h *Handler) inputOf(ctx context.Context, who access.Principal, v wire.Value) ([]wire.Value, error) {
+// string becomes a user message. param names the input in errors.
+func (h *Handler) inputOf(ctx context.Context, who access.Principal, v wire.Value, param string) ([]wire.Value, error) {
 	if !v.IsGiven() {
 		return nil, nil
 	}
@@ -47,15 +47,15 @@ func (h *Handler) inputOf(ctx context.Context, who access.Principal, v wire.Valu
 	}
 	elements, ok := v.Elements()
 	if !ok {
-		return nil, openai.Refusef("input", openai.Invalid, `"input" must be a string or a list of items.`)
+		return nil, openai.Refusef(param, openai.Invalid, "%q must be a string or a list of items.", param)
 	}
 	count, ok := wire.AtMost(h.cfg.MaxMessages, elements)
 	if !ok {
-		return nil, openai.Refusef("input", openai.Invalid, `"input" may hold %d items at most.`, h.cfg.MaxMessages)
+		return nil, openai.Refusef(param, openai.Invalid, "%q may have at most %d items.", param, h.cfg.MaxMessages)
 	}
 	items, found := make([]wire.Value, 0, count), references{items: map[string]map[string]wire.Value{}}
 	for v := range elements {
-		at := wire.At("input", len(items))
+		at := wire.At(param, len(items))
 		if id, ok := referenceOf(v); ok {
 			var err error
 			if v, err = h.referred(ctx, who, id, at, &found); err != nil {
@@ -124,7 +124,7 @@ func (h *Handler) referred(ctx context.Context, who access.Principal, id string,
 		return nil, openai.Refuse(chat.NotFound, at.String()+".id", "not_found", fmt.Sprintf(`"%v" refers to an item that is not stored.`, at))
 	}
 	if found.size += len(v); found.size > maxReferred {
-		return nil, &chat.Error{Kind: chat.TooLarge, Msg: "The items that the input refers to are too long."}
+		return nil, &chat.Error{Kind: chat.TooLarge, Msg: "The items that the request refers to are too long."}
 	}
 	return v, nil
 }

@@ -140,6 +140,12 @@ var texts = map[string]string{
 	"input_text": "text", textType: "text", "text": "text", "summary_text": "text", "refusal": "refusal",
 }
 
+// unread maps the types of parts that are refused to what the error calls them. part and parts read the images and files
+// that the server accepts.
+var unread = map[string]string{
+	"input_file": "files here", "input_image": "images outside user messages", "input_audio": "audio", "input_video": "video",
+}
+
 func (r *reader) part(v wire.Value, role llm.Role, at wire.Element) (llm.Part, error) {
 	part, ok := v.Object()
 	if !ok {
@@ -152,11 +158,11 @@ func (r *reader) part(v wire.Value, role llm.Role, at wire.Element) (llm.Part, e
 		text, err := textOf(value, at.String()+"."+member)
 		return llm.Part{Text: text}, err
 	}
-	switch {
-	case name == "input_image" && role == llm.User:
+	if name == "input_image" && role == llm.User {
 		return r.image(part, at)
-	case name == "input_file", name == "input_audio", name == "input_video", name == "input_image":
-		return llm.Part{}, openai.Refusef(at.String(), openai.Unsupported, `"%v" is a file, audio, a video, or an image that no user has sent, which this server does not read.`, at)
+	}
+	if kind, ok := unread[name]; ok {
+		return llm.Part{}, openai.Refusef(at.String(), openai.Unsupported, `"%v" cannot be read: this server does not accept %s.`, at, kind)
 	}
 	return llm.Part{}, openai.Refusef(at.String()+".type", openai.Invalid, `"%v.type" is not allowed in a message of this role.`, at)
 }
@@ -164,7 +170,7 @@ func (r *reader) part(v wire.Value, role llm.Role, at wire.Element) (llm.Part, e
 func (r *reader) image(part wire.Object, at wire.Element) (llm.Part, error) {
 	v, _ := part.Get("image_url")
 	if !v.IsGiven() {
-		return llm.Part{}, openai.Refusef(at.String(), openai.Unsupported, `"%v" must have an "image_url": this server keeps no files of images.`, at)
+		return llm.Part{}, openai.Refusef(at.String(), openai.Unsupported, `"%v" must have an "image_url": this server does not read images by "file_id".`, at)
 	}
 	url, err := textOf(v, at.String()+".image_url")
 	if err != nil {
@@ -182,7 +188,7 @@ func (r *reader) call(item wire.Object, at wire.Element) error {
 		v, _ := item.Get(member)
 		var ok bool
 		if *field, ok = v.Text(); !ok {
-			return openai.Refusef(at.String(), openai.Invalid, `"%v" must be the call of a function, with the strings "call_id", "name" and "arguments".`, at)
+			return openai.Refusef(at.String(), openai.Invalid, `"%v" must be a function call with the strings "call_id", "name" and "arguments".`, at)
 		}
 	}
 	more, _ := item.Get("extra_content")

@@ -13,6 +13,7 @@ import (
 type memory struct {
 	id       string // of the last response; "" if there is none
 	messages []chat.Message
+	most     int // maximum number of messages; leaves room for the next request
 	readable
 }
 
@@ -38,14 +39,14 @@ func (m *memory) keep(x *exchange) {
 	}
 	// The server's own output is always readable.
 	answer, _ := messagesOf(output, "output", m.readable)
-	m.messages = newest(append(m.messages[:len(m.messages):len(m.messages)], answer...))
+	m.messages = newest(append(m.messages[:len(m.messages):len(m.messages)], answer...), m.most)
 }
 
-// newest returns a copy of the last messages: at most maxHistoryBytes, and at most half as many as a request may have by
-// default, to leave room for the next request. The last message may exceed maxHistoryBytes.
-func newest(messages []chat.Message) []chat.Message {
+// newest returns a copy of the last messages: at most the given number, and at most maxHistoryBytes. The last message may
+// exceed maxHistoryBytes.
+func newest(messages []chat.Message, most int) []chat.Message {
 	from, size := len(messages), 0
-	for from > 0 && len(messages)-from < wire.DefaultMaxMessages/2 {
+	for from > 0 && len(messages)-from < most {
 		for _, p := range messages[from-1].Parts {
 			size += len(p.Text) + len(p.Image)
 		}
@@ -71,6 +72,6 @@ func withoutOrphans(messages []chat.Message) []chat.Message {
 // forget clears the memory if it holds the response with the id.
 func (m *memory) forget(id string) {
 	if m != nil && m.id == id {
-		*m = memory{readable: m.readable}
+		*m = memory{most: m.most, readable: m.readable}
 	}
 }

@@ -46,7 +46,7 @@ func unreachable(err error) error {
 	if err == nil || chat.KindOf(err) != chat.Internal || errors.Is(err, context.Canceled) {
 		return err
 	}
-	return &chat.Error{Kind: chat.Unavailable, Msg: "What is stored cannot be reached. Please try again.", Err: err}
+	return &chat.Error{Kind: chat.Unavailable, Msg: "The storage is unavailable. Please try again.", Err: err}
 }
 
 // save stores the response of an exchange if the request says so, and adds a successful one to its conversation. It does
@@ -254,7 +254,7 @@ func list(w http.ResponseWriter, r *wire.Request, items []transcript.Message) er
 	if after := asked.After; after != "" {
 		i := slices.IndexFunc(items, func(m transcript.Message) bool { return m.ID == after })
 		if i < 0 {
-			return openai.Refusef("after", openai.Invalid, `"after" names no item of this list.`)
+			return openai.Refusef("after", openai.Invalid, `"after" must be the id of an item in this list.`)
 		}
 		items = items[i+1:]
 	}

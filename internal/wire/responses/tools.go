@@ -38,7 +38,7 @@ func (x *exchange) readTools(v wire.Value) error {
 	for v := range elements {
 		at := wire.At("tools", len(x.res.Tools))
 		if at.Index == maxTools {
-			return openai.Refusef("tools", openai.Invalid, `"tools" may hold %d tools at most.`, maxTools)
+			return openai.Refusef("tools", openai.Invalid, `"tools" may have at most %d tools.`, maxTools)
 		}
 		if err := x.readTool(v, at); err != nil {
 			return err
@@ -123,7 +123,7 @@ func (x *exchange) readStores(v wire.Value, param string) error {
 		}
 	}
 	if len(x.stores) > maxStores {
-		return openai.Refusef(param, openai.UnsupportedValue, "%q may name %d vector stores at most.", param, maxStores)
+		return openai.Refusef(param, openai.UnsupportedValue, "%q may name at most %d vector stores.", param, maxStores)
 	}
 	return nil
 }
@@ -153,7 +153,7 @@ func functionOf(object wire.Object, at wire.Element) (f function, err error) {
 			f.strict = &strict
 		}
 		if !ok {
-			return f, openai.Refusef(at.String()+"."+key, openai.Invalid, `"%v.%s" is not of its type.`, at, key)
+			return f, openai.Refusef(at.String()+"."+key, openai.Invalid, `"%v.%s" has the wrong type.`, at, key)
 		}
 	}
 	if f.tool.Name == "" {
@@ -200,7 +200,7 @@ func (x *exchange) readToolChoice(v wire.Value) error {
 		return x.choice.readAllowed(object)
 	}
 	return openai.Refusef(param, openai.UnsupportedValue,
-		`"tool_choice" must be "none", "auto", "required", or an object with the type "function" and the name of one, "allowed_tools" or "file_search".`)
+		`"tool_choice" must be "none", "auto", "required", or an object with the type "function" (with the function's name), "allowed_tools" or "file_search".`)
 }
 
 func (c *choice) read(word, param string) error {
@@ -232,7 +232,7 @@ func (c *choice) readAllowed(object wire.Object) error {
 		tool, ok := v.Object()
 		name, _ := tool.Get("name")
 		if !ok || len(c.allowed) == maxTools {
-			return openai.Refusef("tool_choice.tools", openai.Invalid, `"tool_choice.tools" must be a list of %d tools at most.`, maxTools)
+			return openai.Refusef("tool_choice.tools", openai.Invalid, `"tool_choice.tools" must be a list of at most %d tools.`, maxTools)
 		}
 		if text, ok := name.Text(); ok {
 			c.allowed = append(c.allowed, text)

@@ -40,10 +40,10 @@ func (h *Handler) connect(w http.ResponseWriter, r *wire.Request) error {
 	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 		w.Header().Set("Upgrade", "websocket")
 		w.Header().Set("Connection", "Upgrade")
-		return wire.Refuse(http.StatusUpgradeRequired, "upgrade_required", "GET /v1/responses opens a WebSocket. POST /v1/responses asks for one response.")
+		return wire.Refuse(http.StatusUpgradeRequired, "upgrade_required", "GET /v1/responses opens a WebSocket. For a single response, use POST /v1/responses.")
 	}
 	if !sameOrigin(r.Request) {
-		return &chat.Error{Kind: chat.Forbidden, Msg: "A page of another origin may not open a WebSocket here."}
+		return &chat.Error{Kind: chat.Forbidden, Msg: "A page from another origin may not open a WebSocket here."}
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
@@ -58,7 +58,7 @@ func (h *Handler) connect(w http.ResponseWriter, r *wire.Request) error {
 	}
 	conn.SetReadLimit(h.cfg.MaxMessage)
 	s := &socket{
-		h: h, conn: conn, again: r.Again, memory: memory{readable: h.readable()},
+		h: h, conn: conn, again: r.Again, memory: memory{most: h.cfg.MaxMessages / 2, readable: h.readable()},
 		from: asker{who: r.Who, base: wire.BaseURL(r.Request, h.cfg.PublicURL, false)},
 	}
 	s.serve(ctx, cancel)
@@ -77,7 +77,7 @@ func sameOrigin(r *http.Request) bool {
 
 // errConnectedLong ends a connection at its time limit.
 var errConnectedLong = wire.Refuse(http.StatusBadRequest, "websocket_connection_limit_reached",
-	"The connection has lasted for 60 minutes, which is the limit. Open another one.")
+	"The connection has reached its limit of 60 minutes. Open a new one.")
 
 // serve handles the messages of a connection until it ends or the server stops. It starts a goroutine that
 // reads them and notices when the client leaves, and waits for it.
@@ -125,12 +125,12 @@ func (s *socket) answer(ctx context.Context, messages <-chan []byte, limit <-cha
 			return
 		case <-limit:
 			s.refuse(ctx, errConnectedLong)
-			_ = s.conn.Close(websocket.StatusNormalClosure, "60 minutes are over")
+			_ = s.conn.Close(websocket.StatusNormalClosure, "the limit of 60 minutes is reached")
 			return
 		case message := <-messages:
 			if err := s.readmit(); err != nil {
 				s.refuse(ctx, err)
-				_ = s.conn.Close(websocket.StatusPolicyViolation, "the caller is not admitted any more")
+				_ = s.conn.Close(websocket.StatusPolicyViolation, "the caller is no longer authorized")
 				return
 			}
 			if err := s.message(ctx, message); err != nil && ctx.Err() == nil {

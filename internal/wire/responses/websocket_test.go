@@ -172,6 +172,19 @@ func TestWebSocket_ContinuesItsLastResponseThoughItIsStoredNowhere(t *testing.T)
 	}
 }
 
+func TestWebSocket_RemembersHalfOfTheMessagesOfARequest(t *testing.T) {
+	runner := answering(t)
+	c := connect(t, handlerOf(runner, func(c *Config) { c.MaxMessages = 4 }))
+	previous := ""
+	for range 4 {
+		last, _ := c.response(`{"type":"response.create","model":"parley","store":false,"input":"Why?"` + previous + `}`)
+		previous = `,"previous_response_id":"` + last.Response.ID + `"`
+	}
+	if n := len(runner.Asked[3].Messages); n != 3 {
+		t.Errorf("the last turn was told %d messages", n)
+	}
+}
+
 func TestWebSocket_ContinuesAStoredResponseToo(t *testing.T) {
 	h := handlerOf(answering(t), nil)
 	id := idIn(t, send(h, http.MethodPost, endpoint, asking))

@@ -137,7 +137,7 @@ func (h *Handler) withKey(w http.ResponseWriter, r *wire.Request) error {
 	view := shown{Back: localPath(form.Get("back"))}
 	if view.Failed = h.unsafe(r); view.Failed == "" && !session.IsFromBrowser(r.Request) {
 		// Another site could make an old browser send the form, and so sign its user in as somebody else.
-		view.Failed = "The browser did not say which page sent the form. Please use a newer browser; programs send their key with each request."
+		view.Failed = "The browser did not say which page sent the form. Please use a newer browser; programs must send their key with each request."
 	}
 	if view.Failed != "" {
 		return h.show(w, r, http.StatusForbidden, view)
@@ -153,7 +153,7 @@ func (h *Handler) withKey(w http.ResponseWriter, r *wire.Request) error {
 	case err != nil:
 		return fmt.Errorf("look up a key: %w", err)
 	case !k.Reaches("/api/ui/config"):
-		view.Failed = "This key may call some paths of this server only, so the page cannot use it."
+		view.Failed = "This key is limited to certain paths of this server, so the page cannot use it. Ask for a key without this limit."
 	}
 	if view.Failed != "" {
 		h.note(r, Event{With: "a key", Refused: view.Failed})
@@ -169,8 +169,8 @@ func (h *Handler) unsafe(r *wire.Request) string {
 		return "The form was not sent by this page. Please sign in here."
 	}
 	if !h.Site.IsSafe(r.Request) {
-		return "Signing in needs an https address, so that nobody on the way can read along. " +
-			"Whoever runs this server can set public_url (PARLEY_PUBLIC_URL) to it."
+		return "Signing in requires an https address, so that nobody can intercept the connection. " +
+			"The administrator of this server can set public_url (PARLEY_PUBLIC_URL) to one."
 	}
 	return ""
 }
@@ -232,7 +232,7 @@ func (h *Handler) begin(w http.ResponseWriter, r *wire.Request) error {
 	return seeOther(w, address)
 }
 
-var errNoProvider = wire.Refuse(http.StatusNotFound, "not_found", "There is no identity provider of this name. GET /sign-in shows how to sign in.")
+var errNoProvider = wire.Refuse(http.StatusNotFound, "not_found", "There is no identity provider with this name. GET /sign-in shows how to sign in.")
 
 func (h *Handler) has(provider string) bool {
 	for _, way := range h.ways {
@@ -306,7 +306,7 @@ func (h *Handler) failed(w http.ResponseWriter, r *wire.Request, err error, view
 // out handles POST /sign-out.
 func (h *Handler) out(w http.ResponseWriter, r *wire.Request) error {
 	if !h.Site.IsOwn(r.Request) {
-		return wire.Refuse(http.StatusForbidden, "forbidden_origin", "Only this server's own page can sign somebody out.")
+		return wire.Refuse(http.StatusForbidden, "forbidden_origin", "Only this server's own page can sign a user out.")
 	}
 	location := "/sign-in?signed_out"
 	if text := h.Site.TextOf(r.Request); text != "" {

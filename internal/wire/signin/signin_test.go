@@ -232,7 +232,7 @@ func TestSignIn_SaysWhyAKeyIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for key, want := range map[string]string{"": "not valid", "parley_": "not valid", d.read + "x": "not valid", oldText: "has expired", pathText: "some paths"} {
+	for key, want := range map[string]string{"": "not valid", "parley_": "not valid", d.read + "x": "not valid", oldText: "has expired", pathText: "certain paths"} {
 		c := d.browser()
 		r := d.withKey(c, key, "/")
 		if r.StatusCode != http.StatusForbidden || !strings.Contains(r.body, want) || r.Header.Get("Set-Cookie") != "" {

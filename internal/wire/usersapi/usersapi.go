@@ -55,17 +55,16 @@ func (h *Handler) export(w http.ResponseWriter, r *wire.Request) error {
 	w.Header().Set("Content-Type", "application/zip")
 	w.Header().Set("Content-Disposition", `attachment; filename="user.zip"`)
 	err := h.users.Export(r.Context(), w, userOf(r))
+	if err != nil {
+		w.Header().Del("Content-Disposition") // has no effect if the archive has begun
+	}
 	if errors.Is(err, users.ErrNotAUser) {
-		return notAUser(w)
+		return errNotAUser
 	}
 	return err
 }
 
-// notAUser returns the error for a request that does not name a user. The response must not have begun.
-func notAUser(w http.ResponseWriter) error {
-	w.Header().Del("Content-Disposition")
-	return wire.Invalidf("user must name a user: GET /api/users lists them")
-}
+var errNotAUser = wire.Invalidf("user must name a user: GET /api/users lists them")
 
 // remove handles DELETE /api/users.
 func (h *Handler) remove(w http.ResponseWriter, r *wire.Request) error {
@@ -74,7 +73,7 @@ func (h *Handler) remove(w http.ResponseWriter, r *wire.Request) error {
 	busy, waits := errors.AsType[*documents.BusyError](err)
 	switch {
 	case errors.Is(err, users.ErrNotAUser):
-		return notAUser(w)
+		return errNotAUser
 	case waits:
 		return &chat.Error{Kind: chat.Conflict, Msg: "The job " + busy.Job + " of this user is still running. Please try again in a minute.", Err: err}
 	case err != nil:

@@ -76,7 +76,7 @@ func (h *Handler) documents(w http.ResponseWriter, r *wire.Request) error {
 	if err != nil {
 		return err
 	}
-	after, err := text(r, "after", maxAsked)
+	after, err := textOf(r, "after", maxAsked)
 	if err != nil {
 		return err
 	}
@@ -108,10 +108,10 @@ func (h *Handler) wanted(r *wire.Request) (f retrieval.Filter, q string, err err
 	if f, err = h.filter(r); err != nil {
 		return f, "", err
 	}
-	if q, err = text(r, "q", maxAsked); err != nil {
+	if q, err = textOf(r, "q", maxAsked); err != nil {
 		return f, "", err
 	}
-	given, err := text(r, "filter", maxFilter)
+	given, err := textOf(r, "filter", maxFilter)
 	if err != nil || given == "" {
 		return f, q, err
 	}
@@ -320,7 +320,7 @@ func (h *Handler) delete(w http.ResponseWriter, r *wire.Request) error {
 	}
 	message := "The document is deleted."
 	if returns {
-		message = "The document is deleted from the index. Its file is still where it was read from: when that changes, it is read again."
+		message = "The document is deleted from the index. Its source file still exists. If the file changes, it will be read again."
 	}
 	return wire.Reply(w, http.StatusOK, struct {
 		ID      string `json:"id"`

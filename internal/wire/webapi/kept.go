@@ -104,7 +104,7 @@ func (k kept) textOf(r *wire.Request) (body []byte, err error) {
 		text = strings.Join(strings.Fields(text), " ")
 	}
 	if !ok || text == "" || utf8.RuneCountInString(text) > k.longest {
-		return nil, wire.Invalidf("%q must be a text of 1 to %d characters", k.member, k.longest)
+		return nil, wire.Invalidf("%q must be a string of 1 to %d characters", k.member, k.longest)
 	}
 	return json.Marshal(text)
 }
@@ -152,7 +152,7 @@ func (k kept) add(h *Handler, w http.ResponseWriter, r *wire.Request) error {
 }
 
 func (k kept) full() error {
-	return &chat.Error{Kind: chat.Conflict, Msg: fmt.Sprintf("You have %d %ss, which is the most that can be kept. Please delete one first.", maxKept, k.kind)}
+	return &chat.Error{Kind: chat.Conflict, Msg: fmt.Sprintf("You have reached the limit of %d %ss. Please delete one first.", maxKept, k.kind)}
 }
 
 // change handles PUT.

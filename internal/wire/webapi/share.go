@@ -18,6 +18,7 @@ import (
 	"parley/internal/ident"
 	"parley/internal/lazyregexp"
 	"parley/internal/retrieval"
+	"parley/internal/text"
 	"parley/internal/transcript"
 	"parley/internal/wire"
 )
@@ -319,17 +320,21 @@ func (h *Handler) sharedCitation(n int, c citationShown, d retrieval.Document, p
 }
 
 // sentenceEnds are the characters that end a sentence.
-const sentenceEnds = ".!?…。！？؟"
+const sentenceEnds = ".!?…。．｡！？؟۔।"
 
-// lastSentence returns the last sentence of a text with the space before it. A full stop followed by a space always ends a
-// sentence, so the words up to an abbreviation are lost.
-func lastSentence(text string) string {
-	for at, r := range slices.Backward([]byte(text)) {
-		if (r == ' ' || r == '\t') && strings.ContainsRune(sentenceEnds, lastRune(strings.TrimRight(text[:at], " \t"))) {
-			return text[at:]
+// lastSentence returns the last sentence of s with the space before it. text.Sentences knows sentence ends without a space, as
+// in Chinese. Less than the sentence is safe, more is not: a full stop followed by a space always ends a sentence too, so the
+// words up to an abbreviation are lost.
+func lastSentence(s string) string {
+	if all := text.Sentences(s); len(all) > 1 {
+		s = s[all[len(all)-2].End:]
+	}
+	for at, r := range slices.Backward([]byte(s)) {
+		if (r == ' ' || r == '\t') && strings.ContainsRune(sentenceEnds, lastRune(strings.TrimRight(s[:at], " \t"))) {
+			return s[at:]
 		}
 	}
-	return text
+	return s
 }
 
 func lastRune(s string) rune {
@@ -339,16 +344,19 @@ func lastRune(s string) rune {
 
 // onlySeen removes the parts of an answer that may come from sources its reader may not see. It keeps, of each line, only
 // sentences that end with labels, all of them of sources that the reader may see.
-func onlySeen(text string, labels map[string]bool) string {
+func onlySeen(answer string, labels map[string]bool) string {
 	var kept []string
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(answer) {
 		var b strings.Builder
-		from, seen, whole := 0, true, true // whole: a new sentence begins at from
+		from, first, seen, whole := 0, -1, true, true // first: the first label after from; whole: a new sentence begins at from
 		for at := 0; at < len(line); {
 			label, allowed := labelAt(line[at:], labels)
 			if label == "" {
 				at++
 				continue
+			}
+			if first < 0 {
+				first = at
 			}
 			seen = seen && allowed
 			end := at + len(label) + len("[]")
@@ -357,13 +365,13 @@ func onlySeen(text string, labels map[string]bool) string {
 				continue // several labels follow the same words
 			}
 			stop := len(line[end:]) - len(strings.TrimLeft(line[end:], sentenceEnds))
-			sentence := lastSentence(line[from:end])
-			if seen && (whole || len(sentence) < end-from) {
-				b.WriteString(line[end-len(sentence) : end+stop])
+			sentence := lastSentence(line[from:first])
+			if seen && (whole || len(sentence) < first-from) {
+				b.WriteString(line[first-len(sentence) : end+stop])
 			}
 			whole = seen || stop > 0
 			end += stop
-			from, at, seen = end, end, true
+			from, at, first, seen = end, end, -1, true
 		}
 		if b.Len() > 0 {
 			kept = append(kept, strings.TrimSpace(b.String()))

@@ -126,6 +126,10 @@ func TestShare_KeepsWholeSentencesOfSeenSourcesOnly(t *testing.T) {
 		"c1": {"The CFO leaves in May. The pump turns fast [open.pdf#page=1]. It is dear [secret.pdf#page=1].", "The pump turns fast [open.pdf#page=1]."},
 		"c2": {"As [secret.pdf#page=1] says, it is dear, and the pump turns fast [open.pdf#page=1].", ""},
 		"c3": {"It is dear [secret.pdf#page=1]. The pump turns fast [open.pdf#page=1] and well [open.pdf#page=1].", "The pump turns fast [open.pdf#page=1] and well [open.pdf#page=1]."},
+		"c4": {"甲[secret.pdf#page=1]。乙。丙[open.pdf#page=1]。", "丙[open.pdf#page=1]。"},
+		"c5": {"甲[secret.pdf#page=1]，乙！丙。[open.pdf#page=1] 丁[secret.pdf#page=1]", "丙。[open.pdf#page=1]"},
+		"c6": {"क [secret.pdf#page=1]। ख। ग [open.pdf#page=1]।", "ग [open.pdf#page=1]।"},
+		"c7": {"It is dear [secret.pdf#page=1]. “The CFO leaves.” The pump turns fast [open.pdf#page=1].", "The pump turns fast [open.pdf#page=1]."},
 	} {
 		s.who = ann
 		s.storeChat(id, `{"messageId":"q","role":"user","content":"What?","parentId":""}`,

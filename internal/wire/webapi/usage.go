@@ -125,7 +125,7 @@ func ParseUsageQuery(by, from, to string) (q ledger.UsageQuery, err error) {
 		}
 		d := ledger.Dimension(name)
 		if !slices.Contains(ledger.Dimensions, d) || slices.Contains(q.By, d) {
-			return q, fmt.Errorf("usage is grouped by day, namespace, user, conversation, model, stage or turn, each at most once, not by %.40q", name)
+			return q, fmt.Errorf("usage can be grouped by day, namespace, user, conversation, model, stage and turn, each at most once, not by %.40q", name)
 		}
 		q.By = append(q.By, d)
 	}

@@ -159,8 +159,8 @@ var (
 	errNoPage      = &chat.Error{Kind: chat.NotFound, Msg: "The document has no such page."}
 	errNoPicture   = &chat.Error{Kind: chat.NotFound, Msg: "There is no picture of this page."}
 	errNoTurn      = &chat.Error{Kind: chat.NotFound, Msg: "There is no such turn."}
-	errNoReindex   = &chat.Error{Kind: chat.NotFound, Msg: "Documents cannot be read anew on this server."}
-	errNotYours    = &chat.Error{Kind: chat.Forbidden, Msg: "You may not change this document. The person who added it may, and so may owners of the namespace."}
+	errNoReindex   = &chat.Error{Kind: chat.NotFound, Msg: "This server cannot reindex documents."}
+	errNotYours    = &chat.Error{Kind: chat.Forbidden, Msg: "You may not change this document. The person who added it and the owners of the namespace may."}
 	errNoNamespace = &chat.Error{Kind: chat.NotFound, Msg: "There is no such namespace."}
 )
 
@@ -216,8 +216,8 @@ func number(r *wire.Request, name string, least, most, otherwise int) (int, erro
 	return n, nil
 }
 
-// text reads a text of at most longest bytes from the query. It returns "" if the parameter is absent.
-func text(r *wire.Request, name string, longest int) (string, error) {
+// textOf reads a text of at most longest bytes from the query. It returns "" if the parameter is absent.
+func textOf(r *wire.Request, name string, longest int) (string, error) {
 	s := r.URL.Query().Get(name)
 	if len(s) > longest {
 		return "", wire.Invalidf("%s must be at most %d bytes long", name, longest)

@@ -117,7 +117,7 @@ func textOfContent(v wire.Value, at string) (string, error) {
 		value, _ := part.Get("text")
 		text, ok := value.Text()
 		if name, _ := kind.Text(); name != "text" || !ok {
-			return "", wire.Invalidf(`%q may hold parts with the type "text" only: this server reads no images here`, at)
+			return "", wire.Invalidf(`%q must have only parts with the type "text": this server does not read images here`, at)
 		}
 		all.WriteString(text)
 	}

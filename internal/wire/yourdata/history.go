@@ -127,7 +127,7 @@ func (h *Handler) questionOf(messages wire.Value) (stored, error) {
 	}
 	m, ok := h.storedOf(last)
 	if !ok || m.Role != "user" {
-		return m, wire.Invalidf(`the last of "messages" must be a message of the user`)
+		return m, wire.Invalidf(`the last element of "messages" must be a user message`)
 	}
 	return m, nil
 }

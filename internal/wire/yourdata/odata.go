@@ -62,7 +62,7 @@ func parseOData(text string) (*attribute.Condition, error) {
 			break
 		}
 		if token == "" {
-			return nil, fmt.Errorf("character %d is not understood", p.character(at))
+			return nil, fmt.Errorf("character %d is unexpected", p.character(at))
 		}
 		rest = rest[len(token):]
 	}
@@ -211,7 +211,7 @@ func comparison(operator, key string, want any) (*attribute.Condition, error) {
 	case operator == "ne":
 		return attribute.Present(key), nil
 	}
-	return nil, errors.New("null has no order")
+	return nil, errors.New("null can only be compared with eq and ne")
 }
 
 // field reads the path of a field and returns the key of its attribute: author.name for author/name.
@@ -246,7 +246,7 @@ func (p *odataParser) lambda(key string) (*attribute.Condition, error) {
 		return attribute.Present(key), nil
 	}
 	if p.element != "" {
-		return nil, errors.New("any and all cannot stand in one another")
+		return nil, errors.New("any and all cannot be nested")
 	}
 	element := p.take()
 	if err := p.sign(":"); err != nil {

@@ -125,7 +125,7 @@ func stopOf(v wire.Value) (stop []string, err error) {
 	for e := range elements {
 		text, ok := e.Text()
 		if !ok || text == "" || len(stop) == llm.MaxStop {
-			return nil, openai.Refusef("stop", openai.Invalid, `"stop" must hold %d strings at most, none of them empty.`, llm.MaxStop)
+			return nil, openai.Refusef("stop", openai.Invalid, `"stop" may have at most %d strings, none of them empty.`, llm.MaxStop)
 		}
 		stop = append(stop, text)
 	}

@@ -198,14 +198,14 @@ function Find({ id, namespace, q, setQ, at, go }: FindProps) {
     const next = by > 0 ? pages.find((n) => n > at) ?? pages[0]! : pages.findLast((n) => n < at) ?? pages.at(-1)!;
     go(next);
   };
-  const many = (pages?.length ?? 0) < 2;
+  const nowhere = (pages ?? []).every((n) => n === at);
   return (
     <div class="find">
       <SearchField label={s.findLabel} value={q} onInput={setQ} focus
         onKeyDown={(e) => { if (e.key === "Enter") { e.preventDefault(); step(e.shiftKey ? -1 : 1); } }} />
       <output role="status">{!text ? "" : pages === null ? s.finding : pages.length === 0 ? s.notFound : s.foundOn(pages.indexOf(at) + 1, pages.length)}</output>
-      <IconButton icon="up" label={s.findBefore} disabled={many} onClick={() => step(-1)} />
-      <IconButton icon="down" label={s.findAfter} disabled={many} onClick={() => step(1)} />
+      <IconButton icon="up" label={s.findBefore} disabled={nowhere} onClick={() => step(-1)} />
+      <IconButton icon="down" label={s.findAfter} disabled={nowhere} onClick={() => step(1)} />
     </div>
   );
 }

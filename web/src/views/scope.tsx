@@ -15,21 +15,28 @@ import { collectionName, useCollection } from "./namespace.tsx";
 const s = strings.scope;
 const pause = 150; // ms without typing before a search is sent
 
-/** Returns the documents whose names or titles contain a text; null until the server has answered, or if not `wanted`. */
+/**
+ * Returns the documents whose names or titles contain a text; null until the server has answered, or if not `wanted`. While the server
+ * searches for a new text, these are the documents of the last answer that contain it.
+ */
 export function useDocuments(namespace: string, q: string, wanted = true): DocumentRecord[] | null {
-  const [found, setFound] = useState<DocumentRecord[] | null>(null);
+  const [found, setFound] = useState<{ namespace: string; q: string; documents: DocumentRecord[] } | null>(null);
   useEffect(() => {
     if (!wanted) return;
     let left = false;
+    const take = (documents: DocumentRecord[]) => !left && setFound({ namespace, q, documents });
     const timer = setTimeout(() => {
-      api.documents(namespace, q).then((list) => !left && setFound(list.documents), () => !left && setFound([]));
+      api.documents(namespace, q).then((list) => take(list.documents), () => take([]));
     }, q ? pause : 0);
     return () => {
       left = true;
       clearTimeout(timer);
     };
   }, [namespace, q, wanted]);
-  return wanted ? found : null;
+  if (!wanted || found?.namespace !== namespace) return null;
+  if (found.q === q) return found.documents;
+  const known = found.documents.filter((d) => `${d.name}\n${d.title}`.toLowerCase().includes(q.toLowerCase()));
+  return known.length > 0 ? known : null; // the server may know others
 }
 
 export function ScopeButton() {

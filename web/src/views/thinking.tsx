@@ -9,17 +9,17 @@ import { count, digits, duration, money, score } from "../format.ts";
 import { IconButton } from "../parts/controls.tsx";
 import { strings } from "../strings.ts";
 import { isOver, type Answer } from "../turnstate.ts";
-import type { PassageRecord, StageRecord, Thoughts } from "../types.ts";
+import type { PassageRecord, StageRecord, Thoughts, TurnRecord } from "../types.ts";
 
 const s = strings.thinking;
 const stageName = (stage: string) => strings.stages[stage as keyof typeof strings.stages] ?? stage;
 
-/** Patterns of the server's English notes on stages, and their translations. Other notes are shown as they are. */
+/** Patterns of the server's English notes on stages, also of earlier versions, and their translations. Other notes are shown as they are. */
 const notes: [RegExp, (...found: string[]) => string][] = [
   [/^searched by (\w+) instead of (\w+)$/, (used, asked) => s.notes.instead(s.modes(used!), s.modes(asked!))],
   [/^kept (\d+) of (\d+) messages$/, (n, of) => s.notes.kept(n!, of!)],
-  [/^summed up (\d+) messages$/, (n) => s.notes.summed(n!)],
-  [/^the summary of an earlier turn covers all$/, () => s.notes.covered],
+  [/^summ(?:arized|ed up) (\d+) messages$/, (n) => s.notes.summed(n!)],
+  [/^(?:an earlier turn's summary covers all messages|the summary of an earlier turn covers all)$/, () => s.notes.covered],
   [/^no questions could be suggested$/, () => s.notes.noQuestions],
 ];
 
@@ -34,7 +34,8 @@ function noteOf(note: string): string {
 export function Thinking({ message }: { message: string }) {
   const conversation = useCell(app.conversation);
   const answer = conversation.messages.find((m) => m.id === message)?.answer;
-  const [thoughts, missing] = useThoughts(answer);
+  const [record, missing] = useRecord(answer);
+  const thoughts = record?.thoughts;
   useEffect(app.loadRest, []); // for the totals of the conversation
   if (!answer) return null;
   return (
@@ -47,7 +48,7 @@ export function Thinking({ message }: { message: string }) {
         <Details answer={answer} />
         <Stages stages={answer.stages} total={answer.duration} />
         {thoughts && <Query thoughts={thoughts} />}
-        {thoughts && <Passages thoughts={thoughts} namespace={answer.citations[0]?.namespace ?? ""} />}
+        {thoughts && <Passages thoughts={thoughts} namespace={record.namespace} />}
         {thoughts && thoughts.tools.length > 0 && <Tools thoughts={thoughts} />}
         {(thoughts?.reasoning || answer.reasoning) && (
           <Section title={s.reasoning}><pre class="wrapped">{thoughts?.reasoning || answer.reasoning}</pre></Section>
@@ -62,27 +63,21 @@ export function Thinking({ message }: { message: string }) {
   );
 }
 
-/** Returns the thought process of a finished turn, null until it is loaded; and a message if there is none. */
-function useThoughts(answer: Answer | null | undefined): [Thoughts | null, string] {
-  const [thoughts, setThoughts] = useState<Thoughts | null>(answer?.thoughts ?? null);
-  const [missing, setMissing] = useState("");
-  const turn = answer && isOver(answer) ? answer.turn : "";
+/** Returns the record of a finished turn, null until it is loaded; and a message if it or its thought process is missing. */
+function useRecord(answer: Answer | null | undefined): [TurnRecord | null, string] {
+  const [loaded, setLoaded] = useState<TurnRecord | null>(null);
+  const [failed, setFailed] = useState("");
+  const record = answer?.record ?? loaded;
+  const turn = answer && isOver(answer) && !record ? answer.turn : ""; // to load
   useEffect(() => {
-    if (!turn || thoughts) return;
+    if (!turn) return;
     let left = false;
-    api.turn(turn).then(
-      (record) => {
-        if (left) return;
-        setThoughts(record.thoughts);
-        if (!record.thoughts) setMissing(s.notKept);
-      },
-      (error) => !left && setMissing(toApiError(error).kind === "offline" ? strings.errors.offline : s.notKept),
-    );
+    api.turn(turn).then((r) => !left && setLoaded(r), (error) => !left && setFailed(toApiError(error).kind === "offline" ? strings.errors.offline : s.notKept));
     return () => {
       left = true;
     };
   }, [turn]);
-  return [thoughts, missing];
+  return [record, failed || (record && !record.thoughts ? s.notKept : "")];
 }
 
 function Section({ title, children, open = true, note }: { title: string; children: preact.ComponentChildren; open?: boolean; note?: string }) {
@@ -172,12 +167,11 @@ function OnePassage({ passage: p, reranked, namespace }: { passage: PassageRecor
           <span class="passage-title">{p.title || p.name}{p.pages.length > 0 && p.pages[0]! > 0 && <small> {strings.chat.page(p.pages[0]!)}</small>}</span>
           <span class="passage-scores">
             <b>{score(p.score)}</b>
-            {reranked && <small>{s.before(p.rank_before, score(p.score_before))}</small>}
             {!p.sent && <small>{s.notSent}</small>}
           </span>
         </summary>
         <p class="passage-detail">
-          {[p.bm25 !== null && `BM25 ${score(p.bm25)}`, p.vector !== null && `${s.vector} ${score(p.vector)}`, p.rerank !== null && `${s.rerank} ${score(p.rerank)}`, strings.chat.tokens(p.tokens)].filter(Boolean).join(" · ")}
+          {[reranked && s.before(p.rank_before, score(p.score_before)), p.bm25 !== null && `BM25 ${score(p.bm25)}`, p.vector !== null && `${s.vector} ${score(p.vector)}`, p.rerank !== null && `${s.rerank} ${score(p.rerank)}`, strings.chat.tokens(p.tokens)].filter(Boolean).join(" · ")}
           {p.headings.length > 0 && <><br />{p.headings.join(" › ")}</>}
         </p>
         <blockquote>{p.text}</blockquote>

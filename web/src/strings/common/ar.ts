@@ -83,7 +83,7 @@ const arabic = ({ plural, count }: Tools): Common => {
       sendNext: "السؤال بعد انتهاء هذه الإجابة",
       next: "التالي:",
       editNext: "تعديل السؤال المنتظر",
-      dropNext: "عدم طرح هذا السؤال",
+      dropNext: "إزالة السؤال المنتظر",
       mayErr: "تحقق من الإجابات المهمة في مصادرها.",
       stop: "إيقاف",
       retry: "إعادة الإنشاء",

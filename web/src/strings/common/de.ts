@@ -82,7 +82,7 @@ const german = ({ plural, count }: Tools): Common => ({
     sendNext: "Nach dieser Antwort fragen",
     next: "Danach:",
     editNext: "Wartende Frage bearbeiten",
-    dropNext: "Nicht mehr fragen",
+    dropNext: "Wartende Frage entfernen",
     mayErr: "Prüfen Sie wichtige Antworten anhand der Quellen.",
     stop: "Anhalten",
     retry: "Neu erstellen",

@@ -82,7 +82,7 @@ const spanish = ({ plural, count }: Tools): Common => ({
     sendNext: "Preguntar cuando termine esta respuesta",
     next: "Después:",
     editNext: "Editar la pregunta en espera",
-    dropNext: "No preguntar esto",
+    dropNext: "Quitar la pregunta en espera",
     mayErr: "Comprueba las respuestas importantes en sus fuentes.",
     stop: "Detener",
     retry: "Regenerar",

@@ -82,7 +82,7 @@ const french = ({ plural, count }: Tools): Common => ({
     sendNext: "Poser après cette réponse",
     next: "Ensuite :",
     editNext: "Modifier la question en attente",
-    dropNext: "Ne pas poser cette question",
+    dropNext: "Retirer la question en attente",
     mayErr: "Vérifiez les réponses importantes dans leurs sources.",
     stop: "Arrêter",
     retry: "Régénérer",

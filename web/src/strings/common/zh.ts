@@ -82,7 +82,7 @@ const chinese = ({ count }: Tools): Common => ({
     sendNext: "回答完成后再提问",
     next: "接下来：",
     editNext: "编辑等待中的问题",
-    dropNext: "不问这个问题",
+    dropNext: "移除等待中的问题",
     mayErr: "重要的回答请对照来源核实。",
     stop: "停止",
     retry: "重新生成",
