@@ -10,9 +10,9 @@
 //	scores, err := s.Scores(ctx, "How many days of leave are there?", passages)
 //
 // The network is BERT's (Devlin et al. 2018) with weights in eight bits. Matrices are multiplied as
-// integers by kernels in assembly where the processor has AVX2 or AVX-512 VNNI, and in plain Go
+// integers by kernels in assembly where the processor has AVX2, AVX-512 VNNI or NEON with the dot product, and in plain Go
 // elsewhere; which one runs is decided when the program starts. All kernels give the same integers, so vectors
-// differ between processors only in the last digits of floats.
+// differ between processors only in the last digits of floats, and not at all between AVX2 and AVX-512.
 //
 // Weights stay where they are and are not copied, so that a file that is part of the program costs
 // memory only once it is used.
