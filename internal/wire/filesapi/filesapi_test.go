@@ -108,7 +108,7 @@ func TestUpload_CountsTowardsTheQuota(t *testing.T) {
 func TestCreateStore_NamesTheStoreInTheAuditLog(t *testing.T) {
 	s := newSite(t, documents.Quota{})
 	i := slices.IndexFunc(s.protocol.Routes, func(rt wire.Route) bool { return rt.Pattern == "POST /v1/vector_stores" })
-	r, w := &wire.Request{Request: httptest.NewRequest("POST", "/", nil), Body: []byte(`{}`)}, httptest.NewRecorder()
+	r, w := &wire.Request{Request: httptest.NewRequest(http.MethodPost, "/", nil), Body: []byte(`{}`)}, httptest.NewRecorder()
 	if err := s.protocol.Routes[i].Handle(w, r); err != nil || r.Changed == "" || !strings.Contains(w.Body.String(), r.Changed) {
 		t.Errorf("changed %q, %v: %s", r.Changed, err, w.Body)
 	}

@@ -223,7 +223,7 @@ func TestRemove_NamesTheDeletedFilesInTheAuditLog(t *testing.T) {
 	}
 	i := slices.IndexFunc(s.protocol.Routes, func(rt wire.Route) bool { return rt.Pattern == "DELETE "+librechat.Mount+"/documents" })
 	r := &wire.Request{
-		Request: httptest.NewRequest("DELETE", "/", nil), Who: access.Principal{Subject: "librechat:ann"}, Body: []byte(`["f-1","unknown","f-2"]`),
+		Request: httptest.NewRequest(http.MethodDelete, "/", nil), Who: access.Principal{Subject: "librechat:ann"}, Body: []byte(`["f-1","unknown","f-2"]`),
 	}
 	if err := s.protocol.Routes[i].Handle(httptest.NewRecorder(), r); chat.KindOf(err) != chat.NotFound || r.Changed != "f-1, f-2" {
 		t.Errorf("changed %q, %v", r.Changed, err)
