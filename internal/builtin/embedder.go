@@ -68,11 +68,11 @@ func (Embedder) Embed(ctx context.Context, req llm.EmbedRequest) (llm.Embeddings
 			all.Usage.Input += len(m.Tokens(text, kind))
 		}
 	}
-	if kind == encoder.Question {
-		embed() // somebody waits for it
-	} else {
+	if req.Background {
 		ctx = encoder.InBackground(ctx)
 		gently(embed)
+	} else {
+		embed()
 	}
 	if err != nil {
 		return llm.Embeddings{}, err

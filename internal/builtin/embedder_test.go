@@ -76,7 +76,7 @@ func BenchmarkReader(b *testing.B) {
 			defer cancel()
 			if busy {
 				embedding.Go(func() {
-					req := llm.EmbedRequest{Model: "multilingual-e5-small", Purpose: llm.ForDocument, Texts: []string{strings.Repeat("Employees get leave. ", 60)}}
+					req := llm.EmbedRequest{Model: "multilingual-e5-small", Purpose: llm.ForDocument, Background: true, Texts: []string{strings.Repeat("Employees get leave. ", 60)}}
 					for ctx.Err() == nil {
 						_, _ = Embedder{}.Embed(ctx, req)
 					}

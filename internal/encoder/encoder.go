@@ -11,8 +11,8 @@
 //
 // The network is BERT's (Devlin et al. 2018) with weights in eight bits. Matrices are multiplied as
 // integers by kernels in assembly where the processor has AVX2, AVX-512 VNNI or NEON with the dot product, and in plain Go
-// elsewhere; which one runs is decided when the program starts. All kernels give the same integers, so vectors
-// differ between processors only in the last digits of floats, and not at all between AVX2 and AVX-512.
+// elsewhere; which one runs is decided when the program starts. All kernels in assembly give the same
+// vectors to the last bit; those of plain Go differ in the last digits of floats.
 //
 // Weights stay where they are and are not copied, so that a file that is part of the program costs
 // memory only once it is used.

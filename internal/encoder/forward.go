@@ -42,13 +42,11 @@ func padded(n, multiple int) int { return (n + multiple - 1) / multiple * multip
 // of a second text. It ends early when ctx does. A run in the background gives way before each layer (InBackground).
 func (p *pass) run(ctx context.Context, tokens []int32, second, wanted int) error {
 	p.n, p.rows = len(tokens), padded(len(tokens), tileRows)
-	leave, giveWay := enter(ctx)
-	defer leave()
+	place := enter(ctx)
+	defer place.leave()
 	p.embed(tokens, second)
 	for i := range p.layers {
-		if giveWay != nil {
-			giveWay()
-		}
+		place.giveWay(ctx)
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -82,8 +80,9 @@ func (p *pass) embed(tokens []int32, second int) {
 		place, row := p.positions[i*h:][:h], p.x[i*h:][:h]
 		p.word(int(token), row)
 		for j := range row {
-			// The order matters: another one rounds differently, and reverses the order of answers that are nearly equal.
-			row[j] = row[j] + float32(int(place[j])-128)*p.placeScale + float32(int(kind[j])-128)*p.kindScale
+			// The order matters: another one rounds differently, and reverses the order of answers that are nearly equal. The
+			// conversions keep the compiler from rounding products and sums at once, as it does on arm64.
+			row[j] = row[j] + float32(float32(int(place[j])-128)*p.placeScale) + float32(float32(int(kind[j])-128)*p.kindScale)
 		}
 		p.embedded.apply(row, p.Epsilon)
 	}
@@ -186,11 +185,11 @@ func (n layerNorm) apply(x []float32, epsilon float32) {
 	}
 	mean := sum / float32(len(x))
 	for _, v := range x {
-		squares += (v - mean) * (v - mean)
+		squares += float32((v - mean) * (v - mean))
 	}
 	inverse := inverseDeviation(squares, len(x), epsilon)
 	for j, v := range x {
-		x[j] = (v-mean)*inverse*n.gain[j] + n.bias[j]
+		x[j] = float32((v-mean)*inverse*n.gain[j]) + n.bias[j]
 	}
 }
 

@@ -25,7 +25,7 @@ type quantized struct {
 
 // kernels are the inner loops. Each has one form in plain Go, which says what it computes, and
 // others in assembly, which tests compare with it. Lengths of rows are multiples of panelColumns,
-// or of 32 for bytes; the callers pad them.
+// or of 32 for bytes; the callers pad them. The k of floatTile is any number from 1 on.
 type kernels struct {
 	name string
 
@@ -47,7 +47,7 @@ type kernels struct {
 	// gelu replaces x by x·Φ(x).
 	gelu func(x []float32)
 	// norm adds add to x, normalises each of the 8 rows of x to mean 0 and variance 1, and then scales and shifts it.
-	// It overwrites add.
+	// It may overwrite add.
 	norm func(x, add []float32, n layerNorm, epsilon float32)
 }
 

@@ -7,7 +7,7 @@ GLOBL name<>(SB), RODATA|NOPTR, $4
 F32(log2e, 0x3fb8aa3b)
 F32(ln2hi, 0x3f318000)
 F32(ln2lo, 0xb95e8083)
-F32(expLow, 0xc2aeac50)
+F32(expLow, 0xc2aeac4f) // the least whose exponential is not subnormal
 F32(expHigh, 0x42b0c0a5)
 F32(exp0, 0x39506967)
 F32(exp1, 0x3ab743ce)
@@ -327,8 +327,8 @@ rangeLoop:
 	VMAXPS X2, X1, X1
 	VPERMILPS $0xb1, X1, X2
 	VMAXPS X2, X1, X1
-	MOVSS X0, low+16(FP)
-	MOVSS X1, high+20(FP)
+	VMOVSS X0, low+16(FP)
+	VMOVSS X1, high+20(FP)
 	VZEROUPPER
 	RET
 
@@ -365,8 +365,8 @@ bytesLoop:
 	VPADDD Y1, Y3, Y3
 	VPADDD Y1, Y4, Y4
 	VPADDD Y1, Y5, Y5
-	VPACKUSDW Y3, Y2, Y2
-	VPACKUSDW Y5, Y4, Y4
+	VPACKSSDW Y3, Y2, Y2
+	VPACKSSDW Y5, Y4, Y4
 	VPACKUSWB Y4, Y2, Y2
 	VPERMD Y2, Y6, Y2
 	VMOVDQU Y2, (DI)
@@ -398,7 +398,7 @@ expLoop:
 	VADDPS X0, X7, X7
 	VPERMILPS $0xb1, X7, X0
 	VADDPS X0, X7, X7
-	MOVSS X7, ret+24(FP)
+	VMOVSS X7, ret+24(FP)
 	VZEROUPPER
 	RET
 
@@ -607,7 +607,7 @@ exp512Loop:
 	VADDPS X0, X7, X7
 	VPERMILPS $0xb1, X7, X0
 	VADDPS X0, X7, X7
-	MOVSS X7, ret+24(FP)
+	VMOVSS X7, ret+24(FP)
 	VZEROUPPER
 	RET
 
@@ -684,8 +684,8 @@ range512Loop:
 	VMAXPS X2, X1, X1
 	VPERMILPS $0xb1, X1, X2
 	VMAXPS X2, X1, X1
-	MOVSS X0, low+16(FP)
-	MOVSS X1, high+20(FP)
+	VMOVSS X0, low+16(FP)
+	VMOVSS X1, high+20(FP)
 	VZEROUPPER
 	RET
 

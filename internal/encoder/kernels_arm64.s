@@ -346,7 +346,7 @@ bytesLoop:
 	CONSTANT(0x3fb8aa3b, V16) \ // log2 e
 	CONSTANT(0x3f318000, V17) \ // ln 2
 	CONSTANT(0xb95e8083, V18) \
-	CONSTANT(0xc2aeac50, V19) \ // the limits
+	CONSTANT(0xc2aeac4f, V19) \ // the limits
 	CONSTANT(0x42b0c0a5, V20) \
 	CONSTANT(0x39506967, V21) \
 	CONSTANT(0x3ab743ce, V22) \

@@ -1,7 +1,9 @@
 package encoder
 
 import (
+	"encoding/binary"
 	"fmt"
+	"hash/fnv"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -149,6 +151,7 @@ func TestRows_AreThoseOfPlainGo(t *testing.T) {
 				continue
 			}
 			got, want := make([]uint8, n), make([]uint8, n)
+			x[r.IntN(n)] = 1e6
 			k.bytes(got, x, 255/(high-low), 100) // some values lie outside of what a byte holds
 			plain.bytes(want, x, 255/(high-low), 100)
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -170,6 +173,49 @@ func TestNorm_IsThatOfPlainGo(t *testing.T) {
 			if diff := cmp.Diff(want, x); diff != "" {
 				t.Errorf("rows of %d (-want +got):\n%s", n, diff)
 			}
+		}
+	})
+}
+
+// TestKernels_RoundTheSameWay holds that all kernels in assembly, on all processors, give the same results to the last bit.
+func TestKernels_RoundTheSameWay(t *testing.T) {
+	forEachKernel(t, func(t *testing.T, k kernels) {
+		r := rand.New(rand.NewPCG(11, 12))
+		sum := fnv.New64a()
+		add := func(x ...float32) {
+			for _, v := range x {
+				_ = binary.Write(sum, binary.LittleEndian, math.Float32bits(v))
+			}
+		}
+		for n := 16; n <= 512; n += 16 {
+			x := random(r, n, 40)
+			x[0], x[1], x[2], x[n-1] = 0, -90, 90, float32(math.Inf(-1))
+			low, high := k.limits(x)
+			add(low, high, k.exp(x, high))
+			add(x...)
+			x = random(r, n, 3)
+			k.gelu(x)
+			add(x...)
+			lda := n + r.IntN(5)
+			c := make([]float32, floatRows*panelColumns)
+			k.floatTile(c, panelColumns, random(r, floatRows*lda, 1), lda, random(r, n*panelColumns, 1), n-r.IntN(3))
+			add(c...)
+		}
+		var acc tile
+		q := quantized{zero: make([]int32, tileRows), scale: random(r, tileRows, .1)}
+		sums := make([]int32, tileColumns)
+		for i := range acc {
+			acc[i] = int32(r.IntN(2_000_000) - 1_000_000)
+			q.zero[i%tileRows], sums[i%tileColumns] = int32(r.IntN(256)), int32(r.IntN(20_000)-10_000)
+		}
+		out := make([]float32, tileRows*tileColumns)
+		k.scale(out, tileColumns, &acc, tileRows, &q, sums, random(r, tileColumns, .01), random(r, tileColumns, 1))
+		add(out...)
+		x := random(r, normRows*384, 20)
+		k.norm(x, random(r, normRows*384, 3), layerNorm{gain: random(r, 384, 1), bias: random(r, 384, 1)}, 1e-12)
+		add(x...)
+		if got, want := sum.Sum64(), uint64(0x903dc7225bf1f013); got != want {
+			t.Errorf("the results have the sum %#x, not %#x", got, want)
 		}
 	})
 }

@@ -125,7 +125,8 @@ func open(file []byte) (*weights, *reader, error) {
 	if err := json.Unmarshal(rest[4:4+size], &w.Header); err != nil {
 		return nil, nil, fmt.Errorf("read the header of the weights: %w", err)
 	}
-	if w.Hidden%tileColumns != 0 || w.Inner%tileColumns != 0 || w.Heads <= 0 || w.Hidden/w.Heads%panelColumns != 0 {
+	if w.Hidden%tileColumns != 0 || w.Inner%tileColumns != 0 || w.Heads <= 0 || w.Hidden%w.Heads != 0 || w.Hidden/w.Heads%panelColumns != 0 ||
+		w.Positions < 2 || w.Layers < 1 {
 		return nil, nil, fmt.Errorf("a model of %d dimensions, %d heads and %d inner dimensions is not supported", w.Hidden, w.Heads, w.Inner)
 	}
 	r := &reader{arrays: w.Arrays, body: rest[4+size:]}

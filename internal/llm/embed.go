@@ -21,7 +21,8 @@ type EmbedRequest struct {
 	Model      string   // the provider's own model name, without the provider prefix
 	Texts      []string // at least one; none may be empty
 	Purpose    Purpose
-	Dimensions int // requested length of the vectors; 0 means the model's own
+	Dimensions int  // requested length of the vectors; 0 means the model's own
+	Background bool // nobody waits for the vectors: a model inside the program lets other work go first
 }
 
 // Embeddings are the vectors of an EmbedRequest.

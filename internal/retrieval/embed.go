@@ -278,7 +278,7 @@ func (p *pass) vectors(ctx context.Context, texts []string) ([][]float32, error)
 // ask embeds texts in one call.
 func (p *pass) ask(ctx context.Context, texts []string) ([][]float32, error) {
 	out, err := p.embedder.Embed(ctx, llm.EmbedRequest{
-		Model: p.model, Texts: texts, Purpose: llm.ForDocument, Dimensions: p.generation.Dimensions,
+		Model: p.model, Texts: texts, Purpose: llm.ForDocument, Dimensions: p.generation.Dimensions, Background: true,
 	})
 	p.report.Usage = p.report.Usage.Add(out.Usage)
 	if err != nil {

@@ -25,7 +25,7 @@ type Embedding struct {
 }
 
 // maxInputs is OpenAI's limit on texts in a request for embeddings. maxEmbedding limits concurrent requests, because the
-// built-in embedder uses all processors for each.
+// built-in embedder uses up to four processors for each.
 const (
 	maxInputs     = 2048
 	maxDimensions = 16384
