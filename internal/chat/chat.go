@@ -282,7 +282,7 @@ type PromptBuilt struct {
 	Labels   []string      `json:"labels"`  // all citations that the passages allow, in order
 	Messages []llm.Message `json:"messages"`
 
-	Pictured int `json:"-"` // number of passages that Messages contains only as an image of their pages
+	Pictured int `json:"pictured,omitempty"` // number of passages that Messages contains only as an image of their pages
 }
 
 // MessageStarted says that an answer begins. Everything that precedes the model's first token is known
@@ -338,7 +338,7 @@ type ToolReturned struct {
 	Failed   bool          `json:"failed,omitempty"`
 	Duration time.Duration `json:"duration"` // nanoseconds
 
-	Found []retrieval.Passage `json:"-"` // these passages, for package team
+	Found []retrieval.Passage `json:"-"` // those of these passages that the model was shown
 }
 
 // MessageFinished ends a message. Text is the concatenation of its deltas.

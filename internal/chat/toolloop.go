@@ -198,16 +198,16 @@ func (a *answer) runTool(ctx context.Context, c llm.ToolCall) (string, error) {
 	if err != nil {
 		a.cfg.Logger.WarnContext(ctx, "tool failed", "turn_id", a.req.TurnID, "tool", c.Name, "error", err)
 	}
-	told := a.tell(text, passages)
+	told, shown := a.tell(text, passages)
 	return told, a.out.emit(ToolReturned{
 		ID: a.done.ID, CallID: c.ID, Name: c.Name, Text: told, Passages: len(passages), Failed: err != nil, Duration: time.Since(start),
-		Found: passages,
+		Found: shown,
 	})
 }
 
 // tell formats a tool's result for the model: the text as lines that cannot pass for a source or a message,
-// and the passages as sources, which the answer may cite from then on.
-func (a *answer) tell(text string, passages []retrieval.Passage) string {
+// and the passages as sources, which the answer may cite from then on. It also returns the passages for which there was room.
+func (a *answer) tell(text string, passages []retrieval.Passage) (told string, shown []retrieval.Passage) {
 	room := a.toolRoom()
 	var lines []string
 	for line := range strings.Lines(a.resultWithin(text, room)) {
@@ -225,10 +225,10 @@ func (a *answer) tell(text string, passages []retrieval.Passage) string {
 			break
 		}
 		lines = append(lines, source)
-		a.sent = withPassage(a.sent, p)
+		a.sent, shown = withPassage(a.sent, p), append(shown, *p)
 	}
 	a.stream.Learn(a.sent)
-	return strings.Join(lines, "\n")
+	return strings.Join(lines, "\n"), shown
 }
 
 // resultWithin shortens a result to room tokens if the window of the model is known.

@@ -126,8 +126,14 @@ func TestTools_ResultsFitIntoTheWindowOfTheModel(t *testing.T) {
 		asksFor("", llm.ToolCall{ID: "3", Name: "long", Arguments: `{"n":3}`}), llmtest.Says("Done."),
 	}}
 	e := newEngine(model, passages(many()...), func(c *chat.Config) { c.Tools = longBox{} }, readingUpTo(4096))
-	if m := collect(t, e, ask(e, "q", usingTools)).Messages[0]; m.Text != "Done." {
+	turn := collect(t, e, ask(e, "q", usingTools))
+	if m := turn.Messages[0]; m.Text != "Done." {
 		t.Errorf("%+v", m)
+	}
+	for _, ran := range turn.Tools {
+		if told := strings.Count(ran.Text, ".pdf#page="); told != len(ran.Found) || told == ran.Passages {
+			t.Errorf("the model was shown %d of %d passages of call %s, and may cite %d", told, ran.Passages, ran.CallID, len(ran.Found))
+		}
 	}
 	for i, script := range model.scripts {
 		sent := script.Requests()[0]

@@ -542,28 +542,28 @@ function follow(message: Message, answer: Answer): LiveTurn {
 
 function show(id: string, answer: Answer): Message | null {
   const message = conversation.value.messages.find((m) => m.id === id);
-  return message ? put({ ...message, answer }) : null;
+  if (!message) return null;
+  if (message.answer) renewSource(message.answer, answer);
+  return put({ ...message, answer });
+}
+
+/** Renews an open source when its answer has changed: the marks of a source are known only when the turn has ended. */
+function renewSource(before: Answer, after: Answer): void {
+  const open = panel.value;
+  if (open?.kind !== "source" || !before.citations.includes(open.citation)) return;
+  const citation = after.citations.find((c) => c.label === open.citation.label);
+  if (citation && citation !== open.citation) panel.value = { ...open, citation };
 }
 
 /** Shows a state of an answer and stores it. */
 function settle(id: string, answer: Answer): void {
-  const before = conversation.value.messages.find((m) => m.id === id)?.answer;
   const message = show(id, answer);
   if (!message) return;
-  if (before) renewSource(before, answer);
   void keep(message);
   if (!isOver(answer)) return;
   lives.delete(id);
   forget(id);
   announcement.value = answer.status === "completed" ? strings.chat.answered(answer.text.replace(/\[[^\]]*#page=\d+\]/g, "")) : strings.chat.ended(answer.status);
-}
-
-/** Renews a source that was opened before its turn had ended: its marks are known only now. */
-function renewSource(before: Answer, after: Answer): void {
-  const open = panel.value;
-  if (open?.kind !== "source" || !before.citations.includes(open.citation)) return;
-  const citation = after.citations.find((c) => c.label === open.citation.label);
-  if (citation) panel.value = { ...open, citation };
 }
 
 /** Stores the user's rating of an answer with the conversation; null removes it. */

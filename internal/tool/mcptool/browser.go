@@ -111,8 +111,11 @@ func SignIn(ctx context.Context, server Server, redirect string, fetch auth.Auth
 		}
 		tools = append(tools, t.Name)
 	}
-	if g, err := b.Grants.Grant(ctx, server.Name); err != nil || g.Server != server.URL {
+	switch g, err := b.Grants.Grant(ctx, server.Name); {
+	case errors.Is(err, ErrNotSignedIn) || err == nil && g.Server != server.URL:
 		return tools, errors.New("the server needs no sign-in: remove oauth from its settings")
+	case err != nil:
+		return tools, fmt.Errorf("look for the stored sign-in: %w", err)
 	}
 	return tools, nil
 }

@@ -213,7 +213,9 @@ func (c *conn) open(ctx context.Context) ([]tool.Tool, error) {
 			return nil, err
 		}
 		if named[adapted.Name] {
-			return nil, fmt.Errorf("two of its tools would have the name %s: name only one of them in tools", adapted.Name)
+			c.log.Warn("tool of an MCP server is not used: another one has the same name for models",
+				"server", c.server.Name, "tool", t.Name, "name", adapted.Name)
+			continue
 		}
 		named[adapted.Name] = true
 		out = append(out, adapted)

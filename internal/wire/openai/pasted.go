@@ -153,8 +153,12 @@ func (p *pasted) until(at, body int, name string) int {
 // leaves the others in the text.
 func (p *pasted) attachments(at, body int, name string) int {
 	const fence, next = "\n```", "\n\n---\n\n# \""
+	if p.unclosed[fence] {
+		return 0
+	}
 	end := strings.LastIndex(p.text[body:], fence)
 	if end < 0 {
+		p.unclosed[fence] = true
 		return 0
 	}
 	from := body

@@ -120,7 +120,7 @@ func TestBring_LeavesMessagesToALanguageModel(t *testing.T) {
 
 // Marks that are never closed cost no more than the length of the text.
 func TestUnpaste_TakesTimeInProportionToTheMessage(t *testing.T) {
-	for _, line := range []string{"<file name=\"a\">x\n", "<file>\n</file>x\n", "-----BEGIN FILE id=\"x\"-----\n", "[CONTEXT 1]:\n", "--- File: a.txt ---\n", "<source name='\n", "```md# \"a.txt\"\n",
+	for _, line := range []string{"<file name=\"a\">x\n", "<file>\n</file>x\n", "-----BEGIN FILE id=\"x\"-----\n", "[CONTEXT 1]:\n", "--- File: a.txt ---\n", "<source name='\n", "```md# \"a.txt\"\n", " ```md# \"a.txt\"\n",
 		"<context>\n", "<!-- SYSTEM CONTEXT\n", "<user_query>\n", "<document>\n<source>\n</document>\n"} {
 		shape := texttest.Shape{Name: line, Text: func(n int) string { return "question\n" + strings.Repeat(line, n/len(line)) }}
 		texttest.Linear(t, shape, 32<<10, func(text string) {

@@ -88,10 +88,11 @@ func (v *view) sourceBlock(t *chat.Turn, m chat.MessageFinished) string {
 	}
 	var b strings.Builder
 	b.WriteString("\n\nSources:")
+	citable := t.Citable(m.ID)
 	for _, c := range m.Citations {
 		fmt.Fprintf(&b, "\n[%s] %s", c.Label, v.urlOf(v.namespace, c.URL, c.Label))
-		if c.Passage < len(t.Retrieved.Passages) {
-			if s := section(t.Retrieved.Passages[c.Passage].Chunk.Headings); s != "" {
+		if c.Passage < len(citable) { // a repeated turn lacks the passages of tools
+			if s := section(citable[c.Passage].Chunk.Headings); s != "" {
 				fmt.Fprintf(&b, " (Section: %s)", strings.Join(strings.Fields(s), " "))
 			}
 		}

@@ -329,12 +329,17 @@ func lastSentence(s string) string {
 	if all := text.Sentences(s); len(all) > 1 {
 		s = s[all[len(all)-2].End:]
 	}
-	for at, r := range slices.Backward([]byte(s)) {
-		if (r == ' ' || r == '\t') && strings.ContainsRune(sentenceEnds, lastRune(strings.TrimRight(s[:at], " \t"))) {
+	for end := len(s); ; {
+		at := strings.LastIndexAny(s[:end], " \t")
+		if at < 0 {
+			return s
+		}
+		before := strings.TrimRight(s[:at], " \t")
+		if strings.ContainsRune(sentenceEnds, lastRune(before)) {
 			return s[at:]
 		}
+		end = len(before)
 	}
-	return s
 }
 
 func lastRune(s string) rune {
@@ -346,39 +351,76 @@ func lastRune(s string) rune {
 // sentences that end with labels, all of them of sources that the reader may see.
 func onlySeen(answer string, labels map[string]bool) string {
 	var kept []string
+	whole := true // a new sentence begins
 	for line := range strings.Lines(answer) {
-		var b strings.Builder
-		from, first, seen, whole := 0, -1, true, true // first: the first label after from; whole: a new sentence begins at from
-		for at := 0; at < len(line); {
-			label, allowed := labelAt(line[at:], labels)
-			if label == "" {
-				at++
-				continue
-			}
-			if first < 0 {
-				first = at
-			}
-			seen = seen && allowed
-			end := at + len(label) + len("[]")
-			at = end
-			if follows, _ := labelAt(strings.TrimLeft(line[end:], " ,;"), labels); follows != "" {
-				continue // several labels follow the same words
-			}
-			stop := len(line[end:]) - len(strings.TrimLeft(line[end:], sentenceEnds))
-			sentence := lastSentence(line[from:first])
-			if seen && (whole || len(sentence) < first-from) {
-				b.WriteString(line[first-len(sentence) : end+stop])
-			}
-			whole = seen || stop > 0
-			end += stop
-			from, at, first, seen = end, end, -1, true
-		}
-		if b.Len() > 0 {
-			kept = append(kept, strings.TrimSpace(b.String()))
+		var of string
+		whole = whole || startsBlock.MatchString(line)
+		if of, whole = seenOf(line, whole, labels); of != "" {
+			kept = append(kept, strings.TrimSpace(of))
 		}
 	}
 	return strings.Join(kept, "\n\n")
 }
+
+// startsBlock matches lines that do not continue the sentence of the line before.
+var startsBlock = lazyregexp.New(`^\s*(?:$|[-*+>|#]|\d+[.)]\s)`)
+
+// seenOf is onlySeen for a line. whole says whether a new sentence begins with the line; the result says so of the next line.
+func seenOf(line string, whole bool, labels map[string]bool) (kept string, next bool) {
+	var b strings.Builder
+	from, first, seen := 0, -1, true // first: the first label after from
+	for at := 0; at < len(line); {
+		label, allowed := labelAt(line[at:], labels)
+		if label == "" {
+			at++
+			continue
+		}
+		if first < 0 {
+			first = at
+		}
+		seen = seen && allowed
+		end := at + len(label) + len("[]")
+		at = end
+		if follows, _ := labelAt(strings.TrimLeft(line[end:], " ,;"), labels); follows != "" {
+			continue // several labels follow the same words
+		}
+		stop := len(line[end:]) - len(strings.TrimLeft(line[end:], sentenceEnds))
+		if seen {
+			sentence := lastSentence(line[from:first])
+			if seen = whole || len(sentence) < first-from && isBalanced(sentence); seen {
+				b.WriteString(line[first-len(sentence) : end+stop])
+			}
+		}
+		whole = seen || stop > 0
+		end += stop
+		from, at, first, seen = end, end, -1, true
+	}
+	if rest := strings.TrimSpace(line[from:]); rest != "" {
+		whole = strings.ContainsRune(sentenceEnds, lastRune(rest))
+	}
+	return b.String(), whole
+}
+
+// isBalanced reports whether the brackets and quotation marks of a text are in pairs. A sentence that is not may be the end of
+// a longer one.
+func isBalanced(s string) bool {
+	var open []rune // the closing marks that are due
+	for _, r := range s {
+		if n := len(open); n > 0 && r == open[n-1] {
+			open = open[:n-1]
+			continue
+		}
+		if closing, ok := pairs[r]; ok {
+			open = append(open, closing)
+		} else if strings.ContainsRune(")]}）】〉》”»」』", r) {
+			return false
+		}
+	}
+	return len(open) == 0
+}
+
+// pairs are the opening brackets and quotation marks with the closing ones.
+var pairs = map[rune]rune{'(': ')', '[': ']', '{': '}', '（': '）', '【': '】', '〈': '〉', '《': '》', '“': '”', '„': '“', '«': '»', '「': '」', '『': '』', '"': '"'}
 
 // labelAt returns the longest label in brackets at the beginning of a text, or "", and whether the reader may see its source.
 func labelAt(text string, labels map[string]bool) (label string, seen bool) {

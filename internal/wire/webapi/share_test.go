@@ -123,13 +123,18 @@ func TestShare_ShowsAnotherReaderOnlyWhatTheirSourcesSupport(t *testing.T) {
 func TestShare_KeepsWholeSentencesOfSeenSourcesOnly(t *testing.T) {
 	s := sharedSite(t)
 	for id, c := range map[string]struct{ said, kept string }{
-		"c1": {"The CFO leaves in May. The pump turns fast [open.pdf#page=1]. It is dear [secret.pdf#page=1].", "The pump turns fast [open.pdf#page=1]."},
-		"c2": {"As [secret.pdf#page=1] says, it is dear, and the pump turns fast [open.pdf#page=1].", ""},
-		"c3": {"It is dear [secret.pdf#page=1]. The pump turns fast [open.pdf#page=1] and well [open.pdf#page=1].", "The pump turns fast [open.pdf#page=1] and well [open.pdf#page=1]."},
-		"c4": {"甲[secret.pdf#page=1]。乙。丙[open.pdf#page=1]。", "丙[open.pdf#page=1]。"},
-		"c5": {"甲[secret.pdf#page=1]，乙！丙。[open.pdf#page=1] 丁[secret.pdf#page=1]", "丙。[open.pdf#page=1]"},
-		"c6": {"क [secret.pdf#page=1]। ख। ग [open.pdf#page=1]।", "ग [open.pdf#page=1]।"},
-		"c7": {"It is dear [secret.pdf#page=1]. “The CFO leaves.” The pump turns fast [open.pdf#page=1].", "The pump turns fast [open.pdf#page=1]."},
+		"c1":  {"The CFO leaves in May. The pump turns fast [open.pdf#page=1]. It is dear [secret.pdf#page=1].", "The pump turns fast [open.pdf#page=1]."},
+		"c2":  {"As [secret.pdf#page=1] says, it is dear, and the pump turns fast [open.pdf#page=1].", ""},
+		"c3":  {"It is dear [secret.pdf#page=1]. The pump turns fast [open.pdf#page=1] and well [open.pdf#page=1].", "The pump turns fast [open.pdf#page=1] and well [open.pdf#page=1]."},
+		"c4":  {"甲[secret.pdf#page=1]。乙。丙[open.pdf#page=1]。", "丙[open.pdf#page=1]。"},
+		"c5":  {"甲[secret.pdf#page=1]，乙！丙。[open.pdf#page=1] 丁[secret.pdf#page=1]", "丙。[open.pdf#page=1]"},
+		"c6":  {"क [secret.pdf#page=1]। ख। ग [open.pdf#page=1]।", "ग [open.pdf#page=1]।"},
+		"c8":  {"As [secret.pdf#page=1] says, and [open.pdf#page=1] agrees, it costs 4711 [open.pdf#page=1].", ""},
+		"c9":  {"As [secret.pdf#page=1] says,\\nit is dear, and the pump turns fast [open.pdf#page=1].\\nIt is new [open.pdf#page=1].", "It is new [open.pdf#page=1]."},
+		"c10": {"As [secret.pdf#page=1] says:\\n\\n- The pump turns fast [open.pdf#page=1]", "- The pump turns fast [open.pdf#page=1]"},
+		"c11": {"泵[secret.pdf#page=1]（4711克朗。含税），转速快[open.pdf#page=1]。", ""},
+		"c12": {"He says [secret.pdf#page=1] “it is dear. It leaks” (and turns fast) [open.pdf#page=1].", ""},
+		"c7":  {"It is dear [secret.pdf#page=1]. “The CFO leaves.” The pump turns fast [open.pdf#page=1].", "The pump turns fast [open.pdf#page=1]."},
 	} {
 		s.who = ann
 		s.storeChat(id, `{"messageId":"q","role":"user","content":"What?","parentId":""}`,

@@ -125,10 +125,11 @@ function Queued() {
 function useNames(draft: string) {
   const chosen = useCell(choices);
   const [left, setLeft] = useState(""); // the draft for which the user closed the list
-  const [at, setAt] = useState(0);
+  const [marked, setMarked] = useState(""); // the id of the highlighted document; the first one if it is not in the list
   const name = draft === left ? null : nameIn(draft);
   const found = useDocuments(chosen.namespace, name ?? "", name !== null)?.slice(0, mostNamed) ?? [];
-  useEffect(() => setAt(0), [name]);
+  const at = Math.max(0, found.findIndex((d) => d.id === marked));
+  useEffect(() => setMarked(""), [name]);
   const take = (d: DocumentRecord) => {
     addToScope({ id: d.id, title: d.title || d.name });
     app.draft.value = withoutName(draft);
@@ -137,7 +138,7 @@ function useNames(draft: string) {
   const keys = (event: KeyboardEvent): boolean => {
     if (found.length === 0 || name === null) return false;
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
-    if (step !== 0) setAt((at + step + found.length) % found.length);
+    if (step !== 0) setMarked(found[(at + step + found.length) % found.length]!.id);
     else if (event.key === "Enter" || event.key === "Tab") take(found[at]!);
     else if (event.key === "Escape") setLeft(draft);
     else return false;
@@ -149,7 +150,7 @@ function useNames(draft: string) {
   const list = open && (
     <ul class="names" id="names" role="listbox" aria-label={strings.scope.documents}>
       {found.map((d, i) => (
-        <li key={d.id} id={`name-${i}`} role="option" aria-selected={i === at} class={i === at ? "at" : ""} onMouseMove={() => setAt(i)} onMouseDown={(e) => { e.preventDefault(); take(d); }}>
+        <li key={d.id} id={`name-${i}`} role="option" aria-selected={i === at} class={i === at ? "at" : ""} onMouseMove={() => setMarked(d.id)} onMouseDown={(e) => { e.preventDefault(); take(d); }}>
           <Icon name="files" /><span dir="auto">{d.title || d.name}</span>
         </li>
       ))}

@@ -1,1 +1,0 @@
-import{Ka as t,Oa as d,o,ua as i}from"./chunk-MAQGJHZA.js";function c(){return t(d,{title:o.shortcuts.title,onClose:()=>i.value="",class:"confirm",children:t("dl",{class:"shortcuts",children:o.shortcuts.rows.map(([r,l])=>t("div",{children:[t("dt",{children:r.split(" ").map(s=>t("kbd",{children:s},s))}),t("dd",{children:l})]},r))})})}export{c as Shortcuts};
