@@ -186,7 +186,9 @@ func TestBook_WritesTheTimesOfUseLaterIfTheStoreFails(t *testing.T) {
 			t.Error(err)
 		}
 		time.Sleep(90 * time.Second)
+		store.mu.Lock()
 		store.full = false
+		store.mu.Unlock()
 		stop()
 		<-done
 		if got, _ := store.Key(t.Context(), k.ID); !got.UsedAt.Equal(used) || store.notes != 2 {
