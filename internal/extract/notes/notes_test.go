@@ -74,6 +74,8 @@ func FuzzNotes(f *testing.F) {
 		f.Add(uint8(i), string(extracttest.Pandoc(f, name)))
 	}
 	f.Add(uint8(3), `\begin{enumerate}\item[a\emph{b\section{c}\verb|\'`)
+	f.Add(uint8(3), `A\'`)
+	f.Add(uint8(3), "A{}\u0301 b\\'{}c\\~\u0301")
 	f.Add(uint8(4), "WEBVTT\n\n1:00.000 --> 2\n<v A>b\n\n999:59:00.0 --> x\nc\n")
 	f.Fuzz(func(t *testing.T, kind uint8, text string) {
 		extracttest.CheckAnyInput(t, "a."+kinds[int(kind)%len(kinds)], []byte(text))

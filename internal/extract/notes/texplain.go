@@ -52,7 +52,7 @@ func (t *texReader) plain(text string, depth int) string {
 		case '$':
 			formula, rest, found := strings.Cut(text[1:], "$")
 			if !found {
-				return b.String() + text
+				return norm.NFC.String(b.String() + text)
 			}
 			b.WriteString("$" + formula + "$")
 			text = rest
@@ -62,7 +62,7 @@ func (t *texReader) plain(text string, depth int) string {
 			text = text[1:]
 		}
 	}
-	return b.String()
+	return norm.NFC.String(b.String()) // a letter and its accent may have stood apart
 }
 
 // command writes the text that a command produces. text begins after the backslash; command returns the rest of it after
@@ -157,8 +157,9 @@ func accented(b *strings.Builder, text string, accent rune) string {
 		_, size := utf8.DecodeRuneInString(text)
 		letter, rest = text[:size], text[size:]
 	}
-	letter = strings.TrimPrefix(letter, `\`)
-	b.WriteString(norm.NFC.String(letter + string(accent)))
+	if letter = strings.TrimPrefix(letter, `\`); letter != "" {
+		b.WriteString(letter + string(accent))
+	}
 	return rest
 }
 
