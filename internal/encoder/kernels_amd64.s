@@ -28,15 +28,16 @@ F32(absBits, 0x7fffffff)
 F32(bias127, 0x0000007f)
 F32(ones16, 0x00010001)
 
-// EXP replaces the eight floats in x by their exponentials. It overwrites n, p and t.
-#define EXP(x, n, p, t) \
+// EXP replaces the floats in x by their exponentials. It overwrites n, p and t. ROUND rounds to even: VROUNDPS for eight floats,
+// VRNDSCALEPS for sixteen.
+#define EXP(ROUND, x, n, p, t) \
 	VBROADCASTSS expLow<>(SB), t \
 	VMAXPS t, x, x \
 	VBROADCASTSS expHigh<>(SB), t \
 	VMINPS t, x, x \
 	VBROADCASTSS log2e<>(SB), n \
 	VMULPS n, x, n \
-	VROUNDPS $0, n, n \
+	ROUND $0, n, n \
 	VBROADCASTSS ln2hi<>(SB), t \
 	VFNMADD231PS t, n, x \
 	VBROADCASTSS ln2lo<>(SB), t \
@@ -386,7 +387,7 @@ TEXT ·expAVX2(SB), NOSPLIT, $0-28
 expLoop:
 	VMOVUPS (SI), Y0
 	VSUBPS Y8, Y0, Y0
-	EXP(Y0, Y1, Y2, Y3)
+	EXP(VROUNDPS, Y0, Y1, Y2, Y3)
 	VADDPS Y0, Y7, Y7
 	VMOVUPS Y0, (SI)
 	ADDQ $32, SI
@@ -417,7 +418,7 @@ geluLoop:
 	VMULPS Y11, Y6, Y6
 	VMULPS Y6, Y6, Y0
 	VXORPS Y12, Y0, Y0
-	EXP(Y0, Y1, Y2, Y3)
+	EXP(VROUNDPS, Y0, Y1, Y2, Y3)
 	VBROADCASTSS erfP<>(SB), Y7
 	VFMADD213PS Y15, Y6, Y7
 	VDIVPS Y7, Y15, Y7
@@ -550,40 +551,6 @@ shiftLoop:
 	VZEROUPPER
 	RET
 
-// EXP512 is EXP for sixteen floats.
-#define EXP512(x, n, p, t) \
-	VBROADCASTSS expLow<>(SB), t \
-	VMAXPS t, x, x \
-	VBROADCASTSS expHigh<>(SB), t \
-	VMINPS t, x, x \
-	VBROADCASTSS log2e<>(SB), n \
-	VMULPS n, x, n \
-	VRNDSCALEPS $0, n, n \
-	VBROADCASTSS ln2hi<>(SB), t \
-	VFNMADD231PS t, n, x \
-	VBROADCASTSS ln2lo<>(SB), t \
-	VFNMADD231PS t, n, x \
-	VBROADCASTSS exp0<>(SB), p \
-	VBROADCASTSS exp1<>(SB), t \
-	VFMADD213PS t, x, p \
-	VBROADCASTSS exp2<>(SB), t \
-	VFMADD213PS t, x, p \
-	VBROADCASTSS exp3<>(SB), t \
-	VFMADD213PS t, x, p \
-	VBROADCASTSS exp4<>(SB), t \
-	VFMADD213PS t, x, p \
-	VBROADCASTSS half<>(SB), t \
-	VFMADD213PS t, x, p \
-	VMULPS x, x, t \
-	VFMADD213PS x, t, p \
-	VBROADCASTSS one<>(SB), t \
-	VADDPS t, p, p \
-	VCVTPS2DQ n, n \
-	VPBROADCASTD bias127<>(SB), t \
-	VPADDD t, n, n \
-	VPSLLD $23, n, n \
-	VMULPS n, p, x
-
 // func expAVX512(x *float32, n int, high float32) float32
 TEXT ·expAVX512(SB), NOSPLIT, $0-28
 	MOVQ x+0(FP), SI
@@ -593,7 +560,7 @@ TEXT ·expAVX512(SB), NOSPLIT, $0-28
 exp512Loop:
 	VMOVUPS (SI), Z0
 	VSUBPS Z8, Z0, Z0
-	EXP512(Z0, Z1, Z2, Z3)
+	EXP(VRNDSCALEPS, Z0, Z1, Z2, Z3)
 	VMOVUPS Z0, (SI)
 	VEXTRACTF64X4 $1, Z0, Y1 // eight by eight, as expAVX2 adds them
 	VADDPS Y0, Y7, Y7
@@ -632,7 +599,7 @@ gelu512Loop:
 	VMULPS Z11, Z6, Z6
 	VMULPS Z6, Z6, Z0
 	VPXORD Z12, Z0, Z0
-	EXP512(Z0, Z1, Z2, Z3)
+	EXP(VRNDSCALEPS, Z0, Z1, Z2, Z3)
 	VMOVAPS Z16, Z7
 	VFMADD213PS Z15, Z6, Z7
 	VDIVPS Z7, Z15, Z7

@@ -84,7 +84,8 @@ func referring(schema any) any {
 }
 
 // derive adds the schemas of Go types to the part. If the part has a schema of the same name, it replaces the
-// derived one if it has a type, a $ref, anyOf, oneOf or allOf; otherwise it is merged into it.
+// derived one if it has a type, a $ref, anyOf, oneOf or allOf; otherwise it is merged into it. values holds a value of each
+// type, of any kind, by the name of its schema.
 func (part *apiPart) derive(values map[string]any) error {
 	if part.Schemas == nil {
 		part.Schemas = map[string]any{}

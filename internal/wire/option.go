@@ -246,8 +246,8 @@ func (n *Named) setting(defaults *chat.Options) Setting {
 }
 
 // schema returns the schema of the option for /openapi.json.
-func (n *Named) schema() map[string]any {
-	s := map[string]any{"description": n.Help}
+func (n *Named) schema() object {
+	s := object{"description": n.Help}
 	if n.Help == "" {
 		delete(s, "description")
 	}
@@ -261,7 +261,7 @@ func (n *Named) schema() map[string]any {
 		s["type"] = []any{"boolean", "string"}
 	case *attribute.Condition:
 		s["type"] = "object"
-		s["examples"] = []any{map[string]any{"type": "eq", "key": "tags", "value": "policy"}}
+		s["examples"] = []any{object{"type": "eq", "key": "tags", "value": "policy"}}
 	default:
 		s["type"] = "string"
 		if n.Choices != nil {

@@ -52,7 +52,7 @@ func (m frontMatter) meta() (extract.Meta, error) {
 	if len(m.text) > maxTOML {
 		return extract.Meta{}, fmt.Errorf("it has more than %d KiB", maxTOML>>10)
 	}
-	var values map[string]any
+	var values map[string]any // authors choose the names and types of the values
 	if _, err := toml.Decode(m.text, &values); err != nil {
 		return extract.Meta{}, errors.New(strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "toml: ")), " "))
 	}
