@@ -66,6 +66,7 @@ var allowed = map[string][]string{
 	"shelf":      {},
 	"library":    {"shelf", "documents", "documents/upload", "documents/job", "retrieval"},
 
+	"encoder/e5reader":   {"encoder", "encoder/e5small"},
 	"documents/crawl":    {"fetch"},
 	"documents/watch":    {},
 	"documents/metadata": {"retrieval", "extract", "text"},

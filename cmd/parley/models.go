@@ -40,10 +40,10 @@ func answerer() builtin.Answerer {
 // reader returns the reranker that reads passages, nil for a query in a language that it does not know.
 func reader(query string) rerank.Reranker {
 	r := builtin.NewReader()
-	if !r.Reads(query) {
+	if !r.ReadsInEnglish(query) {
 		return nil
 	}
-	return rerank.Reader{Model: "builtin:reader", Scores: r.Scores}
+	return rerank.Reader{Model: "builtin:reader", Scores: r.English}
 }
 
 // providers are the model providers, apart from the configured endpoints. To add one, write a

@@ -83,7 +83,7 @@ func BenchmarkReader(b *testing.B) {
 				})
 			}
 			for b.Loop() {
-				if _, err := r.Scores(ctx, "How many days of leave do I get?", texts); err != nil {
+				if _, err := r.English(ctx, "How many days of leave do I get?", texts); err != nil {
 					b.Fatal(err)
 				}
 				b.StopTimer()

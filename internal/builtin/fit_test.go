@@ -122,9 +122,10 @@ func fitReader() *Reader {
 	case *pairsFile == "":
 		return NewReader()
 	}
-	return &Reader{known: make(map[[2]string]float64), Scores: func(_ context.Context, _ string, texts []string) ([]float64, error) {
+	unread := func(_ context.Context, _ string, texts []string) ([]float64, error) {
 		return make([]float64, len(texts)), nil
-	}}
+	}
+	return &Reader{English: unread, Others: unread}
 }
 
 // writePairs writes a line of JSON for each question: the question, and the blocks that the reader read with it, each with its
@@ -156,8 +157,8 @@ func writePairs(t *testing.T, all []example) {
 			blocks = append(blocks, read{Text: u.text, Right: x.right[j], Score: f.score()})
 			texts = append(texts, u.text)
 		}
-		for j, s := range reader.read(t.Context(), x.ev.Query, texts) {
-			blocks[j].Now = s
+		for j, s := range reader.read(t.Context(), inEnglish(x.ev.Query, askedIn(x.ev.Query, x.ev.Passages)), x.ev.Query, texts) {
+			blocks[j].Now = (s - .5) * 20 // as it was before squash
 		}
 		if err := out.Encode(map[string]any{"corpus": x.corpus, "question": x.ev.Query, "blocks": blocks, "answerable": x.answerable}); err != nil {
 			t.Fatal(err)

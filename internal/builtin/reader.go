@@ -10,24 +10,33 @@ import (
 	"unicode"
 
 	"parley/internal/encoder"
+	"parley/internal/encoder/e5reader"
 	"parley/internal/encoder/e5small"
 	"parley/internal/encoder/minilm"
 	"parley/internal/llm"
 	"parley/internal/text"
 )
 
-// Reader judges how well blocks answer a question. It reads an English question together with each block; for
-// a question in another language it compares the meanings of both. It may be used by several goroutines at
+// Reader judges how well blocks answer a question, which it reads together with each block. It may be used by several goroutines at
 // once.
 type Reader struct {
-	// Scores says how well each text answers an English question: 10 if it does, -10 if it has nothing to do with it.
-	Scores func(ctx context.Context, question string, texts []string) ([]float64, error)
+	// English says how well each text answers an English question: 10 if it does, -10 if it has nothing to do with it.
+	English func(ctx context.Context, question string, texts []string) ([]float64, error)
+	// Others says the same of questions and texts in other languages, which may differ.
+	Others func(ctx context.Context, question string, texts []string) ([]float64, error)
+
 	// Vector returns the vector of the meaning of a text in any language.
 	Vector func(ctx context.Context, text string, kind encoder.Kind) ([]float32, error)
 
 	mu      sync.Mutex
-	known   map[[2]string]float64 // scores by question and text: a turn asks several times
+	known   map[pair]float64      // scores: a turn asks several times
 	vectors map[kindred][]float32 // of texts: they do not depend on the question
+}
+
+// pair is a question with a text, and the model that reads them.
+type pair struct {
+	question, text string
+	english        bool
 }
 
 // kindred is a text together with the kind as which it is embedded.
@@ -52,14 +61,7 @@ var NewReader = sync.OnceValue(func() *Reader {
 		return nil
 	}
 	return &Reader{
-		known: make(map[[2]string]float64), vectors: make(map[kindred][]float32),
-		Scores: func(ctx context.Context, question string, texts []string) ([]float64, error) {
-			s, err := minilm.Open()
-			if err != nil {
-				return nil, err
-			}
-			return s.Scores(ctx, question, texts)
-		},
+		English: scores(minilm.Open), Others: scores(e5reader.Open),
 		Vector: func(ctx context.Context, text string, kind encoder.Kind) ([]float32, error) {
 			m, err := e5small.Open()
 			if err != nil {
@@ -70,14 +72,37 @@ var NewReader = sync.OnceValue(func() *Reader {
 	}
 })
 
-// read returns how well each text answers a question; zeros if ctx has ended.
-func (r *Reader) read(ctx context.Context, question string, texts []string) []float64 {
+// scores returns the scores of a model that is opened when it is first used.
+func scores(open func() (*encoder.Scorer, error)) func(context.Context, string, []string) ([]float64, error) {
+	return func(ctx context.Context, question string, texts []string) ([]float64, error) {
+		s, err := open()
+		if err != nil {
+			return nil, err
+		}
+		return s.Scores(ctx, question, texts)
+	}
+}
+
+// likeness returns how well each text answers a question, as features: in English as the reader says, and in other languages by the mean
+// of the reader and the meanings. Zeros if ctx has ended.
+func (r *Reader) likeness(ctx context.Context, english bool, question string, texts []string) []float64 {
+	all := r.read(ctx, english, question, texts)
+	if !english {
+		for i, like := range r.compare(ctx, question, texts) {
+			all[i] = (all[i] + like) / 2
+		}
+	}
+	return all
+}
+
+// read returns how well each text answers a question, as features; zeros if ctx has ended.
+func (r *Reader) read(ctx context.Context, english bool, question string, texts []string) []float64 {
 	all := make([]float64, len(texts))
 	var unread []int
 	r.mu.Lock()
 	for i, s := range texts {
-		var ok bool
-		if all[i], ok = r.known[[2]string{question, s}]; !ok {
+		score, ok := r.known[pair{question, s, english}]
+		if all[i] = squash(score); !ok {
 			unread = append(unread, i)
 		}
 	}
@@ -89,18 +114,22 @@ func (r *Reader) read(ctx context.Context, question string, texts []string) []fl
 	for i, at := range unread {
 		missing[i] = texts[at]
 	}
-	scores, err := r.Scores(ctx, question, missing)
+	model := r.Others
+	if english {
+		model = r.English
+	}
+	scores, err := model(ctx, question, missing)
 	if err != nil {
 		return make([]float64, len(texts))
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.known)+len(unread) > maxKnown {
-		clear(r.known)
+	if r.known == nil || len(r.known)+len(unread) > maxKnown {
+		r.known = make(map[pair]float64)
 	}
 	for i, at := range unread {
-		all[at] = scores[i]
-		r.known[[2]string{question, texts[at]}] = scores[i]
+		all[at] = squash(scores[i])
+		r.known[pair{question, texts[at], english}] = scores[i]
 	}
 	return all
 }
@@ -108,6 +137,9 @@ func (r *Reader) read(ctx context.Context, question string, texts []string) []fl
 // compare returns how near in meaning each text is to a question, as features; zeros if ctx has ended. It uses all processors.
 func (r *Reader) compare(ctx context.Context, question string, texts []string) []float64 {
 	all := make([]float64, len(texts))
+	if len(texts) == 0 {
+		return all
+	}
 	asked, err := r.vector(ctx, question, encoder.Question)
 	if err != nil {
 		return all
@@ -156,8 +188,8 @@ func (r *Reader) vector(ctx context.Context, text string, kind encoder.Kind) ([]
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.vectors) >= maxKnown {
-		clear(r.vectors)
+	if r.vectors == nil || len(r.vectors) >= maxKnown {
+		r.vectors = make(map[kindred][]float32)
 	}
 	r.vectors[key] = v
 	return v, nil
@@ -178,23 +210,23 @@ func askedIn(question string, passages []llm.Passage) string {
 	return language
 }
 
-// Reads reports whether there is a reader that can read texts together with this question.
-func (r *Reader) Reads(question string) bool { return r.reads(question, text.LanguageOf(question)) }
-
-// reads reports whether there is a reader, and it reads texts together with a question in this language.
-func (r *Reader) reads(question, language string) bool {
-	return r != nil && language == "en" && isLatin(question)
+// ReadsInEnglish reports whether there is a reader, and English reads this question.
+func (r *Reader) ReadsInEnglish(question string) bool {
+	return r != nil && inEnglish(question, text.LanguageOf(question))
 }
 
-// compares reports whether there is a reader, and it compares meanings with a question that it does not read.
-func (r *Reader) compares(question, language string) bool {
-	return r != nil && r.Vector != nil && !r.reads(question, language) && isSpelled(question)
+// reads reports whether there is a reader, and it knows the script of this question.
+func (r *Reader) reads(question string) bool {
+	return r != nil && (isLatin(question) || isSpelled(question))
 }
 
-// knownScripts are the scripts that the model's vocabulary covers; words in other scripts are unknown to it.
+// inEnglish reports whether the model for English reads a question in this language.
+func inEnglish(question, language string) bool { return language == "en" && isLatin(question) }
+
+// knownScripts are the scripts that the vocabulary of the models covers; words in other scripts are unknown to them.
 var knownScripts = []*unicode.RangeTable{unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul}
 
-// isSpelled reports whether the model's vocabulary spells most letters of a text.
+// isSpelled reports whether the vocabulary of the models spells most letters of a text.
 func isSpelled(text string) bool {
 	letters, known := 0, 0
 	for _, c := range text {
@@ -209,37 +241,28 @@ func isSpelled(text string) bool {
 }
 
 // judge keeps the units that have most of the question's words, and notes how well they answer it. If none of them is likely to,
-// it reads an English question with more units, unless that should be hasty. Without a reader all units stay as they are.
+// it reads the question with more units, unless that should be hasty. Without a reader all units stay as they are.
 func (r *Reader) judge(ctx context.Context, ev *llm.Evidence, n need, units []unit, hasty bool) []unit {
-	language := askedIn(ev.Query, ev.Passages)
-	reads := r.reads(ev.Query, language)
-	if len(units) == 0 || !reads && !r.compares(ev.Query, language) {
+	if len(units) == 0 || !r.reads(ev.Query) {
 		return units
 	}
+	english := inEnglish(ev.Query, askedIn(ev.Query, ev.Passages))
+	sure := surenessIn(english)
 	questions, step, parts := []string{ev.Query}, maxRead, 0
 	if last := len(ev.Previous) - 1; n.goesOn && last >= 0 {
 		questions, step = append(questions, ev.Previous[last]+" "+ev.Query), maxRead/2
 	}
-	likeness := func(question string, texts []string) []float64 { return r.compare(ctx, question, texts) }
 	limit := step
-	if reads {
-		likeness = func(question string, texts []string) []float64 {
-			scores := r.read(ctx, question, texts)
-			for i, s := range scores {
-				scores[i] = squash(s)
-			}
-			return scores
-		}
-		if len(ev.Query) <= maxLooked && !hasty { // a long question costs as much to read as several
-			asked := n.asked(ev)
-			questions, parts = append(questions, asked...), len(asked)
-			limit = min(rounds*step, max(step, maxPairs/len(questions)))
-		}
+	if len(ev.Query) <= maxLooked && !hasty { // a long question costs as much to read as several
+		asked := n.asked(ev)
+		questions, parts = append(questions, asked...), len(asked)
+		limit = min(rounds*step, max(step, maxPairs/len(questions)))
 	}
+	likeness := func(question string, texts []string) []float64 { return r.likeness(ctx, english, question, texts) }
 	for most := step; ; most += step {
 		best := mostLikely(units, min(most, limit))
 		first, answered := note(best, questions, parts, likeness)
-		if most >= min(len(units), limit) || answered == parts && sureWhenRead.chance(best, first) >= likely {
+		if most >= min(len(units), limit) || answered == parts && sure.chance(best, first) >= likely {
 			return best
 		}
 	}
@@ -301,7 +324,7 @@ func (r *Reader) foreign(ctx context.Context, ev *llm.Evidence, read, all []unit
 	if language == "en" {
 		language = text.Language(ev.Query) // LanguageOf returns English for unknown languages
 	}
-	if r == nil || r.Vector == nil || language == "" || !isSpelled(ev.Query) {
+	if language == "" || !r.reads(ev.Query) {
 		return nil
 	}
 	foreign := make([]bool, len(ev.Passages))
@@ -361,9 +384,9 @@ type sureness struct {
 type bar struct{ chance, like float64 }
 
 var (
-	sureWhenRead     = sureness{-2.5, 2.76, 1.95, .3, bar{.35, .5}, bar{.4, .3}}
-	sureWhenCompared = sureness{-4, 4.27, 1.89, .35, bar{.35, .9}, bar{.6, .6}}
-	sureOfForeign    = sureness{always: -3.42, like: 2.96, lead: 1.66, alone: bar{like: .8}}
+	sureInEnglish = sureness{-2.5, 2.76, 1.95, .3, bar{.35, .5}, bar{.4, .3}}
+	sureInOthers  = sureness{-4.07, 5.04, 1.85, .4, bar{.5, .6}, bar{.55, .5}}
+	sureOfForeign = sureness{always: -3.42, like: 2.96, lead: 1.66, alone: bar{like: .8}}
 )
 
 // chance returns how likely the best unit is to answer.
@@ -371,15 +394,17 @@ func (s sureness) chance(units []unit, best int) float64 {
 	return 1 / (1 + math.Exp(-(s.always + s.like*units[best].features[like] + s.lead*min(lead(units, best), maxLead))))
 }
 
-// sureness returns how sure this reader is of its scores for a question; false if it has none.
-func (r *Reader) sureness(ev *llm.Evidence) (sureness, bool) {
-	switch language := askedIn(ev.Query, ev.Passages); {
-	case r.reads(ev.Query, language):
-		return sureWhenRead, true
-	case r.compares(ev.Query, language):
-		return sureWhenCompared, true
+// surenessIn returns how sure the reader is of its scores for a question in English, or in another language.
+func surenessIn(english bool) sureness {
+	if english {
+		return sureInEnglish
 	}
-	return sureness{}, false
+	return sureInOthers
+}
+
+// sureness returns how sure this reader is of its scores for a question; false if it does not read it.
+func (r *Reader) sureness(ev *llm.Evidence) (sureness, bool) {
+	return surenessIn(inEnglish(ev.Query, askedIn(ev.Query, ev.Passages))), r.reads(ev.Query)
 }
 
 // squash maps the score of a scorer to [0, 1.1]: -10, for unrelated text, to 0, and 10 to 1.

@@ -25,8 +25,20 @@ func meaning(_ context.Context, s string, _ encoder.Kind) ([]float32, error) {
 	return []float32{.5, .87}, nil
 }
 
-func comparing(vector func(context.Context, string, encoder.Kind) ([]float32, error)) Answerer {
-	return Answerer{Reader: &Reader{Vector: vector, vectors: make(map[kindred][]float32)}}
+// answersNotice is a fake of a reader: texts on the same subject answer.
+func answersNotice(_ context.Context, question string, texts []string) ([]float64, error) {
+	scores := make([]float64, len(texts))
+	for i, s := range texts {
+		scores[i] = -8
+		if strings.Contains(question, "kündig") && strings.Contains(s, "Arbeitsverhältnis") {
+			scores[i] = 6
+		}
+	}
+	return scores, nil
+}
+
+func others(scores func(context.Context, string, []string) ([]float64, error)) Answerer {
+	return Answerer{Reader: &Reader{Others: scores, Vector: meaning}}
 }
 
 func german(question string) *llm.Evidence {
@@ -45,44 +57,42 @@ func TestReader_FindsAnswersInOtherWordsByTheirMeaning(t *testing.T) {
 	if got := (Answerer{}).quotes(t.Context(), ev, brief); len(got) > 0 {
 		t.Errorf("by words alone: %v", got)
 	}
-	got := comparing(meaning).quotes(t.Context(), ev, brief)
+	got := others(answersNotice).quotes(t.Context(), ev, brief)
 	if len(got) != 1 || !strings.Contains(got[0].text, "Frist von vier Wochen") {
 		t.Errorf("got %v", got)
 	}
 }
 
 func TestReader_RefusesWhatNothingIsNearTo(t *testing.T) {
-	if got := comparing(meaning).quotes(t.Context(), german("Welche Farbe hat der Mond?"), brief); len(got) > 0 {
+	if got := others(answersNotice).quotes(t.Context(), german("Welche Farbe hat der Mond?"), brief); len(got) > 0 {
 		t.Errorf("got %v", got)
 	}
 }
 
 func TestReader_ThatFailsLeavesTheChoiceToTheWords(t *testing.T) {
-	fails := func(context.Context, string, encoder.Kind) ([]float32, error) { return nil, errors.New("no") }
+	fails := func(context.Context, string, []string) ([]float64, error) { return nil, errors.New("no") }
 	ev := german("Ist der Parkplatz kostenlos?")
 	for i := range ev.Terms {
 		ev.Terms[i].Known = true
 	}
-	got := comparing(fails).quotes(t.Context(), ev, brief)
+	got := others(fails).quotes(t.Context(), ev, brief)
 	if len(got) > 1 || len(got) == 1 && !strings.Contains(got[0].text, "Parkplatz") {
 		t.Errorf("got %v", got)
 	}
 }
 
-func TestReader_ComparesOnlyWhatItsVocabularySpells(t *testing.T) {
-	r := &Reader{Vector: func(context.Context, string, encoder.Kind) ([]float32, error) { return nil, nil }}
+func TestReader_ReadsOnlyWhatItsVocabularySpells(t *testing.T) {
 	for question, want := range map[string]bool{
-		"Wie viele Tage Urlaub gibt es?": true, "番茄多久浇一次水": true, "Сколько дней отпуска?": true,
-		"متى ينضج العسل": false, "מתי מבשיל הדבש?": false, "น้ำผึ้งสุกเมื่อไหร่": false, "?": false,
+		"How many days of leave are there?": true, "404": true, "Wie viele Tage Urlaub gibt es?": true, "番茄多久浇一次水": true, "Сколько дней отпуска?": true,
+		"متى ينضج العسل": false, "מתי מבשיל הדבש?": false, "น้ำผึ้งสุกเมื่อไหร่": false,
 	} {
-		if got := r.compares(question, text.LanguageOf(question)); got != want {
+		if got := (&Reader{}).reads(question); got != want {
 			t.Errorf("%s: %v, want %v", question, got, want)
 		}
 	}
 }
 
-// A question shares no words with a text in another language, and the model puts the two further apart than two texts in
-// one language.
+// A question shares no words with a text in another language.
 func TestReader_AnswersFromTextsInOtherLanguages(t *testing.T) {
 	r := NewReader()
 	if r == nil {
@@ -116,7 +126,7 @@ func TestReader_AnswersFromTextsInOtherLanguages(t *testing.T) {
 // texts that it has read for them.
 func scoring(answers map[string]string) (Answerer, map[string]bool) {
 	seen := make(map[string]bool)
-	return Answerer{Reader: &Reader{known: make(map[[2]string]float64), Scores: func(_ context.Context, question string, texts []string) ([]float64, error) {
+	return Answerer{Reader: &Reader{English: func(_ context.Context, question string, texts []string) ([]float64, error) {
 		scores := make([]float64, len(texts))
 		for i, s := range texts {
 			scores[i], seen[s] = -10, true

@@ -92,7 +92,7 @@ func (a Answerer) answers(ctx context.Context, in chat.SuggestInput, history []c
 	if history != nil {
 		ev.Previous = append(slices.Clone(in.Previous), in.Question)
 	}
-	if quotes := choose(ev, brief); len(quotes) == 0 || !a.Reader.Reads(ev.Query) {
+	if quotes := choose(ev, brief); len(quotes) == 0 || !a.Reader.ReadsInEnglish(ev.Query) {
 		return quotes, nil
 	}
 	return a.quotes(ctx, ev, brief), nil

@@ -43,7 +43,7 @@ type Model struct {
 
 // Open returns the model in a file of weights, which it keeps and which must not change.
 func Open(file []byte) (*Model, error) {
-	w, r, err := open(file)
+	w, r, err := open(file, nil)
 	if err != nil {
 		return nil, err
 	}

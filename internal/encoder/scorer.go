@@ -19,17 +19,26 @@ type Scorer struct {
 
 // OpenScorer returns the scorer in a file of weights, which it keeps and which must not change.
 func OpenScorer(file []byte) (*Scorer, error) {
-	w, r, err := open(file)
+	w, r, err := open(file, nil)
 	if err != nil {
 		return nil, err
 	}
-	s := &Scorer{pooled: r.linear("pooled", w.Hidden, w.Hidden), weight: r.floats("score.weights", w.Hidden), bias: r.floats("score.bias", 1)[0]}
-	r.bytes("kind", 2*w.Hidden)
-	if r.err != nil {
-		return nil, r.err
+	return newScorer(w, r, newWordPiece(w.vocabulary))
+}
+
+// Scorer returns the scorer in a file of weights that shares m's vocabulary. It keeps the file, which must not change.
+func (m *Model) Scorer(file []byte) (*Scorer, error) {
+	w, r, err := open(file, m.weights)
+	if err != nil {
+		return nil, err
 	}
-	s.m = newModel(w, newWordPiece(w.vocabulary))
-	return s, nil
+	return newScorer(w, r, m.tokenizer)
+}
+
+func newScorer(w *weights, r *reader, t tokenizer) (*Scorer, error) {
+	s := &Scorer{m: newModel(w, t), pooled: r.linear("pooled", w.Hidden, w.Hidden), weight: r.floats("score.weights", w.Hidden), bias: r.floats("score.bias", 1)[0]}
+	r.bytes("kind", 2*w.Hidden)
+	return s, r.err
 }
 
 // Tokens returns the tokens of a question and a passage as the model reads them, and where those of

@@ -29,6 +29,7 @@ type Header struct {
 	Passage   string           `json:"passage,omitempty"`   // written before a passage
 	Tokenizer string           `json:"tokenizer,omitempty"` // "unigram"; "" is WordPiece
 	Mean      bool             `json:"mean,omitempty"`      // the mean of all tokens stands for a text, not the first token
+	Shares    string           `json:"shares,omitempty"`    // the name of the model whose vocabulary and words this one uses
 	Arrays    map[string]Array `json:"arrays"`
 }
 
@@ -111,8 +112,9 @@ func (r *reader) norm(name string, n int) layerNorm {
 	return layerNorm{gain: r.floats(name+".gain", n), bias: r.floats(name+".bias", n)}
 }
 
-// open reads a file of weights. The reader it returns has further arrays of it.
-func open(file []byte) (*weights, *reader, error) {
+// open reads a file of weights. The reader it returns has further arrays of it. base is the model whose vocabulary and words the
+// weights share; nil if they have their own.
+func open(file []byte, base *weights) (*weights, *reader, error) {
 	rest, ok := bytes.CutPrefix(file, []byte(Magic))
 	if !ok || len(rest) < 4 {
 		return nil, nil, errors.New("not a file of encoder weights of this version")
@@ -130,11 +132,18 @@ func open(file []byte) (*weights, *reader, error) {
 		return nil, nil, fmt.Errorf("a model of %d dimensions, %d heads and %d inner dimensions is not supported", w.Hidden, w.Heads, w.Inner)
 	}
 	r := &reader{arrays: w.Arrays, body: rest[4+size:]}
-	w.vocabulary = strings.Split(strings.TrimSuffix(string(r.bytes("vocabulary", -1)), "\n"), "\n")
-	if _, w.fine = w.Arrays["words.blocks"]; w.fine {
-		w.words = r.bytes("words.blocks", len(w.vocabulary)*w.Hidden/blockValues*blockBytes)
-	} else {
-		w.words = r.bytes("words", len(w.vocabulary)*w.Hidden)
+	switch _, w.fine = w.Arrays["words.blocks"]; {
+	case w.Shares != "" && (base == nil || base.Name != w.Shares || base.Hidden != w.Hidden):
+		return nil, nil, fmt.Errorf("these weights are used with the vocabulary of the model %s", w.Shares)
+	case w.Shares != "":
+		w.vocabulary, w.words, w.fine = base.vocabulary, base.words, base.fine
+	default:
+		w.vocabulary = strings.Split(strings.TrimSuffix(string(r.bytes("vocabulary", -1)), "\n"), "\n")
+		if w.fine {
+			w.words = r.bytes("words.blocks", len(w.vocabulary)*w.Hidden/blockValues*blockBytes)
+		} else {
+			w.words = r.bytes("words", len(w.vocabulary)*w.Hidden)
+		}
 	}
 	w.positions = r.bytes("positions", w.Positions*w.Hidden)
 	w.kinds = r.bytes("kind", -1)

@@ -28,4 +28,4 @@ for at in range(0, len(documents), size):
             rows = [(q["q"], {"type": "number", "facts": ["(?:" + "|".join(map(pattern, q["a"])) + ")"], "gold": [f"d{i:02d}.md"]}) for q in d["questions"]]
             rows += [(q, {"type": "unanswerable"}) for q in d["none"]]
             for j, (question, row) in enumerate(rows):
-                facts.write(json.dumps({"id": f"d{i:02d}-{j}", "language": "en", "question": question} | row) + "\n")
+                facts.write(json.dumps({"id": f"d{i:02d}-{j}", "language": d.get("lang", "en"), "question": question} | row) + "\n")

@@ -319,4 +319,5 @@ def refer(model, path):
     open(path, "w").write("[" + ",\n".join(json.dumps(c, separators=(",", ":")) for c in cases) + "]\n")
 
 
-main()
+if __name__ == "__main__":
+    main()

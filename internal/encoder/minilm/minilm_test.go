@@ -2,37 +2,15 @@ package minilm
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"parley/internal/encoder"
+	"parley/internal/encoder/encodertest"
 )
-
-// reference is a question and a passage with the score of other programs: test/encoderweights/reference.py.
-type reference struct {
-	Question, Passage string
-	Tokens            []int32
-	Second            int
-	Score             float64
-}
-
-func references(t testing.TB) []reference {
-	raw, err := os.ReadFile("testdata/reference.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []reference
-	if err := json.Unmarshal(raw, &all); err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
 
 func scorer(t testing.TB) *encoder.Scorer {
 	s, err := Open()
@@ -42,36 +20,13 @@ func scorer(t testing.TB) *encoder.Scorer {
 	return s
 }
 
-func TestTokens_AreThoseOfTheReference(t *testing.T) {
-	for _, r := range references(t) {
-		if got, second := scorer(t).Tokens(r.Question, r.Passage); !slices.Equal(got, r.Tokens) || second != r.Second {
-			t.Errorf("%q, %q:\ngot  %v %d\nwant %v %d", r.Question, r.Passage, got, second, r.Tokens, r.Second)
-		}
-	}
-}
+func TestScorer_DoesAsTheReference(t *testing.T) { encodertest.Scorer(t, scorer(t), 1) }
 
 func TestTokens_OfWhatIsTooLongAreCutOff(t *testing.T) {
 	tokens, second := scorer(t).Tokens(strings.Repeat("long ", 600), strings.Repeat("longer ", 600))
 	if len(tokens) != 512 || second != 256 {
 		t.Errorf("%d tokens, the passage from %d on; want 512 and 256", len(tokens), second)
 	}
-}
-
-func TestScore_IsThatOfTheReference(t *testing.T) {
-	s := scorer(t)
-	sum, most := 0.0, 0.0
-	for _, r := range references(t) {
-		got, err := s.Score(context.Background(), r.Question, r.Passage)
-		if err != nil {
-			t.Fatal(err)
-		}
-		d := math.Abs(got - r.Score)
-		sum, most = sum+d, max(most, d)
-		if d > 1 {
-			t.Errorf("%q, %.60q: got %.2f, want %.2f", r.Question, r.Passage, got, r.Score)
-		}
-	}
-	t.Logf("mean difference %.3f, greatest %.3f", sum/float64(len(references(t))), most)
 }
 
 func TestScores_TellWhatAnswers(t *testing.T) {
